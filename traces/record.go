@@ -113,9 +113,9 @@ func NewRecord(table string) (*Record, bool) {
 	case "tenants":
 		return recordOf(tenantFields, func(w *Writer, t *Tenant) error { return w.WriteTenant(*t) }, (*Rules).tenant, nil), true
 	case "events":
-		return recordOf(eventFields, func(w *Writer, e *Event) error { return w.WriteEvent(*e) }, (*Rules).event, func(e *Event) model.Time { return e.Time }), true
+		return recordOf(eventFields, func(w *Writer, e *Event) error { return w.WriteEvent(*e) }, (*Rules).Event, func(e *Event) model.Time { return e.Time }), true
 	case "prices":
-		return recordOf(priceFields, func(w *Writer, p *Price) error { return w.WritePrice(*p) }, (*Rules).price, func(p *Price) model.Time { return p.Time }), true
+		return recordOf(priceFields, func(w *Writer, p *Price) error { return w.WritePrice(*p) }, (*Rules).Price, func(p *Price) model.Time { return p.Time }), true
 	case "load":
 		return recordOf(loadFields, (*Writer).WriteLoad, (*Rules).Load, func(l *Load) model.Time { return l.Time }), true
 	case "telemetry":

@@ -76,7 +76,8 @@ func (v *Rules) tenant(t *Tenant) (rule string) {
 	return rule
 }
 
-func (v *Rules) event(e *Event) (rule string) {
+// Event is the rule that an event breaks, "" when it breaks none.
+func (v *Rules) Event(e *Event) (rule string) {
 	kind, known := eventKinds[e.Kind]
 	switch {
 	case e.Time < v.lastEvent:
@@ -98,7 +99,8 @@ func (v *Rules) event(e *Event) (rule string) {
 	return rule
 }
 
-func (v *Rules) price(p *Price) (rule string) {
+// Price is the rule that a price breaks, "" when it breaks none.
+func (v *Rules) Price(p *Price) (rule string) {
 	switch {
 	case p.Time <= v.lastPrice:
 		rule = "price not later than the one before it"

@@ -100,11 +100,11 @@ func (v *validator) tenant(row int64, t *Tenant) {
 }
 
 func (v *validator) event(row int64, e *Event) {
-	v.verdict(v.Rules.event(e), fmt.Sprintf("events row %d, %s", row, e.Kind))
+	v.verdict(v.Rules.Event(e), fmt.Sprintf("events row %d, %s", row, e.Kind))
 }
 
 func (v *validator) price(row int64, p *Price) {
-	v.verdict(v.Rules.price(p), fmt.Sprintf("prices row %d", row))
+	v.verdict(v.Rules.Price(p), fmt.Sprintf("prices row %d", row))
 }
 
 func (v *validator) load(row int64, l *Load) {

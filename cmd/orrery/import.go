@@ -31,7 +31,7 @@ func (m *Main) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE... --out OUT",
 		Short: "Turn workload logs and other raw files into a trace",
-		Long: `Read raw files, plain or compressed by gzip or xz, and write them as a trace: OUT
+		Long: `Read raw files, plain, compressed by gzip, bzip2 or xz, or in a tar archive, and write them as a trace: OUT
 is NAME.trace, a directory of tables, or NAME.parquet, the table of jobs alone. "-"
 reads standard input. OUT appears whole or not at all, and replaces an earlier trace
 with --force.
@@ -140,7 +140,11 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 func formatList() string {
 	var b strings.Builder
 	for _, f := range importer.Formats() {
-		fmt.Fprintf(&b, "  %-10s %s\n", f.Name, f.What)
+		untested := ""
+		if f.Untested {
+			untested = ", untested on real rows"
+		}
+		fmt.Fprintf(&b, "  %-21s %s%s\n", f.Name, f.What, untested)
 	}
 	return b.String()
 }

@@ -3,6 +3,8 @@ package importer
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"compress/bzip2"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -62,6 +64,8 @@ type file struct {
 	path string // what is read: another file when the user's is a pipe
 	temp bool   // path is a copy to be removed
 	head format.Head
+	// member is the name of a file inside a tar archive at path, "" where that is none.
+	member string
 }
 
 // open finds the format of files. A pipe is copied to a temporary file, since an import
@@ -89,8 +93,8 @@ func open(paths []string, opts Options) (in *inputs, err error) {
 	if in.raw != nil {
 		limit = in.raw.Files
 	}
-	if len(paths) > limit {
-		return in, &OptionError{fmt.Sprintf("%d files of the format %s: want %d at most", len(paths), in.format, limit)}
+	if n := max(len(paths), len(in.list)); n > limit {
+		return in, &OptionError{fmt.Sprintf("%d files of the format %s: want %d at most", n, in.format, limit)}
 	}
 	return in, in.fits(opts)
 }
@@ -128,14 +132,57 @@ func (in *inputs) add(path string, opts Options) (Format, error) {
 			return "", fmt.Errorf("reading %s: %w", path, err)
 		}
 	}
-	return f.detect(opts)
+	members, err := f.members()
+	switch {
+	case err != nil:
+		return "", err
+	case members == nil:
+		return f.detect(opts)
+	}
+	return in.unpack(f, members, opts)
+}
+
+// unpack puts the members of an archive in its place: those of the format of the first
+// that is of one. Others, as notes on the data, are passed over.
+func (in *inputs) unpack(archive *file, members []string, opts Options) (Format, error) {
+	in.list = in.list[:len(in.list)-1]
+	var of Format
+	var raw *format.Format
+	var refused error
+	for i, name := range members {
+		f := &file{in: in, name: archive.name + ":" + name, path: archive.path, temp: archive.temp && i == 0, member: name}
+		one, err := f.detect(opts)
+		switch {
+		case err != nil:
+			refused = cmp.Or(refused, err)
+			continue
+		case raw == nil:
+			of, raw = one, in.raw
+		case one != of:
+			continue
+		}
+		in.list = append(in.list, f)
+	}
+	in.raw = raw
+	if raw == nil {
+		if refused == nil {
+			refused = &traces.DataError{File: archive.name, Found: "an archive without files", Expected: "raw files", Mend: "name another file"}
+		}
+		archive.close()
+		return "", refused
+	}
+	return of, nil
 }
 
 // files are the inputs as formats read them.
 func (in *inputs) files() []format.File {
 	var out []format.File
 	for _, f := range in.list {
-		out = append(out, format.File{Name: f.name, Open: func() (io.ReadCloser, error) { return f.content() }, Head: f.head})
+		one := format.File{Name: f.name, Open: func() (io.ReadCloser, error) { return f.content() }, Head: f.head}
+		if f.head.Columns != nil {
+			one.Path = f.path
+		}
+		out = append(out, one)
 	}
 	return out
 }
@@ -188,6 +235,16 @@ func (f *file) detect(opts Options) (Format, error) {
 		return "", err
 	}
 	if bytes.HasPrefix(f.head.Bytes, []byte("PAR1")) {
+		if f.head.Columns, err = format.ParquetColumns(f.path); err != nil || f.member != "" {
+			f.head.Columns = nil // what is wrong with it is said where it is opened as a table
+			return Parquet, nil
+		}
+		for _, p := range formats {
+			if p.Parquet && p.Sniff(f.head).Err == nil {
+				f.in.raw = p
+				return Format(p.Name), nil
+			}
+		}
 		return Parquet, nil
 	}
 	if opts.Columns != nil {
@@ -205,14 +262,15 @@ func (f *file) detect(opts Options) (Format, error) {
 
 // Magic numbers at the start of a file.
 var (
-	magicGzip = []byte{0x1f, 0x8b}
-	magicXZ   = []byte{0xfd, '7', 'z', 'X', 'Z', 0}
+	magicGzip  = []byte{0x1f, 0x8b}
+	magicBzip2 = []byte("BZh")
+	magicXZ    = []byte{0xfd, '7', 'z', 'X', 'Z', 0}
 	// otherPackings are known so that the refusal can name them.
 	otherPackings = []struct {
 		magic string
 		name  string
 	}{
-		{"BZh", "bzip2"}, {"\x28\xb5\x2f\xfd", "zstd"}, {"PK\x03\x04", "zip"},
+		{"\x28\xb5\x2f\xfd", "zstd"}, {"PK\x03\x04", "zip"},
 		{"\x04\x22\x4d\x18", "lz4"}, {"7z\xbc\xaf\x27\x1c", "7-Zip"}, {"\x1f\x9d", "compress"},
 	}
 )
@@ -237,17 +295,25 @@ func (f *file) content() (io.ReadCloser, error) {
 	case bytes.HasPrefix(head, magicXZ):
 		in.packing = "xz"
 		in.r, err = xz.NewReader(buffered)
+	case bytes.HasPrefix(head, magicBzip2):
+		in.packing = "bzip2"
+		in.r, err = bzip2.NewReader(buffered), nil
 	default:
 		in.r, err = buffered, nil
 		for _, p := range otherPackings {
 			if bytes.HasPrefix(head, []byte(p.magic)) {
-				err = &traces.DataError{File: f.name, Found: p.name + " data", Expected: "a log, plain or compressed by gzip or xz",
+				err = &traces.DataError{File: f.name, Found: p.name + " data", Expected: "a log, plain or compressed by gzip, bzip2 or xz",
 					Mend: "unpack it first"}
 			}
 		}
 	}
 	if err != nil {
 		return nil, errors.Join(in.damaged(err), raw.Close())
+	}
+	if f.member != "" {
+		if err := in.seek(f.member); err != nil {
+			return nil, errors.Join(err, raw.Close())
+		}
 	}
 	return in, nil
 }

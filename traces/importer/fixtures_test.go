@@ -35,7 +35,7 @@ func TestOpenbPods(t *testing.T) {
 		{ID: 4, Name: "p3", Kind: "bounded", Tenant: "BE", QOS: "BE", NodesMin: i32(1), CPUsPerNode: i32(1), ProcsRequested: i32(1), MemPerNode: traces.Some[int64](1 << 20),
 			GPUsPerNode: i32(2), GPUsTotal: i32(2), Submit: at(21), Start: traces.Some(at(22)), End: traces.Some(at(29)), Runtime: traces.Some(7 * model.Second), ExitState: "FAILED"},
 	}, jobsOf(t, b))
-	require.Equal(t, "deleted-before-scheduled=1 start-before-submission=1 no-deletion-time=1", counts(report.Dropped))
+	require.Equal(t, "deleted-before-scheduled=1 no-deletion-time=1 start-before-submission=1", counts(report.Dropped))
 	require.Equal(t, "zero-memory=1 cpus-rounded-up=1 zero-cpus=1 gpu-share-left-out=1 sorted=1", counts(report.Repaired))
 	require.False(t, b.Info().EpochKnown)
 }

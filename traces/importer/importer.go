@@ -57,6 +57,11 @@ func Import(paths []string, out string, opts Options) (traces.Report, error) {
 	}
 	defer in.close()
 	if in.raw == nil {
+		if b, err := traces.Open(paths[0]); err != nil { // damaged, or a table of something else
+			return traces.Report{}, err
+		} else if err := b.Close(); err != nil {
+			return traces.Report{}, err
+		}
 		return traces.Report{}, fmt.Errorf("importing %s: it is a %s already; name it where a trace is asked for", paths[0], in.format)
 	}
 	return in.importTo(out, opts)

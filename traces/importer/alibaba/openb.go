@@ -25,11 +25,9 @@
 package alibaba
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
-	"orrery/scheduler/model"
 	"orrery/traces"
 	"orrery/traces/importer/format"
 )
@@ -82,167 +80,52 @@ func sniff(h format.Head) format.Match {
 	return pods
 }
 
-// cluster is a list of pods, of nodes, or both.
-type cluster struct {
-	format      *format.Format
-	files       []format.File
-	pods, nodes *format.File // nil when there is none
-	account     format.Account
-	unsorted    string // the first pod out of order
-	size        struct{ nodes, cpus int64 }
-}
-
 func scan(f *format.Format, files []format.File, _ format.Options) (format.Scanned, error) {
-	c := &cluster{format: f, files: files}
+	l := &format.Log{Format: f, Files: files, Relative: true}
+	var pods, nodes *format.File
 	for i := range files {
-		list, role, at := &files[i], "pods", &c.pods
-		if format.HeaderMatch(list.Head, ',', nodeColumns...).Err == nil {
-			role, at = "nodes", &c.nodes
+		role, at := "pods", &pods
+		if format.HeaderMatch(files[i].Head, ',', nodeColumns...).Err == nil {
+			role, at = "nodes", &nodes
 		}
 		if *at != nil {
-			return nil, &traces.DataError{File: list.Name, Found: "a second list of " + role, Expected: "one list of pods and one of nodes", Mend: "import each pair into a bundle of its own"}
+			return nil, &traces.DataError{File: files[i].Name, Found: "a second list of " + role, Expected: "one list of pods and one of nodes", Mend: "import each pair into a bundle of its own"}
 		}
-		*at = list
+		*at = &files[i]
 	}
-	if c.nodes != nil {
-		if err := c.eachNode(func(*format.Row, *traces.Node) error { return nil }); err != nil {
-			return nil, err
-		}
-		c.account.Assume("nodes.up", "true", "the list does not say which nodes were down")
+	if nodes != nil {
+		l.Account.Assume("nodes.up", "true", "the list does not say which nodes were down")
 	}
-	if c.pods == nil {
-		return c, nil
+	if pods != nil {
+		l.Account.Assume("jobs.tenant", "the QOS", "pods have no users, and limits are by QOS")
+		l.Account.Assume("jobs.end", "deletion_time", "also of pods that still ran when the trace was taken")
 	}
-	last := model.AbsentTime
-	err := format.Rows(*c.pods, ',', podColumns, func(r *format.Row) error {
-		if _, _, err := pod(r); err != nil {
-			return err
-		}
-		at, err := created(r)
-		if at < last && c.unsorted == "" {
-			c.unsorted = fmt.Sprintf("line %d", r.Line)
-		}
-		last = at
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	c.account.Assume("jobs.tenant", "the QOS", "pods have no users, and limits are by QOS")
-	c.account.Assume("jobs.end", "deletion_time", "also of pods that still ran when the trace was taken")
-	return c, nil
-}
-
-func created(r *format.Row) (model.Time, error) {
-	n, err := seconds(r, podCreated)
-	return model.Time(n), err
-}
-
-// seconds is a time of the trace, in µs.
-func seconds(r *format.Row, column int) (model.Duration, error) {
-	n, err := r.Int(r.At[column])
-	if err == nil && (n < 0 || n > 1<<40) {
-		err = r.Wrong(r.At[column], "seconds from the start of the trace", "correct the value, or leave the row out")
-	}
-	return model.Duration(n) * model.Second, err
-}
-
-// Write implements format.Scanned.
-func (c *cluster) Write(w *traces.Writer) error {
-	c.account.Again()
-	rules := traces.NewRules()
-	if c.pods != nil {
-		table := c.account.Table("jobs")
-		err := format.InOrder(*c.pods, ',', podColumns, c.unsorted == "", created, func(r *format.Row, _ model.Time) error {
-			j, drop, err := pod(r)
-			if err != nil {
+	l.Read = func(s *format.Sink) error {
+		if pods != nil {
+			if err := format.Rows(*pods, ',', podColumns, func(r *format.Row) error { return pod(format.CellsOf(r), s) }); err != nil {
 				return err
 			}
-			table.Read++
-			for _, rule := range r.Repaired {
-				table.Repair(rule, where(r, j.Name))
-			}
-			if drop == "" {
-				drop = ruleName(rules.Job(&j))
-			}
-			if drop != "" {
-				table.Drop(drop, where(r, j.Name))
-				return nil
-			}
-			table.Kept++
-			return w.WriteJob(&j)
-		})
-		if err != nil {
-			return err
 		}
-		if c.unsorted != "" {
-			table.Repair("sorted", c.unsorted)
-		}
-	}
-	if c.nodes == nil {
-		return nil
-	}
-	table := c.account.Table("nodes")
-	c.size.nodes, c.size.cpus = 0, 0
-	return c.eachNode(func(r *format.Row, n *traces.Node) error {
-		table.Read++
-		for _, rule := range r.Repaired {
-			table.Repair(rule, where(r, n.Name))
-		}
-		if rule := ruleName(rules.Node(n)); rule != "" {
-			table.Drop(rule, where(r, n.Name))
+		if nodes == nil {
 			return nil
 		}
-		table.Kept++
-		c.size.nodes++
-		c.size.cpus += int64(n.CPUs)
-		return w.WriteNode(*n)
-	})
+		return format.Rows(*nodes, ',', nodeColumns, func(r *format.Row) error { return node(format.CellsOf(r), s) })
+	}
+	return l.Scan()
 }
 
-// ruleName writes a rule of the bundle as importers write theirs.
-func ruleName(rule string) string { return strings.ReplaceAll(rule, " ", "-") }
-
-func where(r *format.Row, name string) string { return fmt.Sprintf("line %d: %s", r.Line, name) }
-
-// pod is the job of a row, or why it can be none.
-func pod(r *format.Row) (j traces.Job, drop string, err error) {
-	var n [podScheduled + 1]int64
-	for _, k := range []int{podCPU, podMemory, podGPUs, podMilli} {
-		if n[k], err = r.Int(r.At[k]); err != nil {
-			return j, "", err
-		}
-		if n[k] < 0 || n[k] > 1<<30 {
-			return j, "", r.Wrong(r.At[k], "a number from 0 to 2^30", "correct the value, or leave the row out")
-		}
+// pod is a job.
+func pod(c *format.Cells, s *format.Sink) error {
+	j := traces.Job{ID: c.N, Name: c.Text(podName), QOS: c.Text(podQOS), GPUTypes: c.Text(podSpec), NodesMin: traces.Some[int32](1)}
+	cpu, memory, gpus, milli := c.Count(podCPU), c.Count(podMemory), c.Count(podGPUs), c.Count(podMilli)
+	j.ExitState = c.Word(podPhase, "Running", "RUNNING", "Succeeded", "COMPLETED", "Failed", "FAILED", "Pending", "PENDING")
+	j.Tenant = j.QOS
+	request(c.Row, &j, int64(cpu), int64(memory), int64(gpus), int64(milli))
+	drop := span(c, &j)
+	if c.Err != nil {
+		return c.Err
 	}
-	texts := [...]struct {
-		column int
-		to     *string
-	}{{podName, &j.Name}, {podQOS, &j.QOS}, {podPhase, &j.ExitState}, {podSpec, &j.GPUTypes}}
-	for _, t := range texts {
-		if *t.to, err = r.Text(r.At[t.column]); err != nil {
-			return j, "", err
-		}
-	}
-	j.ID, j.Kind, j.Tenant, j.NodesMin = r.N, "bounded", j.QOS, traces.Some[int32](1)
-	if err := phase(r, &j); err != nil {
-		return j, "", err
-	}
-	request(r, &j, n[podCPU], n[podMemory], n[podGPUs], n[podMilli])
-	drop, err = span(r, &j)
-	return j, drop, err
-}
-
-var phases = map[string]string{"Running": "RUNNING", "Succeeded": "COMPLETED", "Failed": "FAILED", "Pending": "PENDING"}
-
-func phase(r *format.Row, j *traces.Job) error {
-	word, known := phases[j.ExitState]
-	if !known {
-		return r.Wrong(r.At[podPhase], "Running, Succeeded, Failed or Pending", "correct the value, or leave the row out")
-	}
-	j.ExitState = word
-	return nil
+	return s.Job(c.Place(j.Name), &j, drop)
 }
 
 // request is what the pod asks for.
@@ -275,69 +158,34 @@ func request(r *format.Row, j *traces.Job, cpu, memory, gpus, milli int64) {
 	}
 }
 
-// span is when the pod came, ran and went.
-func span(r *format.Row, j *traces.Job) (drop string, err error) {
-	if j.Submit, err = created(r); err != nil {
-		return "", err
+// span is when the pod came, ran and went, and why it cannot be kept.
+func span(c *format.Cells, j *traces.Job) (drop string) {
+	j.Submit = c.Since(podCreated)
+	if !c.Has(podDeleted) {
+		return "no-deletion-time"
 	}
-	if r.Empty(r.At[podDeleted]) {
-		return "no-deletion-time", nil
+	gone := c.Since(podDeleted)
+	if !c.Has(podScheduled) {
+		j.CancelledAt, j.ExitState = traces.Some(gone), "CANCELLED"
+		return ""
 	}
-	gone, err := seconds(r, podDeleted)
-	if err != nil {
-		return "", err
-	}
-	if r.Empty(r.At[podScheduled]) {
-		j.CancelledAt, j.ExitState = traces.Some(model.Time(gone)), "CANCELLED"
-		return "", nil
-	}
-	begun, err := seconds(r, podScheduled)
-	if err != nil {
-		return "", err
-	}
-	j.Start, j.End = traces.Some(model.Time(begun)), traces.Some(model.Time(gone))
-	j.Runtime = traces.Some(gone - begun)
+	begun := c.Since(podScheduled)
+	j.Start, j.End, j.Runtime = traces.Some(begun), traces.Some(gone), traces.Some(gone.Sub(begun))
 	if gone < begun {
-		return "deleted-before-scheduled", nil
+		return "deleted-before-scheduled"
 	}
-	return "", nil
+	return ""
 }
 
-// eachNode goes through the nodes.
-func (c *cluster) eachNode(fn func(*format.Row, *traces.Node) error) error {
-	return format.Rows(*c.nodes, ',', nodeColumns, func(r *format.Row) error {
-		n := traces.Node{Up: true}
-		var err error
-		if n.Name, err = r.Text(r.At[nodeName]); err != nil {
-			return err
-		}
-		if n.GPUModel, err = r.Text(r.At[nodeModel]); err != nil {
-			return err
-		}
-		var v [nodeModel]int64
-		for _, k := range []int{nodeCPU, nodeMemory, nodeGPUs} {
-			if v[k], err = r.Int(r.At[k]); err != nil {
-				return err
-			}
-			if v[k] < 0 || v[k] > 1<<30 {
-				return r.Wrong(r.At[k], "a number from 0 to 2^30", "correct the value, or leave the row out")
-			}
-		}
-		n.CPUs, n.Memory, n.GPUs = int32(v[nodeCPU]/1000), v[nodeMemory]<<20, int32(v[nodeGPUs])
-		if v[nodeCPU]%1000 != 0 {
-			r.Repair("cpus-rounded-down")
-		}
-		return fn(r, &n)
-	})
-}
-
-// Report implements format.Scanned.
-func (c *cluster) Report() traces.Report { return c.account.Report(c.files, c.format) }
-
-// Meta implements format.Scanned.
-func (c *cluster) Meta() (traces.Meta, error) {
-	m, err := format.Describe(c.files, c.Report())
-	m.Sorted = true
-	m.MaxNodes, m.MaxProcs = int32(min(c.size.nodes, 1<<31-1)), int32(min(c.size.cpus, 1<<31-1))
-	return m, err
+// node is one that is up.
+func node(c *format.Cells, s *format.Sink) error {
+	cpu := c.Count(nodeCPU)
+	n := traces.Node{Name: c.Text(nodeName), GPUModel: c.Text(nodeModel), CPUs: cpu / 1000, Memory: int64(c.Count(nodeMemory)) << 20, GPUs: c.Count(nodeGPUs), Up: true}
+	if cpu%1000 != 0 {
+		c.Repair("cpus-rounded-down")
+	}
+	if c.Err != nil {
+		return c.Err
+	}
+	return s.Node(c.Place(n.Name), &n, "")
 }

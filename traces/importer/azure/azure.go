@@ -10,7 +10,6 @@
 package azure
 
 import (
-	"orrery/scheduler/model"
 	"orrery/traces"
 	"orrery/traces/importer/format"
 )
@@ -33,21 +32,16 @@ const (
 )
 
 func scan(f *format.Format, files []format.File, o format.Options) (format.Scanned, error) {
-	d := &format.Demand{Format: f, File: files[0], Columns: columns}
-	d.Clock.Zone = d.Account.OrUTC(o.Zone, "the data set says so; --time-zone gives another")
-	service := d.Account.ServiceOr(o.Service, "llm")
-	d.Instant = func(r *format.Row) (model.Time, error) { return d.Clock.At(r, r.At[columnTime]) }
-	d.Samples = func(r *format.Row, at model.Time, _ model.Duration, out []traces.Load) ([]traces.Load, error) {
-		in, err := r.Int(r.At[columnIn])
-		if err != nil {
-			return nil, err
+	t := format.NewTable(f, files, format.Layout{Comma: ',', Columns: columns})
+	t.Clock.Zone = t.Log.Account.OrUTC(o.Zone, "the data set says so; --time-zone gives another")
+	service := t.Log.Account.ServiceOr(o.Service, "llm")
+	t.Row = func(c *format.Cells, s *format.Sink) error {
+		l := traces.Load{Service: service, Time: c.When(columnTime, &t.Clock), Arrivals: traces.Some(1.0),
+			TokensIn: c.Number(columnIn), TokensOut: c.Number(columnOut)}
+		if c.Err != nil {
+			return c.Err
 		}
-		generated, err := r.Int(r.At[columnOut])
-		if err != nil {
-			return nil, err
-		}
-		return append(out, traces.Load{Service: service, Time: at, Arrivals: traces.Some(1.0),
-			TokensIn: traces.Some(float64(in)), TokensOut: traces.Some(float64(generated))}), nil
+		return s.Load(c.Place(""), &l, "")
 	}
-	return d, d.Scan()
+	return t.Scan()
 }

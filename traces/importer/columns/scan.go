@@ -31,8 +31,8 @@ type table struct {
 	rows     int64
 	first    model.Time
 	step     model.Duration
-	unsorted string // the first row out of order
-	dated    bool   // the table has a time
+	unsorted *format.Place // the first row out of order
+	dated    bool          // the table has a time
 }
 
 // separators are tried in this order.
@@ -208,8 +208,8 @@ func (t *table) read() error {
 		switch {
 		case last == model.AbsentTime:
 			t.first = at
-		case at < last && t.unsorted == "":
-			t.unsorted = fmt.Sprintf("line %d", r.Line)
+		case at < last && t.unsorted == nil:
+			t.unsorted = &format.Place{Line: r.Line}
 		case at > last && (t.step == 0 || at.Sub(last) < t.step):
 			t.step = at.Sub(last)
 		}
@@ -231,7 +231,7 @@ func (t *table) read() error {
 // restart begins another reading of the file.
 func (t *table) restart() {
 	for i := range t.convert.clocks {
-		t.convert.clocks[i] = format.Clock{Zone: t.zone, Unordered: t.unsorted != "", Distinct: t.m.table == "prices" || t.m.table == "load" && t.single()}
+		t.convert.clocks[i] = format.Clock{Zone: t.zone, Unordered: t.unsorted != nil, Distinct: t.m.table == "prices" || t.m.table == "load" && t.single()}
 	}
 }
 
@@ -273,38 +273,31 @@ func (t *table) absolute() bool {
 // Write implements format.Scanned.
 func (t *table) Write(w *traces.Writer) error {
 	t.account.Again()
-	account, rules := t.account.Table(t.m.table), traces.NewRules()
+	ledger, rules := t.account.Table(t.m.table), traces.NewRules()
 	t.restart()
 	at := func(r *format.Row) (model.Time, error) {
-		if t.unsorted == "" {
+		if t.unsorted == nil {
 			return 0, nil
 		}
 		_, err := t.values(r, 0)
 		return t.record.At(), err
 	}
-	err := format.InOrder(t.file, t.comma, t.wanted, t.unsorted == "", at, func(r *format.Row, _ model.Time) error {
+	err := format.InOrder(t.file, t.comma, t.wanted, t.unsorted == nil, at, func(r *format.Row, _ model.Time) error {
 		r.Repaired = r.Repaired[:0] // of the look at its time
 		drop, err := t.values(r, t.epoch())
 		if err != nil {
 			return t.named(err)
 		}
-		where := fmt.Sprintf("line %d", r.Line)
-		account.Read++
-		for _, rule := range r.Repaired {
-			account.Repair(rule, where)
-		}
 		if drop == "" {
-			drop = strings.ReplaceAll(t.record.Broken(rules), " ", "-")
+			drop = t.record.Broken(rules)
 		}
-		if drop != "" {
-			account.Drop(drop, where)
+		if !ledger.Take(r.Place(""), drop) {
 			return nil
 		}
-		account.Kept++
 		return t.record.Write(w)
 	})
-	if err == nil && t.unsorted != "" {
-		account.Repair("sorted", t.unsorted)
+	if err == nil && t.unsorted != nil {
+		ledger.Repair("sorted", t.unsorted)
 	}
 	return err
 }

@@ -4,30 +4,37 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"orrery/traces"
 )
 
 // Account counts what became of the rows, by table.
 type Account struct {
-	tables  []*traces.TableReport
+	tables  []*Ledger
 	assumed []traces.Assumption
 }
 
-// Table is the account of a table, made when it is first asked for.
-func (a *Account) Table(name string) *traces.TableReport {
+// Table is the ledger of a table, made when it is first asked for.
+func (a *Account) Table(name string) *Ledger {
 	for _, t := range a.tables {
-		if t.Table == name {
+		if t.report.Table == name {
 			return t
 		}
 	}
-	t := &traces.TableReport{Table: name}
+	t := &Ledger{report: traces.TableReport{Table: name}}
 	a.tables = append(a.tables, t)
 	return t
 }
 
-// Assume notes what the files do not say and the bundle states nevertheless.
+// Assume notes what the files do not say and the bundle states nevertheless. The same is
+// noted once.
 func (a *Account) Assume(what, value, why string) {
+	for _, known := range a.assumed {
+		if known.What == what {
+			return
+		}
+	}
 	a.assumed = append(a.assumed, traces.Assumption{What: what, Value: value, Why: why})
 }
 
@@ -44,9 +51,68 @@ func (a *Account) Report(files []File, f *Format) traces.Report {
 		r.File += files[i].Name
 	}
 	for _, t := range a.tables {
-		r.AddTable(t)
+		r.AddTable(&t.report)
 	}
 	return r
+}
+
+// Ledger is the account of one table. Its one way to count a row counts what became of
+// it as well, so that rows read are those kept and those dropped.
+type Ledger struct{ report traces.TableReport }
+
+// Take counts a row with the rules by which it was mended: dropped by the rule drop, which
+// may be written with blanks, or kept when that is "".
+func (l *Ledger) Take(at *Place, drop string) (kept bool) {
+	l.report.Read++
+	for _, rule := range at.Repaired {
+		l.Repair(rule, at)
+	}
+	if drop == "" {
+		l.report.Kept++
+		return true
+	}
+	count(&l.report.Dropped, strings.ReplaceAll(drop, " ", "-"), at)
+	return false
+}
+
+// Repair counts one more repair of a row that is taken.
+func (l *Ledger) Repair(rule string, at *Place) { count(&l.report.Repaired, rule, at) }
+
+// count writes the place out for the first row of a rule alone.
+func count(rules *[]traces.Rule, rule string, at *Place) {
+	for i := range *rules {
+		if (*rules)[i].Rule == rule {
+			(*rules)[i].Count++
+			return
+		}
+	}
+	*rules = append(*rules, traces.Rule{Rule: rule, Count: 1, Example: at.String()})
+}
+
+// Place is where a row stands, and how it was mended.
+type Place struct {
+	File string // "" where there is only one
+	Of   string // what Line counts, "line" when empty
+	Line int64
+	Name string // of what the row is about, "" when it has none
+
+	Repaired []string
+}
+
+// String reads "FILE line N: NAME".
+func (p *Place) String() string {
+	of, text := p.Of, ""
+	if of == "" {
+		of = "line"
+	}
+	if p.File != "" {
+		text = filepath.Base(p.File) + " "
+	}
+	text += fmt.Sprintf("%s %d", of, p.Line)
+	if p.Name != "" {
+		text += ": " + p.Name
+	}
+	return text
 }
 
 // Describe is the metadata that every import has: the names of the files, without

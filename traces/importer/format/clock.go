@@ -19,6 +19,9 @@ type Clock struct {
 
 	last model.Time
 	read bool
+
+	// Between these seconds since 1970 the zone has one offset, and no change is near.
+	from, until, offset int64
 }
 
 // Rules by which instants are mended.
@@ -44,6 +47,12 @@ const InstantForms = "a date and time such as 2006-01-02 15:04:05"
 // it was between the two and texts come in order; one that was skipped, when clocks were set forward, is moved by as much.
 func (c *Clock) Instant(text string) (at model.Time, rules []string, needZone, ok bool) {
 	text = strings.TrimSpace(text)
+	if wall, usual := plainInstant(text); usual {
+		if c.Zone == nil {
+			return 0, nil, true, false
+		}
+		return c.local(wall)
+	}
 	for _, layout := range zoned {
 		if t, err := time.Parse(layout, text); err == nil {
 			return c.micro(t, nil)
@@ -62,8 +71,31 @@ func (c *Clock) Instant(text string) (at model.Time, rules []string, needZone, o
 	return 0, nil, false, false
 }
 
+// plainInstant reads the most usual form, 2006-01-02T15:04:05 or with a blank for the T;
+// whatever else is left to package time.
+func plainInstant(text string) (wall time.Time, ok bool) {
+	if len(text) != len("2006-01-02T15:04:05") || text[10] != 'T' && text[10] != ' ' || text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':' {
+		return wall, false
+	}
+	var v [6]int
+	for i, part := range [...][2]int{{0, 4}, {5, 7}, {8, 10}, {11, 13}, {14, 16}, {17, 19}} {
+		for _, d := range []byte(text[part[0]:part[1]]) {
+			if d < '0' || d > '9' {
+				return wall, false
+			}
+			v[i] = 10*v[i] + int(d-'0')
+		}
+	}
+	wall = time.Date(v[0], time.Month(v[1]), v[2], v[3], v[4], v[5], 0, time.UTC)
+	_, month, day := wall.Date()
+	return wall, int(month) == v[1] && day == v[2] && v[3] < 24 && v[4] < 60 && v[5] < 60
+}
+
 // local puts a wall clock into the zone.
 func (c *Clock) local(wall time.Time) (model.Time, []string, bool, bool) {
+	if u := wall.Unix(); u >= c.from && u < c.until {
+		return c.micro(wall.Add(-time.Duration(c.offset)*time.Second), nil)
+	}
 	y, mo, d := wall.Date()
 	h, mi, s := wall.Clock()
 	t := time.Date(y, mo, d, h, mi, s, wall.Nanosecond(), c.Zone)
@@ -73,7 +105,7 @@ func (c *Clock) local(wall time.Time) (model.Time, []string, bool, bool) {
 	// The same wall clock before and behind a change of the offset.
 	first, second := t, t
 	start, end := t.ZoneBounds()
-	_, offset := t.Zone()
+	_, offset := t.Zone() // s east of Greenwich
 	if !end.IsZero() {
 		_, next := end.Zone()
 		if u := t.Add(time.Duration(offset-next) * time.Second); !u.Before(end) {
@@ -87,6 +119,7 @@ func (c *Clock) local(wall time.Time) (model.Time, []string, bool, bool) {
 		}
 	}
 	if first.Equal(second) {
+		c.keepZone(start, end, offset)
 		return c.micro(t, nil)
 	}
 	one, two := model.Time(first.UnixMicro()), model.Time(second.UnixMicro())
@@ -94,6 +127,19 @@ func (c *Clock) local(wall time.Time) (model.Time, []string, bool, bool) {
 		return c.micro(second, []string{RuleAmbiguous})
 	}
 	return c.micro(first, []string{RuleAmbiguous})
+}
+
+// keepZone keeps the wall clocks between two changes of the offset, but for two days next
+// to each.
+func (c *Clock) keepZone(start, end time.Time, offset int) {
+	const margin, ever = 2 * 86400, 1 << 40
+	c.from, c.until, c.offset = -ever, ever, int64(offset)
+	if !start.IsZero() {
+		c.from = start.Unix() + margin
+	}
+	if !end.IsZero() {
+		c.until = end.Unix() - margin
+	}
 }
 
 func (c *Clock) micro(t time.Time, rules []string) (model.Time, []string, bool, bool) {

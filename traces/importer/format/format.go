@@ -16,12 +16,15 @@ type File struct {
 	Name string // as the user named it
 	Open func() (io.ReadCloser, error)
 	Head Head
+	Path string // of a Parquet file, "" of others
 }
 
 // Head is what a file begins with, decompressed, up to 64 KiB.
 type Head struct {
 	Bytes []byte
 	Whole bool // it is all of the file
+	// Columns are the names of the columns of a Parquet file, nil of others.
+	Columns []string
 }
 
 // Options say what files do not say themselves.
@@ -43,6 +46,11 @@ type Format struct {
 	What    string // for people, in the plural
 	// Files is how many files may be given together, 1 or more.
 	Files int
+	// Untested says that the format is known by its description alone: no rows of
+	// its source were at hand.
+	Untested bool
+	// Parquet says that its files are Parquet, which others are not.
+	Parquet bool
 	// Zoned says that its times may be in a zone that the file does not name, Served that
 	// a file is the load of one service that it does not name.
 	Zoned, Served bool

@@ -3,6 +3,7 @@ package format
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,13 +126,11 @@ func TestInOrder(t *testing.T) {
 // The account adds up by table and in all.
 func TestAccount(t *testing.T) {
 	var a Account
-	for range 3 {
-		a.Table("load").Read++
-	}
-	a.Table("load").Kept = 2
-	a.Table("load").Drop("late", "line 4")
-	a.Table("nodes").Read, a.Table("nodes").Kept = 2, 1
-	a.Table("nodes").Drop("late", "line 9")
+	require.True(t, a.Table("load").Take(&Place{Line: 2}, ""))
+	require.True(t, a.Table("load").Take(&Place{Line: 3, Repaired: []string{"mended"}}, ""))
+	require.False(t, a.Table("load").Take(&Place{Line: 4}, "late"))
+	require.True(t, a.Table("nodes").Take(&Place{Line: 8}, ""))
+	require.False(t, a.Table("nodes").Take(&Place{File: "dir/b", Of: "row", Line: 9, Name: "n"}, "late"))
 	a.Assume("time zone", "UTC", "why")
 	r := a.Report([]File{{Name: "x"}, {Name: "y"}}, &Format{Name: "f", Version: 7})
 	require.True(t, r.Balanced())
@@ -139,6 +138,8 @@ func TestAccount(t *testing.T) {
 	require.Equal(t, "f 7", r.Importer)
 	require.Equal(t, []int64{5, 3}, []int64{r.Read, r.Kept})
 	require.Equal(t, []traces.Rule{{Rule: "late", Count: 2, Example: "line 4"}}, r.Dropped)
+	require.Equal(t, []traces.Rule{{Rule: "late", Count: 1, Example: "b row 9: n"}}, r.Tables[1].Dropped)
+	require.Equal(t, []traces.Rule{{Rule: "mended", Count: 1, Example: "line 3"}}, r.Repaired)
 	r.Tables[0].Kept++
 	require.False(t, r.Balanced())
 	r.Tables[0].Kept--
@@ -147,4 +148,43 @@ func TestAccount(t *testing.T) {
 	a.Again()
 	require.Empty(t, a.Report(nil, &Format{}).Tables)
 	require.Len(t, a.Report(nil, &Format{}).Assumed, 1)
+}
+
+// Rows that do not fit in memory are sorted as those that do, ties in the order in which
+// they came.
+func TestSorter(t *testing.T) {
+	for _, most := range []int{1, 3, 7, 1000} {
+		s := sorter[traces.Load]{most: most}
+		type want struct{ at, n int }
+		var all []want
+		for n := range 100 {
+			at := n * 37 % 11
+			all = append(all, want{at, n})
+			require.NoError(t, s.add(Place{Line: int64(n), Repaired: []string{"x"}}, model.Time(at), &traces.Load{Service: "s", Arrivals: traces.Some(float64(n))}))
+		}
+		slices.SortStableFunc(all, func(a, b want) int { return a.at - b.at })
+		k := 0
+		require.NoError(t, s.each(func(p *Place, at model.Time, l *traces.Load) error {
+			require.Equal(t, want{int(at), int(p.Line)}, all[k])
+			require.Equal(t, traces.Load{Service: "s", Arrivals: traces.Some(float64(all[k].n))}, *l)
+			require.Equal(t, []string{"x"}, p.Repaired)
+			k++
+			return nil
+		}))
+		require.Equal(t, 100, k)
+		s.close()
+	}
+}
+
+// Decimal numbers of a unit, against values by hand.
+func TestDecimal(t *testing.T) {
+	for text, want := range map[string]int64{"0": 0, "1.5": 1_500_000, "-1.5": -1_500_000, "-0.0000001": -1, "1.0000009": 1_000_000, "1e3": 1_000_000_000, "00.10": 100_000, "7.": 7_000_000} {
+		d, _, ok := Decimal(text, model.Second)
+		require.True(t, ok, text)
+		require.EqualValues(t, want, d, text)
+	}
+	for _, text := range []string{"", "x", "1.-5", "0x10", "1_0", "NaN", "Inf", "99999999999999999999", "1e300", "1.5.5", "."} {
+		_, _, ok := Decimal(text, model.Second)
+		require.False(t, ok, text)
+	}
 }

@@ -35,14 +35,55 @@ type Row struct {
 	Repaired []string
 
 	file string
+	of   string // what Line counts, "" for lines
+	at   Place
+}
+
+// NewRow is a row of a file that is no delimited text: its fields are set by the names in
+// header. of is what Line counts, "" for lines.
+func NewRow(f File, header, wanted []string, of string) (*Row, error) {
+	r := &Row{file: f.Name, of: of}
+	return r, r.head(slices.Clone(header), wanted)
+}
+
+// Next makes the row the next one, with these fields.
+func (r *Row) Next(line int64, fields []string) {
+	r.N++
+	r.Line, r.Fields, r.Repaired = line, fields, r.Repaired[:0]
+}
+
+// Place is where the row stands.
+func (r *Row) Place(name string) *Place {
+	r.at = Place{Of: r.of, Line: r.Line, Name: name, Repaired: r.Repaired}
+	return &r.at
 }
 
 // Repair notes a rule by which the row was mended.
 func (r *Row) Repair(rule string) { r.Repaired = append(r.Repaired, rule) }
 
+// Layout says how delimited text is written.
+type Layout struct {
+	Comma rune
+	// Columns are those that are wanted, in any order in the file; one that ends in a
+	// question mark may be missing, and Row.At of it is -1 then.
+	Columns []string
+	// Header is the names of the columns of a file whose first row has none.
+	Header []string
+	// Comment is the character that a line begins with which is none of the rows; 0 for none.
+	Comment rune
+	// Loose says that quotation marks inside fields mean nothing, and that rows may have fewer or
+	// more fields than the header.
+	Loose bool
+}
+
 // Rows goes through the rows of a file whose first one is a header, which must have the
 // wanted columns, in any order. Each row has as many fields as the header.
 func Rows(f File, comma rune, wanted []string, fn func(*Row) error) error {
+	return Layout{Comma: comma, Columns: wanted}.Rows(f, fn)
+}
+
+// Rows goes through the rows of a file.
+func (l Layout) Rows(f File, fn func(*Row) error) error {
 	raw, err := f.Open()
 	if err != nil {
 		return err
@@ -54,8 +95,19 @@ func Rows(f File, comma rune, wanted []string, fn func(*Row) error) error {
 	}
 	in := &bounded{r: text, left: maxRow}
 	lines := csv.NewReader(in)
-	lines.Comma, lines.ReuseRecord = comma, true
+	lines.Comma, lines.ReuseRecord, lines.Comment, lines.LazyQuotes = l.Comma, true, l.Comment, l.Loose
+	if l.Loose {
+		lines.FieldsPerRecord = -1
+	}
 	row := Row{file: f.Name}
+	if l.Header != nil {
+		if err := row.head(l.Header, l.Columns); err != nil {
+			return err
+		}
+		if !l.Loose {
+			lines.FieldsPerRecord = len(l.Header)
+		}
+	}
 	for {
 		in.left = maxRow
 		fields, err := lines.Read()
@@ -70,14 +122,7 @@ func Rows(f File, comma rune, wanted []string, fn func(*Row) error) error {
 		}
 		line, _ := lines.FieldPos(0)
 		if row.Header == nil {
-			row.Header = slices.Clone(fields)
-			for i := range row.Header {
-				row.Header[i] = strings.TrimSpace(row.Header[i])
-			}
-			if i := slices.IndexFunc(row.Header, func(s string) bool { return !utf8.ValidString(s) }); i >= 0 {
-				return &traces.DataError{File: f.Name, Line: 1, Found: "the column " + Excerpt(row.Header[i]), Expected: "names in UTF-8", Mend: "convert the file, for example with iconv"}
-			}
-			if err := row.place(wanted); err != nil {
+			if err := row.head(slices.Clone(fields), l.Columns); err != nil {
 				return err
 			}
 			continue
@@ -90,11 +135,25 @@ func Rows(f File, comma rune, wanted []string, fn func(*Row) error) error {
 	}
 }
 
+// head takes the names of the columns.
+func (r *Row) head(names, wanted []string) error {
+	r.Header = names
+	for i := range r.Header {
+		r.Header[i] = strings.TrimSpace(r.Header[i])
+	}
+	if i := slices.IndexFunc(r.Header, func(s string) bool { return !utf8.ValidString(s) }); i >= 0 {
+		return &traces.DataError{File: r.file, Line: 1, Found: "the column " + Excerpt(r.Header[i]), Expected: "names in UTF-8", Mend: "convert the file, for example with iconv"}
+	}
+	return r.place(wanted)
+}
+
 // place finds the wanted columns in the header.
 func (r *Row) place(wanted []string) error {
 	for _, name := range wanted {
+		name, optional := strings.CutSuffix(name, "?")
 		i := slices.Index(r.Header, name)
 		switch {
+		case i < 0 && optional:
 		case i < 0:
 			return &traces.DataError{File: r.file, Line: 1, Found: "the columns " + Excerpt(strings.Join(r.Header, ",")), Expected: "a column " + name, Mend: "fetch the file again"}
 		case slices.Contains(r.Header[i+1:], name):
@@ -176,7 +235,11 @@ func InOrder(f File, comma rune, wanted []string, sorted bool, at func(*Row) (mo
 
 // Wrong is the error about a field.
 func (r *Row) Wrong(column int, expected, mend string) *traces.DataError {
-	return &traces.DataError{File: r.file, Line: r.Line, Column: r.Header[column], Found: Excerpt(r.Fields[column]), Expected: expected, Mend: mend}
+	e := &traces.DataError{File: r.file, Line: r.Line, Column: r.Header[column], Found: Excerpt(r.Fields[column]), Expected: expected, Mend: mend}
+	if r.of != "" {
+		e.Line, e.Row = 0, r.Line
+	}
+	return e
 }
 
 // Excerpt quotes the start of a text.
@@ -218,12 +281,14 @@ func (r *Row) Real(column int) (float64, error) {
 	return x, nil
 }
 
-// HeaderMatch compares the first line of a file with the columns that a format has.
+// HeaderMatch compares the first line of a file with the columns that a format has; those
+// that end in a question mark may be missing.
 func HeaderMatch(h Head, comma rune, wanted ...string) Match {
 	names, err := Header(h, comma)
 	if err != nil {
 		return Match{Err: err}
 	}
+	wanted = slices.DeleteFunc(slices.Clone(wanted), func(w string) bool { return strings.HasSuffix(w, "?") })
 	var missing []string
 	for _, w := range wanted {
 		if !slices.Contains(names, w) {

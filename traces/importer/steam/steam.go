@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/scheduler/model"
 	"orrery/traces"
 	"orrery/traces/importer/format"
 )
@@ -55,29 +54,28 @@ func sniff(h format.Head) format.Match {
 }
 
 func scan(f *format.Format, files []format.File, o format.Options) (format.Scanned, error) {
-	d := &format.Demand{Format: f, File: files[0], Columns: []string{columnTime}}
-	d.Clock.Distinct = true
-	d.Clock.Zone = d.Account.OrUTC(o.Zone, "the file names none; --time-zone gives another")
-	d.Instant = func(r *format.Row) (model.Time, error) { return d.Clock.At(r, r.At[0]) }
-	d.Samples = func(r *format.Row, at model.Time, step model.Duration, out []traces.Load) ([]traces.Load, error) {
-		for i := range r.Fields {
-			if i == r.At[0] || r.Empty(i) {
+	t := format.NewTable(f, files, format.Layout{Comma: ',', Columns: []string{columnTime}})
+	t.Clock.Distinct = true
+	a := &t.Log.Account
+	t.Clock.Zone = a.OrUTC(o.Zone, "the file names none; --time-zone gives another")
+	a.Assume("load.concurrent", "the number of each cell", "the file does not say whether it is the mean or the most of its time")
+	t.Row = func(c *format.Cells, s *format.Sink) error {
+		at := c.When(0, &t.Clock)
+		for i := range c.Fields {
+			if c.Err != nil || i == c.At[0] || c.Empty(i) {
 				continue
 			}
-			n, err := r.Int(i)
+			n, err := c.Int(i)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			out = append(out, traces.Load{Service: r.Header[i], Time: at, Width: step, Concurrent: traces.Some(float64(n))})
+			l := traces.Load{Service: c.Header[i], Time: at, Width: s.Step(), Concurrent: traces.Some(float64(n))}
+			if err := s.Load(c.Place(""), &l, ""); err != nil {
+				return err
+			}
+			c.Repaired = c.Repaired[:0] // they are of the row
 		}
-		return out, nil
+		return c.Err
 	}
-	if err := d.Scan(); err != nil {
-		return nil, err
-	}
-	if d.Step() > 0 {
-		d.Account.Assume("load.width", d.Step().String(), "the smallest step between two rows")
-	}
-	d.Account.Assume("load.concurrent", "the number of each cell", "the file does not say whether it is the mean or the most of its time")
-	return d, nil
+	return t.Scan()
 }

@@ -14,7 +14,6 @@ package worldcup
 import (
 	"strings"
 
-	"orrery/scheduler/model"
 	"orrery/traces"
 	"orrery/traces/importer/format"
 )
@@ -47,21 +46,16 @@ func sniff(h format.Head) format.Match {
 }
 
 func scan(f *format.Format, files []format.File, o format.Options) (format.Scanned, error) {
-	d := &format.Demand{Format: f, File: files[0], Columns: columns}
-	d.Clock.Distinct = true
-	d.Clock.Zone = d.Account.OrUTC(o.Zone, "times of the log are; --time-zone gives another")
-	service := d.Account.ServiceOr(o.Service, "web")
-	d.Instant = func(r *format.Row) (model.Time, error) { return d.Clock.At(r, r.At[columnPeriod]) }
-	d.Samples = func(r *format.Row, at model.Time, step model.Duration, out []traces.Load) ([]traces.Load, error) {
-		n, err := r.Int(r.At[columnCount])
-		if err != nil {
-			return nil, err
+	t := format.NewTable(f, files, format.Layout{Comma: ',', Columns: columns})
+	t.Clock.Distinct = true
+	t.Clock.Zone = t.Log.Account.OrUTC(o.Zone, "times of the log are; --time-zone gives another")
+	service := t.Log.Account.ServiceOr(o.Service, "web")
+	t.Row = func(c *format.Cells, s *format.Sink) error {
+		l := traces.Load{Service: service, Time: c.When(columnPeriod, &t.Clock), Width: s.Step(), Arrivals: c.Number(columnCount)}
+		if c.Err != nil {
+			return c.Err
 		}
-		return append(out, traces.Load{Service: service, Time: at, Width: step, Arrivals: traces.Some(float64(n))}), nil
+		return s.Load(c.Place(""), &l, "")
 	}
-	if err := d.Scan(); err != nil {
-		return nil, err
-	}
-	d.Account.Assume("load.width", d.Step().String(), "the smallest step between two rows")
-	return d, nil
+	return t.Scan()
 }

@@ -1,0 +1,189 @@
+package batch
+
+import (
+	"strconv"
+	"strings"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+	"orrery/traces/importer/format"
+)
+
+// SGE is the accounting file of SGE, OGS and UGE: fields between colons, # for comments.
+// Times are seconds since 1970, or milliseconds as UGE 8.2 and later write them; a job is its
+// record without a task of a parallel environment. Slots are processors; the requested time is
+// h_rt of the category. Slave tasks are dropped as parallel-task.
+//
+// Source: accounting(5) of Grid Engine.
+var SGE = &format.Format{
+	Name: "sge", Version: 1, Files: 1 << 10, What: "accounting files of SGE, OGS and UGE", Sniff: sniffSGE, Scan: scanSGE,
+}
+
+const (
+	sgeQueue = iota
+	sgeHost
+	sgeGroup
+	sgeOwner
+	sgeName
+	sgeNumber
+	sgeAccount
+	sgeSubmit
+	sgeStart
+	sgeEnd
+	sgeFailed
+	sgeExit
+	sgeProject
+	sgePE
+	sgeSlots
+	sgeTask
+	sgeCategory
+	sgePETask
+)
+
+var sgeColumns = []string{sgeQueue: "qname", sgeHost: "hostname", sgeGroup: "group", sgeOwner: "owner", sgeName: "job_name", sgeNumber: "job_number", sgeAccount: "account",
+	sgeSubmit: "submission_time", sgeStart: "start_time", sgeEnd: "end_time", sgeFailed: "failed", sgeExit: "exit_status", sgeProject: "project", sgePE: "granted_pe",
+	sgeSlots: "slots", sgeTask: "task_number", sgeCategory: "category", sgePETask: "pe_taskid?"}
+
+var sgeHeader = strings.Fields("qname hostname group owner job_name job_number account priority submission_time start_time end_time failed exit_status ru_wallclock ru_utime ru_stime ru_maxrss ru_ixrss " +
+	"ru_ismrss ru_idrss ru_isrss ru_minflt ru_majflt ru_nswap ru_inblock ru_oublock ru_msgsnd ru_msgrcv ru_nsignals ru_nvcsw ru_nivcsw project department granted_pe slots task_number cpu mem io " +
+	"category iow pe_taskid maxvmem arid ar_submission_time")
+
+// least is how many fields the oldest version writes.
+const least = 40
+
+func sniffSGE(h format.Head) format.Match {
+	for n, line := range format.Lines(h) {
+		if strings.HasPrefix(line, "#") || line == "" {
+			continue
+		}
+		f := strings.Split(line, ":")
+		digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+		if len(f) < least || !digits(f[5]) || !digits(f[8]) || !digits(f[9]) || !digits(f[10]) {
+			return format.No(0, int64(n)+1, strconv.Itoa(len(f))+" fields between colons", "45 fields, as SGE writes them", "name another file")
+		}
+		return format.Match{Percent: 100}
+	}
+	return format.No(0, 1, "no record", "an accounting file of SGE", "name another file")
+}
+
+func scanSGE(f *format.Format, files []format.File, _ format.Options) (format.Scanned, error) {
+	l := &format.Log{Format: f, Files: files}
+	l.Read = func(s *format.Sink) error {
+		for _, file := range files {
+			row, err := format.NewRow(file, sgeHeader, sgeColumns, "")
+			if err != nil {
+				return err
+			}
+			err = format.EachLine(file, func(n int64, text string) error {
+				if text == "" || text[0] == '#' {
+					return nil
+				}
+				fields := strings.Split(text, ":")
+				if len(fields) < least {
+					return format.LineError(file, n, strconv.Itoa(len(fields))+" fields", "40 or more between colons", "correct the line, or fetch the file again if it was cut short")
+				}
+				row.Next(n, fields)
+				c := format.Cells{Row: row}
+				j, drop := sgeJob(&c)
+				if c.Err != nil {
+					return c.Err
+				}
+				return s.Job(c.Place(c.Raw(sgeNumber)), &j, drop)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return l.Scan()
+}
+
+// sgeInstant is seconds or milliseconds since 1970, 0 for none.
+func sgeInstant(c *format.Cells, k int) traces.Opt[model.Time] {
+	unit := model.Second
+	if len(c.Raw(k)) > 11 {
+		unit = model.Millisecond
+	}
+	at := c.OptAt(k, unit)
+	if at.V == 0 {
+		return traces.Opt[model.Time]{}
+	}
+	return at
+}
+
+// sgeText is a text, NONE standing for none.
+func sgeText(c *format.Cells, k int) string {
+	if s := c.Name(k); s != "NONE" {
+		return s
+	}
+	return ""
+}
+
+func sgeJob(c *format.Cells) (j traces.Job, drop string) {
+	j = traces.Job{ID: c.Whole(sgeNumber, 0, 1<<62), Name: sgeText(c, sgeName), User: sgeText(c, sgeOwner), Account: sgeText(c, sgeAccount), QOS: sgeText(c, sgeQueue),
+		RecordedNodes: sgeText(c, sgeHost), ExitState: "COMPLETED"}
+	if task := sgeText(c, sgePETask); task != "" {
+		return j, "parallel-task"
+	}
+	c.Keep("project", sgeText(c, sgeProject))
+	c.Keep("granted_pe", sgeText(c, sgePE))
+	c.Keep("group", sgeText(c, sgeGroup))
+	submit := sgeInstant(c, sgeSubmit)
+	j.Start, j.End = sgeInstant(c, sgeStart), sgeInstant(c, sgeEnd)
+	if slots := c.OptCount(sgeSlots); slots.V > 0 {
+		j.ProcsRequested, j.ProcsAllocated = slots, slots
+	}
+	if task := c.OptCount(sgeTask); task.V > 0 {
+		j.Group, j.Index = c.Raw(sgeNumber), task
+	}
+	failed, code := c.OptWhole(sgeFailed, 0, 1<<31-1), c.OptWhole(sgeExit, 0, 1<<31-1)
+	if code.OK {
+		j.ExitCode = traces.Some(int32(code.V))
+	}
+	if failed.V != 0 || code.V != 0 {
+		j.ExitState = "FAILED"
+	}
+	category(c, &j)
+	switch {
+	case !submit.OK:
+		return j, "no-submission"
+	case !j.Start.OK:
+		j.CancelledAt, j.End = j.End, traces.Opt[model.Time]{}
+	case j.End.OK:
+		j.Runtime = traces.Some(j.End.V.Sub(j.Start.V))
+	}
+	j.Submit = submit.V
+	j.Extra = c.Extra()
+	return j, ""
+}
+
+// category takes what was asked for from "-l h_rt=36000,gpu=1 -pe mype 1".
+func category(c *format.Cells, j *traces.Job) {
+	text := sgeText(c, sgeCategory)
+	c.Keep("category", text)
+	words := strings.Fields(text)
+	for i, w := range words {
+		if w != "-l" || i+1 == len(words) {
+			continue
+		}
+		for _, term := range strings.Split(words[i+1], ",") {
+			name, value, _ := strings.Cut(term, "=")
+			if name != "h_rt" {
+				continue
+			}
+			seconds := int64(0)
+			for _, part := range strings.Split(value, ":") {
+				n, err := strconv.ParseUint(part, 10, 31)
+				if err != nil || seconds > 1<<40 {
+					if !strings.EqualFold(value, "INFINITY") {
+						c.Fail(sgeCategory, "h_rt in seconds or HH:MM:SS")
+					}
+					return
+				}
+				seconds = 60*seconds + int64(n)
+			}
+			j.Walltime = traces.Some(model.Duration(seconds) * model.Second)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+// Package gpucluster reads the logs of GPU clusters that their owners published: Philly of
+// Microsoft, Helios of SenseTime, Acme of Shanghai AI Laboratory. It knows nothing of what a replay
+// makes of a job.
+//
+// Philly, flattened: timestamp,duration,num_gpus,gpu_time,cluster. When a job started is not
+// known; the cluster is the virtual cluster and becomes the tenant. Times are local to the site: the
+// utilisation rows of the same data say PDT.
+//
+// Philly, original: a list in JSON of jobs with their attempts. A job runs from the start of its first
+// attempt to the end of its last one, and the run time is the sum of the attempts; a job
+// that still ran when the log was taken is dropped as not-ended. Untested on real rows.
+//
+// Machines of Philly: machineId, number of GPUs, single GPU mem. The published list is
+// disputed by its users.
+//
+// Helios: cluster_log.csv, local time (Asia/Shanghai) without a zone. Acme: trace_seren.csv and
+// trace_kalos.csv, times with their zone; the run time is end less start: of some rows of Kalos,
+// duration is end less submission. Both untested on real rows.
+//
+// Sources: https://github.com/msr-fiddle/philly-traces, https://github.com/siasosp23/artifacts,
+// https://github.com/S-Lab-System-Group/HeliosData, https://github.com/InternLM/AcmeTrace.
+package gpucluster
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+	"orrery/traces/importer/format"
+)
+
+// Philly is the format of the flattened log.
+var Philly = format.Spec{
+	Format: format.Format{Name: "philly", Version: 1, Zoned: true, What: "jobs of Philly, flattened (timestamp,duration,num_gpus,gpu_time,cluster)"},
+	Layout: format.Layout{Comma: ',', Columns: []string{"timestamp", "duration", "num_gpus", "gpu_time?", "cluster"}},
+	Row: func(t *format.Table, c *format.Cells, s *format.Sink) error {
+		t.Clock.Unordered = true // the log is not
+		j := traces.Job{ID: c.N, Submit: c.When(0, &t.Clock), Runtime: c.OptSpan(1, model.Second), GPUsTotal: c.OptCount(2), Tenant: c.Name(4)}
+		if c.Err != nil {
+			return c.Err
+		}
+		return s.Job(c.Place(""), &j, "")
+	},
+}.Build()
+
+// PhillyMachines is the format of the list of machines.
+var PhillyMachines = format.Spec{
+	Format: format.Format{Name: "philly-machines", Version: 1, What: "machines of Philly (machineId, number of GPUs, single GPU mem)"},
+	Layout: format.Layout{Comma: ',', Columns: []string{"machineId", "number of GPUs", "single GPU mem"}},
+	Begin: func(t *format.Table, _ format.Options) error {
+		t.Log.Account.Assume("nodes.cpus", "0", "the list does not say how many CPUs a machine has")
+		t.Log.Account.Assume("nodes.up", "true", "the list does not say which machines were down")
+		return nil
+	},
+	Row: func(_ *format.Table, c *format.Cells, s *format.Sink) error {
+		n := traces.Node{Name: c.Text(0), GPUs: c.Count(1), Type: "GPUs of " + c.Text(2), Up: true}
+		if c.Err != nil {
+			return c.Err
+		}
+		return s.Node(c.Place(n.Name), &n, "")
+	},
+}.Build()
+
+// PhillyJSON is the format of the original log.
+var PhillyJSON = &format.Format{
+	Name: "philly-json", Version: 1, Files: format.ManyFiles, Zoned: true, Untested: true, What: "jobs of Philly as published (cluster_job_log, JSON with attempts)",
+	Sniff: func(h format.Head) format.Match {
+		return format.JSONMatch(h, `"attempts"`, `"submitted_time"`, `"vc"`, `"jobid"`)
+	},
+	Scan: scanPhilly,
+}
+
+type phillyJob struct {
+	Status   string `json:"status"`
+	VC       string `json:"vc"`
+	ID       string `json:"jobid"`
+	User     string `json:"user"`
+	Submit   string `json:"submitted_time"`
+	Attempts []struct {
+		Start  *string `json:"start_time"`
+		End    *string `json:"end_time"`
+		Detail []struct {
+			IP   string   `json:"ip"`
+			GPUs []string `json:"gpus"`
+		} `json:"detail"`
+	} `json:"attempts"`
+}
+
+func scanPhilly(f *format.Format, files []format.File, o format.Options) (format.Scanned, error) {
+	clock := format.Clock{Zone: o.Zone, Unordered: true}
+	l := &format.Log{Format: f, Files: files, Zone: o.Zone}
+	l.Read = func(s *format.Sink) error {
+		n := int64(0)
+		for _, file := range files {
+			err := elements(file, func(e *format.Element) error {
+				n++
+				var p phillyJob
+				if err := e.Into(&p); err != nil {
+					return err
+				}
+				j, drop, err := p.job(e, n, &clock)
+				if err != nil {
+					return err
+				}
+				return s.Job(e.Place(p.ID), &j, drop)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return l.Scan()
+}
+
+// elements goes through the elements of a file that is one list.
+func elements(file format.File, fn func(*format.Element) error) error {
+	return format.EachElement(file, []string{}, fn)
+}
+
+// instant is a time of the log; null, None and the empty one are none.
+func (p *phillyJob) instant(e *format.Element, clock *format.Clock, field, text string) (at traces.Opt[model.Time], err error) {
+	if format.Missing(text) {
+		return at, nil
+	}
+	t, _, needZone, ok := clock.Instant(strings.TrimSuffix(strings.TrimSuffix(text, " PST"), " PDT"))
+	if needZone {
+		bad := e.Wrong(field, format.Excerpt(text), "an instant with its zone")
+		bad.Mend = "name the zone of the file with --time-zone US/Pacific"
+		return at, bad
+	}
+	if !ok {
+		return at, e.Wrong(field, format.Excerpt(text), format.InstantForms)
+	}
+	return traces.Some(t), nil
+}
+
+func (p *phillyJob) job(e *format.Element, n int64, clock *format.Clock) (j traces.Job, drop string, err error) {
+	j = traces.Job{ID: n, Name: p.ID, User: p.User, Tenant: p.VC}
+	switch p.Status {
+	case "Pass":
+		j.ExitState = "COMPLETED"
+	case "Killed":
+		j.ExitState = "CANCELLED"
+	case "Failed":
+		j.ExitState = "FAILED"
+	default:
+		return j, "", e.Wrong("status", format.Excerpt(p.Status), "Pass, Killed or Failed")
+	}
+	submit, err := p.instant(e, clock, "submitted_time", p.Submit)
+	if err != nil || !submit.OK {
+		return j, "no-submission", err
+	}
+	j.Submit = submit.V
+	run, whole, begun := model.Duration(0), true, false
+	var hosts []string
+	gpus := int32(0)
+	for _, a := range p.Attempts {
+		var ends [2]traces.Opt[model.Time]
+		for i, text := range []*string{a.Start, a.End} {
+			if text != nil {
+				if ends[i], err = p.instant(e, clock, "attempts", *text); err != nil {
+					return j, "", err
+				}
+			}
+		}
+		begun = begun || ends[0].OK
+		if !ends[0].OK || !ends[1].OK {
+			whole = false
+			continue
+		}
+		if !j.Start.OK {
+			j.Start = ends[0]
+		}
+		j.End = ends[1]
+		run += ends[1].V.Sub(ends[0].V)
+		gpus, hosts = 0, nil
+		for _, d := range a.Detail {
+			gpus += int32(len(d.GPUs))
+			hosts = append(hosts, d.IP)
+		}
+	}
+	switch {
+	case begun && !whole:
+		return j, "not-ended", nil
+	case !j.Start.OK:
+		if j.ExitState != "CANCELLED" {
+			return j, "never-ran", nil
+		}
+	default:
+		j.Runtime = traces.Some(run)
+	}
+	if len(hosts) > 0 {
+		j.GPUsTotal, j.RecordedNodes = traces.Some(gpus), strings.Join(hosts, ",")
+	}
+	if len(p.Attempts) > 1 {
+		text, err := json.Marshal(map[string]string{"attempts": strconv.Itoa(len(p.Attempts))})
+		if err == nil {
+			j.Extra = string(text)
+		}
+	}
+	return j, "", nil
+}

@@ -1,0 +1,384 @@
+package importer
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/traces"
+	"orrery/traces/importer/format"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// fixtures are the hand-made files of the formats: NAME.WHAT, NAME being that of the
+// format.
+func fixtures(t testing.TB) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join("testdata", "formats", "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	return all
+}
+
+// formatName is that of the format that a fixture is of.
+func formatName(path string) string {
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	return name
+}
+
+// Every format has a fixture, and every fixture is of the format that its name says.
+func TestEveryFormatHasAFixture(t *testing.T) {
+	have := map[string]bool{}
+	for _, path := range fixtures(t) {
+		of, err := Detect(path)
+		require.NoError(t, err, path)
+		require.Equal(t, formatName(path), string(of), path)
+		have[formatName(path)] = true
+	}
+	for _, f := range formats {
+		require.True(t, have[f.Name], "format %s has no fixture in testdata/formats", f.Name)
+	}
+}
+
+// tryImport imports a file, with a zone where it asks for one.
+func tryImport(t testing.TB, out string, paths ...string) (traces.Report, error) {
+	t.Helper()
+	report, err := Import(paths, out, Options{})
+	var data *traces.DataError
+	if errors.As(err, &data) && data.Expected == "an instant with its zone" {
+		report, err = Import(paths, out, Options{Zone: zoneOf(t, "Europe/Berlin")})
+	}
+	return report, err
+}
+
+func zoneOf(t testing.TB, name string) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation(name)
+	require.NoError(t, err)
+	return zone
+}
+
+// golden is everything that an import of a fixture says: its rows, column by column, and its
+// account.
+func golden(t *testing.T, path string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "x.trace")
+	report, err := tryImport(t, out, path)
+	require.NoError(t, err, path)
+	valid, err := traces.Validate(out)
+	require.NoError(t, err)
+	require.Equal(t, report.Kept, valid.Kept)
+	b, err := traces.Open(out)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close()) }()
+	var s strings.Builder
+	fmt.Fprintf(&s, "== %s: %s\n", filepath.Base(path), report.Format)
+	info := b.Info()
+	epoch := "not known"
+	if info.EpochKnown {
+		epoch = time.UnixMicro(int64(info.Epoch)).UTC().Format(time.RFC3339)
+	}
+	fmt.Fprintf(&s, "epoch %s, zone %q, nodes %d, procs %d\n", epoch, info.TimeZone, info.MaxNodes, info.MaxProcs)
+	for _, table := range traces.TableNames() {
+		columns := traces.Columns(table)
+		rows := 0
+		for row, err := range b.Values(table) {
+			require.NoError(t, err)
+			if rows++; rows > 10 {
+				continue
+			}
+			s.WriteString(table)
+			for i, v := range row {
+				if !v.Null && !(columns[i].Name == "kind" && v.Text == "bounded") {
+					fmt.Fprintf(&s, " %s=%s", columns[i].Name, spelled(columns[i], v))
+				}
+			}
+			s.WriteByte('\n')
+		}
+	}
+	for i := range report.Tables {
+		r := &report.Tables[i]
+		fmt.Fprintf(&s, "%s: read %d, kept %d; dropped %s; repaired %s\n", r.Table, r.Read, r.Kept, counts(r.Dropped), counts(r.Repaired))
+	}
+	if len(report.Tables) == 0 {
+		fmt.Fprintf(&s, "read %d, kept %d; dropped %s; repaired %s\n", report.Read, report.Kept, counts(report.Dropped), counts(report.Repaired))
+	}
+	for _, a := range report.Assumed {
+		fmt.Fprintf(&s, "assumed %s: %s\n", a.What, a.Value)
+	}
+	return s.String()
+}
+
+// spelled is a value as the golden file has it: instants and spans in seconds.
+func spelled(c traces.Column, v traces.Value) string {
+	switch {
+	case c.Type == traces.String:
+		return fmt.Sprintf("%q", v.Text)
+	case c.Type == traces.Double:
+		return fmt.Sprintf("%g", v.Real())
+	case c.Unit == "µs":
+		return fmt.Sprintf("%gs", float64(v.Number)/1e6)
+	}
+	return fmt.Sprint(v.Number)
+}
+
+// Every row of every fixture, against a golden file that was read by a person. -update
+// writes it anew.
+func TestRowsOfFixtures(t *testing.T) {
+	var all strings.Builder
+	for _, path := range fixtures(t) {
+		all.WriteString(golden(t, path))
+		all.WriteByte('\n')
+	}
+	name := filepath.Join("testdata", "formats.golden")
+	if *update {
+		require.NoError(t, os.WriteFile(name, []byte(all.String()), 0o600))
+	}
+	want, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, string(want), all.String())
+}
+
+// hashOf is the content hash of an import.
+func hashOf(t *testing.T, paths ...string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "x.trace")
+	_, err := tryImport(t, out, paths...)
+	require.NoError(t, err, paths)
+	b, err := traces.Open(out)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close()) }()
+	return b.Info().Hash
+}
+
+// What a file is called, how it is compressed and where the computer stands changes
+// nothing.
+func TestFixturesByAnyName(t *testing.T) {
+	local := time.Local //nolint:gosmopolitan // that of the computer is what is varied
+	defer func() { time.Local = local }()
+	for _, path := range fixtures(t) {
+		time.Local = time.UTC
+		want := hashOf(t, path)
+		time.Local = zoneOf(t, "Asia/Tokyo")
+		require.Equal(t, want, hashOf(t, path), path)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		x := filepath.Join(t.TempDir(), "x")
+		require.NoError(t, os.WriteFile(x, text, 0o600))
+		require.Equal(t, want, hashOf(t, x), path)
+		if bytes.HasPrefix(text, []byte("PAR1")) {
+			continue // is compressed in itself
+		}
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		_, err = w.Write(text)
+		require.NoError(t, errors.Join(err, w.Close()))
+		require.NoError(t, os.WriteFile(x, packed.Bytes(), 0o600))
+		require.Equal(t, want, hashOf(t, x), path)
+	}
+}
+
+// outcome imports a damaged file: it is refused with a DataError that names it, and leaves nothing
+// behind, or it is imported with an account that adds up.
+func outcome(t testing.TB, text []byte) error {
+	t.Helper()
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "damaged"), filepath.Join(dir, "out")
+	require.NoError(t, os.WriteFile(in, text, 0o600))
+	require.NoError(t, os.Mkdir(out, 0o700))
+	report, err := tryImport(t, filepath.Join(out, "x.trace"), in)
+	if err != nil {
+		var data *traces.DataError
+		require.ErrorAs(t, err, &data, "%q", text)
+		require.NotEmpty(t, data.File)
+		left, err := os.ReadDir(out)
+		require.NoError(t, err)
+		require.Empty(t, left)
+		return data
+	}
+	require.True(t, report.Balanced())
+	valid, err := traces.Validate(filepath.Join(out, "x.trace"))
+	require.NoError(t, err, "%q", text)
+	require.Equal(t, report.Kept, valid.Kept)
+	return nil
+}
+
+// Files that were cut short at any of many bytes.
+func TestTruncatedFixtures(t *testing.T) {
+	for _, path := range fixtures(t) {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		step := max(len(text)/25, 1) + 1
+		if testing.Short() {
+			step *= 8
+		}
+		for n := len(text) - 1; n > 0; n -= step {
+			_ = outcome(t, text[:n]) // asserts what must hold of either
+		}
+	}
+}
+
+// tokens are what stands between the separators of any format.
+var tokens = regexp.MustCompile(`[^,|;:\s"{}\[\]()=<>+/]+`)
+
+// Files of which one value is another: numbers that are none, words that are unknown. A value that is
+// refused is named by its row or line.
+func TestFlippedFixtures(t *testing.T) {
+	for _, path := range fixtures(t) {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		if bytes.HasPrefix(text, []byte("PAR1")) {
+			continue // single bytes are flipped by the fuzzer
+		}
+		all := tokens.FindAllIndex(text, -1)
+		begin := bytes.IndexByte(text, '\n')
+		if begin > len(text)/2 {
+			begin = 0 // one line is all there is
+		}
+		refused, step := 0, 1+len(all)/25
+		for i, at := range all {
+			if at[0] < begin && len(all) > 30 || i%step > 0 || testing.Short() && i%8 > 0 {
+				continue // names of columns
+			}
+			for _, value := range []string{"?!", "-7", "\xff"} {
+				if err := outcome(t, slices.Concat(text[:at[0]], []byte(value), text[at[1]:])); err != nil {
+					refused++
+					var data *traces.DataError
+					require.ErrorAs(t, err, &data)
+					require.True(t, data.Line > 0 || data.Row > 0 || strings.Contains(data.Found, "dropped") || strings.Contains(data.Found, "no list") || data.Column != "", "%s, %q for %q: %v", path, value, text[at[0]:at[1]], err)
+				}
+			}
+		}
+		require.Positive(t, refused, path)
+	}
+}
+
+// fuzzFormat feeds one format with anything, whatever the content is taken for.
+func fuzzFormat(f *testing.F, name string) {
+	i := slices.IndexFunc(formats, func(f *format.Format) bool { return f.Name == name })
+	if i < 0 {
+		f.Fatalf("no format %s", name)
+	}
+	for _, path := range fixtures(f) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if formatName(path) == name {
+			f.Add(text)
+		}
+	}
+	berlin := zoneOf(f, "Europe/Berlin")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		dir := t.TempDir()
+		path, out := filepath.Join(dir, "f"), filepath.Join(dir, "x.trace")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		in := &inputs{format: Format(name), raw: formats[i]}
+		one := &file{in: in, name: path, path: path}
+		in.list = []*file{one}
+		_, err := one.detect(Options{})
+		if formats[i].Parquet && err != nil || one.head.Bytes == nil {
+			return
+		}
+		in.raw, in.format = formats[i], Format(name)
+		if formats[i].Parquet != (one.head.Columns != nil) {
+			return
+		}
+		o := Options{}
+		if formats[i].Zoned {
+			o.Zone = berlin
+		}
+		report, err := in.importTo(out, o)
+		if err != nil {
+			var data *traces.DataError
+			if !errors.As(err, &data) {
+				t.Fatalf("refused without a DataError: %v", err)
+			}
+			return
+		}
+		valid, err := traces.Validate(out)
+		if err != nil || valid.Kept != report.Kept || !report.Balanced() {
+			t.Fatalf("%v, %+v, %+v", err, valid, report)
+		}
+	})
+}
+
+// Every format has a fuzz target of its own.
+func TestEveryFormatIsFuzzed(t *testing.T) {
+	text, err := os.ReadFile("fuzz_test.go")
+	require.NoError(t, err)
+	for _, f := range formats {
+		require.Contains(t, string(text), fmt.Sprintf("fuzzFormat(f, %q)", f.Name))
+	}
+}
+
+// The document lists every format as the program does; -update writes the list.
+func TestDocumentListsTheFormats(t *testing.T) {
+	name := filepath.Join("..", "..", "docs", "IMPORT.md")
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	begin, end := "<!-- formats -->\n", "<!-- end of formats -->"
+	head, rest, ok := strings.Cut(string(text), begin)
+	require.True(t, ok)
+	_, tail, ok := strings.Cut(rest, end)
+	require.True(t, ok)
+	list := "| format | files | becomes | untested | `--time-zone` |\n|---|---|---|---|---|\n"
+	for _, f := range formats {
+		tables, untested, zone := map[string]bool{}, "", ""
+		for _, path := range fixtures(t) {
+			if formatName(path) == f.Name {
+				for _, table := range tablesOf(t, path) {
+					tables[table] = true
+				}
+			}
+		}
+		if f.Untested {
+			untested = "untested on real rows"
+		}
+		if f.Zoned {
+			zone = "for times without a zone"
+		}
+		var becomes []string
+		for _, table := range traces.TableNames() {
+			if tables[table] {
+				becomes = append(becomes, table)
+			}
+		}
+		list += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", f.Name, f.What, strings.Join(becomes, ", "), untested, zone)
+	}
+	want := head + begin + list + end + tail
+	if *update {
+		require.NoError(t, os.WriteFile(name, []byte(want), 0o600))
+		return
+	}
+	require.Equal(t, want, string(text))
+}
+
+// tablesOf are the tables that a fixture becomes.
+func tablesOf(t *testing.T, path string) (names []string) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "x.trace")
+	_, err := tryImport(t, out, path)
+	require.NoError(t, err)
+	b, err := traces.Open(out)
+	require.NoError(t, err)
+	for _, table := range b.Info().Tables {
+		names = append(names, table.Table)
+	}
+	require.NoError(t, b.Close())
+	return names
+}

@@ -1,0 +1,266 @@
+package slurm
+
+import (
+	"strconv"
+	"strings"
+
+	"orrery/traces"
+	"orrery/traces/importer/format"
+)
+
+// size is what the job asked for and held.
+func size(c *format.Cells, j *traces.Job) {
+	nodes := c.OptCount(colNodes)
+	if !nodes.OK {
+		nodes = c.OptCount(colAllocNodes)
+	}
+	cpus := c.OptCount(colReqCPUs)
+	held := c.OptCount(colCPUs)
+	if !held.OK {
+		held = c.OptCount(colAllocCPUs)
+	}
+	asked, given := tresOf(c, colReqTRES), tresOf(c, colAllocTRES)
+	if asked.nodes > 0 {
+		nodes = traces.Some(asked.nodes)
+	}
+	fill(c.Row, j, nodes.V, cpus.V, held.V)
+	gpus(c, j, asked, given)
+	if c.Has(colReqMem) {
+		memory(c, j, cpus.V)
+	} else if asked.memory > 0 {
+		j.MemPerNode = traces.Some(asked.memory / int64(max(nodes.V, 1)))
+	}
+}
+
+// fill sets the nodes and CPUs; 0 is not known.
+func fill(r *format.Row, j *traces.Job, nodes, cpus, held int32) {
+	if cpus > 0 {
+		j.ProcsRequested = traces.Some(cpus)
+	}
+	if held > 0 {
+		j.ProcsAllocated = traces.Some(held)
+	}
+	if nodes == 0 {
+		return
+	}
+	j.NodesMin = traces.Some(nodes)
+	if cpus == 0 {
+		cpus = held
+	}
+	if cpus > 0 {
+		j.CPUsPerNode = traces.Some((cpus + nodes - 1) / nodes)
+		if cpus%nodes != 0 {
+			r.Repair("cpus-per-node-rounded-up")
+		}
+	}
+}
+
+// tres is what a list of trackable resources says of a job.
+type tres struct {
+	there       bool
+	cpus, nodes int32
+	memory      int64 // B
+	gpus, typed int32 // gres/gpu, and the sum of gres/gpu:TYPE
+	gpuType     string
+	mixed       bool // GPUs of several types
+}
+
+// tresOf reads a list such as billing=4,cpu=4,mem=62.50G,node=1,gres/gpu=2,gres/gpu:a100=2.
+func tresOf(c *format.Cells, k int) tres {
+	t, ok := parseTRES(c.Raw(k))
+	if !ok {
+		c.Fail(k, "resources such as cpu=4,mem=8000M,node=1,gres/gpu=2")
+	}
+	return t
+}
+
+func parseTRES(text string) (t tres, ok bool) {
+	if text == "" {
+		return t, true
+	}
+	t.there = true
+	for text != "" {
+		term, rest, _ := strings.Cut(text, ",")
+		text = rest
+		name, value, found := strings.Cut(term, "=")
+		if !found {
+			return t, false
+		}
+		if name == "mem" || name == "2" {
+			bytes, ok := byteCount(value, "M")
+			if !ok {
+				return t, false
+			}
+			t.memory = bytes
+			continue
+		}
+		kind, isGPU := strings.CutPrefix(name, "gres/gpu")
+		if !isGPU && name != "cpu" && name != "node" {
+			continue
+		}
+		n, err := strconv.ParseUint(value, 10, 30)
+		if err != nil {
+			return t, false
+		}
+		switch {
+		case name == "cpu":
+			t.cpus = int32(n)
+		case name == "node":
+			t.nodes = int32(n)
+		case kind == "":
+			t.gpus = int32(n)
+		case kind[0] == ':' && n > 0:
+			t.typed += int32(n)
+			t.mixed = t.mixed || t.gpuType != "" && t.gpuType != kind[1:]
+			t.gpuType = kind[1:]
+		}
+	}
+	t.gpus = max(t.gpus, t.typed)
+	return t, true
+}
+
+// gpus are those of the TRES, else those of the GRES of each node.
+func gpus(c *format.Cells, j *traces.Job, asked, given tres) {
+	t := given
+	if !t.there || t.gpus == 0 {
+		t = asked
+	}
+	if t.gpus == 0 && (c.Has(colAllocGRES) || c.Has(colReqGRES)) {
+		k := colAllocGRES
+		if !c.Has(k) {
+			k = colReqGRES
+		}
+		n, kind, ok := parseGRES(c.Raw(k))
+		if !ok {
+			c.Fail(k, "generic resources such as gpu:2 or gpu:a100:2")
+			return
+		}
+		t = tres{there: true, gpus: n * max(j.NodesMin.V, 1), gpuType: kind}
+	}
+	if !t.there {
+		return
+	}
+	j.GPUsTotal = traces.Some(t.gpus)
+	if nodes := j.NodesMin.V; nodes > 0 {
+		j.GPUsPerNode = traces.Some((t.gpus + nodes - 1) / nodes)
+		if t.gpus%nodes != 0 {
+			c.Repair("gpus-per-node-rounded-up")
+		}
+	}
+	if !t.mixed {
+		j.GPUType = t.gpuType
+	} else {
+		c.Repair("several-gpu-types")
+	}
+}
+
+// parseGRES sums the GPUs of a list such as gpu:2, gpu:a100:2(IDX:0-1), gres:gpu:1.
+func parseGRES(text string) (n int32, kind string, ok bool) {
+	if i := strings.IndexByte(text, '('); i >= 0 {
+		text = text[:i]
+	}
+	for _, term := range strings.Split(text, ",") {
+		words := strings.Split(strings.TrimPrefix(strings.TrimPrefix(term, "gres:"), "gres/"), ":")
+		if words[0] != "gpu" {
+			continue
+		}
+		count := "1"
+		if len(words) > 1 {
+			count = words[len(words)-1]
+		}
+		if len(words) == 3 {
+			kind = words[1]
+		}
+		v, err := strconv.ParseUint(count, 10, 20)
+		if err != nil || len(words) > 3 || n > 1<<20 {
+			return 0, "", false
+		}
+		n += int32(v)
+	}
+	return n, kind, true
+}
+
+// memory is ReqMem.
+func memory(c *format.Cells, j *traces.Job, cpus int32) {
+	text := c.Raw(colReqMem)
+	per := byte(0)
+	if end := len(text) - 1; end > 0 && (text[end] == 'n' || text[end] == 'c') {
+		per, text = text[end], text[:end]
+	}
+	unit := "M"
+	if c.At[colMemPerCore] >= 0 { // as the tools of the Slurm simulator print it
+		unit = ""
+		if c.Raw(colMemPerCore) == "True" {
+			per = 'c'
+		}
+	}
+	text, flagged := withoutFlag(text)
+	if flagged {
+		per = 'c'
+		c.Repair("reqmem-flag")
+	}
+	bytes, ok := byteCount(text, unit)
+	if !ok {
+		c.Fail(colReqMem, "memory such as 4000M, 4Gn or 3000Mc")
+		return
+	}
+	nodes := int64(max(j.NodesMin.V, 1))
+	switch {
+	case bytes == 0:
+		return
+	case per == 'c':
+		bytes *= int64(max(j.CPUsPerNode.V, 1))
+	case per == 0:
+		bytes = (bytes + nodes - 1) / nodes
+	}
+	if bytes < 0 || bytes > 1<<60 {
+		c.Fail(colReqMem, "memory of less than 2^60 B")
+		return
+	}
+	j.MemPerNode = traces.Some(bytes)
+}
+
+// withoutFlag takes bit 31 or 63 from a number of MB: it marks memory per CPU.
+func withoutFlag(text string) (string, bool) {
+	digits, suffix := text, ""
+	if i := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
+		digits, suffix = text[:i], text[i:]
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || suffix != "" && suffix != "M" {
+		return text, false
+	}
+	switch {
+	case n>>63 == 1:
+		n &^= 1 << 63
+	case n>>31 == 1 && n>>32 == 0:
+		n &^= 1 << 31
+	default:
+		return text, false
+	}
+	return strconv.FormatUint(n, 10) + suffix, true
+}
+
+// byteCount reads a size with the suffix K, M, G, T or P, of 1024, and unit where there is none.
+func byteCount(text, unit string) (int64, bool) {
+	if text == "" {
+		return 0, false
+	}
+	if i := strings.IndexByte("KMGTP", text[len(text)-1]); i >= 0 {
+		text, unit = text[:len(text)-1], "KMGTP"[i:i+1]
+	}
+	scale := int64(1)
+	if unit != "" {
+		scale <<= 10 * (strings.Index("KMGTP", unit) + 1)
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err == nil {
+		return n * scale, n >= 0 && n <= 1<<60/scale
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	x = float64(x * float64(scale))
+	if err != nil || !(x >= 0 && x <= 1<<60) || strings.ContainsAny(text, "xXpP_") {
+		return 0, false
+	}
+	return int64(x), true
+}
