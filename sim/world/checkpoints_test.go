@@ -225,7 +225,6 @@ func TestBadCheckpoints(t *testing.T) {
 	}{
 		{keeps(preempt.YoungInterval, model.Forever), "young needs the mean time between the failures of a node"},
 		{both(keeps(preempt.ValueOverCost, model.Forever), func(c *SiteConfig) { c.Checkpoints.Bandwidth = 3 }), "are written at 3 B/s and those of victims at 10"},
-		{both(keeps(preempt.ValueOverCost, model.Forever), func(c *SiteConfig) { c.Checkpoints.PerNode = true }), "leave PerNode and SinceStart out"},
 		{both(keeps(preempt.ValueOverCost, model.Forever), func(c *SiteConfig) { c.Checkpoints.Price = -1 }), "price"},
 	} {
 		cfg := SiteConfig{Site: smallSite(1)}

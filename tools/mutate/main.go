@@ -95,7 +95,10 @@ func run(ctx context.Context, o options) (int, error) {
 		return 1, err
 	}
 	defer r.close()
-	report := r.try(ctx, chosen, equivalent)
+	report, err := r.try(ctx, chosen, equivalent)
+	if err != nil {
+		return 1, err
+	}
 	report.print(os.Stdout)
 	if ctx.Err() != nil {
 		return 130, ctx.Err()
