@@ -105,7 +105,7 @@ func TestFates(t *testing.T) {
 	for _, m := range all {
 		m.tests = m.tests[:1]
 	}
-	r := &runner{options{workers: 2, limit: time.Minute}, root, t.TempDir(), map[string]*binary{}}
+	r := &runner{o: options{workers: 2, limit: time.Minute}, root: root, dir: t.TempDir(), binaries: map[string]*binary{}}
 	out, err := r.try(context.Background(), all, map[string]string{all[5].key(): "tick does nothing"})
 	require.NoError(t, err)
 	fates := map[string]fate{}

@@ -41,15 +41,18 @@ type runner struct {
 	o        options
 	root     string
 	dir      string // of overlays and test binaries
+	overlay  string // the file that tells the go command of the mutants
 	binaries map[string]*binary
 }
 
-// binary is the tests of a package with all mutants in them.
+// binary is the tests of a package with all mutants in them, made when it is first needed.
 type binary struct {
 	folder string
 	path   string        // "" where there are no tests
 	limit  time.Duration // for one run
 	skip   string        // tests that fail without any mutant
+	made   sync.Once
+	err    error
 }
 
 func newRunner(o options) (*runner, error) {
@@ -116,24 +119,24 @@ func (r *runner) prepare(ctx context.Context, list []*mutant, equivalent map[str
 	if len(packages) == 0 {
 		return unable, nil
 	}
-	overlay, err := r.compiled(ctx, list, packages, unable)
-	if err != nil {
+	if r.overlay, err = r.compiled(ctx, list, packages, unable); err != nil {
 		return nil, err
 	}
 	for i, f := range folders {
-		b := &binary{folder: f, path: filepath.Join(r.dir, fmt.Sprintf("%d.test", i)), limit: r.o.limit}
-		if text, err := r.goTool(ctx, "test", "-pgo=off", "-vet=off", "-c", "-o", b.path, "-overlay", overlay, "./"+f); err != nil {
-			return nil, fmt.Errorf("the tests of %s do not compile: %s", f, text)
-		}
-		if _, err := os.Stat(b.path); err != nil {
-			b.path = ""
-		}
-		r.binaries[f] = b
-		if err := r.baseline(ctx, b); err != nil {
-			return nil, err
-		}
+		r.binaries[f] = &binary{folder: f, path: filepath.Join(r.dir, fmt.Sprintf("%d.test", i)), limit: r.o.limit}
 	}
 	return unable, nil
+}
+
+// make compiles the tests of a package, and runs them without a mutant.
+func (r *runner) make(ctx context.Context, b *binary) error {
+	if text, err := r.goTool(ctx, "test", "-pgo=off", "-vet=off", "-c", "-o", b.path, "-overlay", r.overlay, "./"+b.folder); err != nil {
+		return fmt.Errorf("the tests of %s do not compile: %s", b.folder, text)
+	}
+	if _, err := os.Stat(b.path); err != nil {
+		b.path = ""
+	}
+	return r.baseline(ctx, b)
 }
 
 // baseline runs tests without a mutant: what fails then is left out, for it looks at what the
@@ -170,6 +173,10 @@ func (r *runner) one(ctx context.Context, i int, m *mutant, equivalent map[strin
 	}
 	for _, f := range m.tests {
 		b := r.binaries[f]
+		b.made.Do(func() { b.err = r.make(ctx, b) })
+		if b.err != nil {
+			return verdict{m, untried, b.err.Error()}
+		}
 		if b.path == "" {
 			continue
 		}

@@ -40,7 +40,7 @@ type extent struct {
 // that are changed.
 func (r *runner) compiled(ctx context.Context, list []*mutant, packages []string, unable map[*mutant]string) (overlay string, err error) {
 	for {
-		overlay, where, err := r.overlay(list, unable)
+		overlay, where, err := r.written(list, unable)
 		if err != nil {
 			return "", err
 		}
@@ -73,8 +73,8 @@ func (r *runner) refused(text string, where map[string][]extent, unable map[*mut
 	}
 }
 
-// overlay writes the files with mutants in them, and the file that tells the go command of them.
-func (r *runner) overlay(list []*mutant, unable map[*mutant]string) (path string, where map[string][]extent, err error) {
+// written writes the files with mutants in them, and the file that tells the go command of them.
+func (r *runner) written(list []*mutant, unable map[*mutant]string) (path string, where map[string][]extent, err error) {
 	byFile := map[string][]int{}
 	var files []string
 	for i, m := range list {
