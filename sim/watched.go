@@ -48,7 +48,15 @@ func (r *run) watcher() watcher {
 	prompt := s.QuorumLatency == 0 && s.QuorumJitter == 0
 	cfg.Prompt = oneCore && prompt && s.Cycle == 0
 	cfg.FCFS = oneCore && prompt && !cfg.Overrun && r.plan.Order == drive.Batch && r.plan.Core.Order.String() == "fcfs"
+	if oneCore && cfg.Prompt && !cfg.Overrun && r.plan.Order == drive.Batch && r.plan.Core.Backfill == order.Conservative && r.plan.Core.Depth == 0 {
+		cfg.Reserved = func(ref model.Ref) model.Time { return r.core.(reserver).Reserved(ref) }
+	}
 	return watch.NewPlain(cfg)
+}
+
+// reserver is a core that says when it means to start a job.
+type reserver interface {
+	Reserved(ref model.Ref) model.Time
 }
 
 func (r *run) siteWatcher(p *plan.Site) watcher {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/order"
+	"orrery/scheduler/plain"
 	"orrery/scheduler/site"
 	"orrery/sim/plan"
 	"orrery/traces"
@@ -90,4 +91,44 @@ func TestWatcherCatchesABrokenCore(t *testing.T) {
 	}
 	t.Log("worlds that the broken core changes, by order:", differ)
 	require.True(t, len(differ) == 10 || testing.Short() && len(differ) > 0)
+}
+
+// TestWatcherCatchesSlippingReservations replays a log by conservative backfilling: no reservation
+// slips. With a core that gives the first job of the queue a reservation alone, others do, or have
+// none.
+func TestWatcherCatchesSlippingReservations(t *testing.T) {
+	t.Parallel()
+	replay := func(by string, depth int) *Result {
+		meta, tables := plainLog(t, 400, 3)
+		spec := plan.DefaultSpec()
+		spec.Order, spec.Backfill = by, "conservative"
+		prep, err := plan.Prepare(spec)
+		require.NoError(t, err)
+		m, err := traces.NewMemory("made", meta, tables)
+		require.NoError(t, err)
+		src, err := m.Open()
+		require.NoError(t, err)
+		p, err := prep.Resolve(src)
+		require.NoError(t, err)
+		r, err := newRun(p, src, 0, Options{Watch: true})
+		require.NoError(t, err)
+		cfg := p.Core
+		cfg.Depth = depth
+		core := plain.New(cfg)
+		r.core, r.loop.Core = core, core
+		require.NoError(t, r.replay(context.Background()))
+		res, err := r.finish()
+		require.NoError(t, err)
+		return res
+	}
+	for _, by := range []string{"fcfs", "sjf", "wfp3"} {
+		sound := replay(by, 0).Watch
+		require.Empty(t, sound.Breaches, by)
+		require.Positive(t, sound.Slips, by)
+		broken := replay(by, 1).Watch
+		require.NotEmpty(t, broken.Breaches, by)
+		for _, b := range broken.Breaches {
+			require.Equal(t, 11, b.Invariant, "%s: %s", by, b)
+		}
+	}
 }

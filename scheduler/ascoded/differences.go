@@ -91,10 +91,6 @@ var passDifferences = []Difference{
 		"victims", "class, cost per node that helps, latest start; the superfluous are spared",
 		"none, as the mode preempts no job; the sources take the cheapest first by minutes alone, whatever is free or of use", "ascoded.Planner.place",
 	},
-	{
-		"checkpoints worth writing", "by the size on each GPU and the time since the last one", "by a size for each node and the time since the start (kept for comparison)",
-		"preempt.CheckpointConfig.PerNode, preempt.CheckpointConfig.SinceStart",
-	},
 	{"reactive services", "follow their demand between nodes_min and nodes_max", "keep the size that they start with; the sources scale whole vClusters, by boot and drain of nodes", "site.mode.fixedServiceSize"},
 	{"borrowing", "idle nodes of vClusters that lend, up to their cap", "none; a vCluster in this mode may lend", "ascoded.Planner.choose"},
 }
@@ -105,6 +101,7 @@ var commonRules = []Difference{
 	{"vClusters", "a queue, a profile and a cycle for each", "the same, for those that have the mode; the sources have one loop and one vector for all", "both"},
 	{"hard limits", "met when a job starts; it waits with the reason", "the same, for the size that a range is given; the sources refuse at submission, and count what waits", "both"},
 	{"power, bandwidth, advance reservations", "kept", "the same; the sources know none", "both"},
+	{"checkpoints worth writing", "by the size on each GPU and the time since the last one", "the same; the sources take a size for each node and the time since the start", "both"},
 	{"sensitive work", "on nodes of one known fingerprint", "the same, and it waits when the largest group is that of unknown ones; the sources take these for one", "both"},
 	{"ties", "end in an id", "the same; in the sources they end in the order of a hash map", "both"},
 	{"dependencies, requeue, walltime, drain", "as documented", "the same: they are the site's and not the profile's", "both"},

@@ -301,5 +301,8 @@ func (c *Core) Least() int32 {
 // Predicted is the predicted end of the running job under ref.
 func (c *Core) Predicted(ref model.Ref) model.Time { return c.jobs[ref].predicted }
 
+// Reserved is the start of the reservation of the waiting job under ref, Never without one.
+func (c *Core) Reserved(ref model.Ref) model.Time { return c.jobs[ref].slot }
+
 // Runs says whether the job under ref is running.
 func (c *Core) Runs(ref model.Ref) bool { return c.jobs[ref].phase == running }

@@ -28,15 +28,10 @@ func (s Strategy) String() string { return strategies[s] }
 type CheckpointConfig struct {
 	// Strategy is ValueOverCost.
 	Strategy Strategy
-	// PerNode says that Bytes are those on each node instead of on each GPU.
-	PerNode bool
-	// SinceStart counts the time since the start instead of since the last checkpoint.
-	SinceStart bool
 	// Bandwidth at which a job writes, in B/s: 10 GiB/s. At 0 the storage is out
 	// and writing never ends.
 	Bandwidth int64
-	// Bytes of a checkpoint, on each GPU (PerNode: on each node), of a job that
-	// does not say: 80 GiB.
+	// Bytes of a checkpoint, on each GPU, of a job that does not say: 80 GiB.
 	Bytes int64
 	// Price of keeping one GiB: 0.02.
 	Price model.Fixed
@@ -92,7 +87,7 @@ type Decision struct {
 	Nodes int32
 	GPUs  int32 // on each node; nodes without GPUs count as one
 	Class int32
-	Bytes int64 // of a checkpoint on each GPU (PerNode: on each node); 0 when unknown
+	Bytes int64 // of a checkpoint on each GPU; 0 when unknown
 	Start model.Time
 	// LastCheckpoint is AbsentTime when there is none.
 	LastCheckpoint model.Time
@@ -113,9 +108,6 @@ func (c *CheckpointConfig) size(d *Decision) int64 {
 	bytes := d.Bytes
 	if bytes <= 0 {
 		bytes = c.Bytes
-	}
-	if c.PerNode {
-		return times(bytes, d.nodes())
 	}
 	return times(bytes, d.held())
 }
@@ -138,7 +130,7 @@ func (c *CheckpointConfig) Value(d *Decision, now model.Time) int64 {
 	if p < 0 {
 		p = c.PFail
 	}
-	risk := model.Fixed(times(int64(c.since(d, now)), d.held())).Mul(p)
+	risk := model.Fixed(times(int64(d.since(now)), d.held())).Mul(p)
 	lower := max(0, model.SensitiveClass-int64(d.Class))
 	urgency := times(times(int64(max(d.Waiting, 0)), int64(c.Urgency)), lower) / model.SensitiveClass
 	relief := model.Fixed(times(d.nodes(), int64(c.BacklogScale))).Mul(max(d.Backlog, 0))
@@ -148,9 +140,9 @@ func (c *CheckpointConfig) Value(d *Decision, now model.Time) int64 {
 // Due says whether the job should write a checkpoint at now: never before the
 // minimum interval of its policy, always from the maximum on, and in between
 // when the value exceeds the cost or, by the other strategies, from their
-// interval on. Under SinceStart a job past the maximum is due every time.
+// interval on.
 func (c *CheckpointConfig) Due(d *Decision, p Policy, now model.Time) bool {
-	since := c.since(d, now)
+	since := d.since(now)
 	if p.Min == model.Forever || since < p.Min {
 		return false
 	}
@@ -166,12 +158,8 @@ func (c *CheckpointConfig) Due(d *Decision, p Policy, now model.Time) bool {
 	return c.Value(d, now) > c.Cost(d)
 }
 
-func (c *CheckpointConfig) since(d *Decision, now model.Time) model.Duration {
-	from := d.Start
-	if !c.SinceStart {
-		from = max(from, d.LastCheckpoint)
-	}
-	return max(0, now.Sub(from))
+func (d *Decision) since(now model.Time) model.Duration {
+	return max(0, now.Sub(max(d.Start, d.LastCheckpoint)))
 }
 
 // meanTime to a failure of the whole job: any of its nodes ends it.

@@ -11,18 +11,13 @@ import (
 	"orrery/scheduler/model"
 )
 
-// coded decides as Lattice's code does.
-func coded() CheckpointConfig {
-	c := DefaultCheckpointConfig()
-	c.PerNode, c.SinceStart = true, true
-	return c
-}
-
 // seconds of GPU time, as Lattice's figures are given; a Fixed probability is
 // off by less than 3e-10.
 func seconds(x int64) float64 { return float64(x) / float64(model.Second) }
 
-func TestCodedDecision(t *testing.T) {
+// Golden figures of Lattice's broker. It takes the memory of a node for its checkpoint, where
+// Bytes are those on each of its four GPUs.
+func TestGoldenDecisions(t *testing.T) {
 	const h, m = model.Hour, model.Minute
 	for _, c := range []struct {
 		nodes          int32
@@ -30,7 +25,7 @@ func TestCodedDecision(t *testing.T) {
 		backlog        float64
 		waiting        int32
 		pFail          float64
-		memory         int64 // GiB on each node
+		memory         int64 // GiB on each node of 4 GPUs
 		cost, value    float64
 		writeANewOne   bool
 		valueTolerance float64
@@ -47,8 +42,8 @@ func TestCodedDecision(t *testing.T) {
 		{4, 2 * h, .6, 2, .01, 8, 55.04, 1496, true, 1e-4},
 		{4, 6 * h, .6, 2, .01, 8, 55.04, 3800, true, 1e-4},
 	} {
-		cfg := coded()
-		d := Decision{Nodes: c.nodes, GPUs: 4, Bytes: c.memory * gib, LastCheckpoint: model.AbsentTime,
+		cfg := DefaultCheckpointConfig()
+		d := Decision{Nodes: c.nodes, GPUs: 4, Bytes: c.memory * gib / 4, LastCheckpoint: model.AbsentTime,
 			Waiting: c.waiting, Backlog: model.FixedOf(c.backlog), PFail: model.FixedOf(c.pFail)}
 		now := model.Time(c.elapsed)
 		require.InDelta(t, c.cost, seconds(cfg.Cost(&d)), 1e-6, "%+v", c)
@@ -58,10 +53,11 @@ func TestCodedDecision(t *testing.T) {
 	}
 }
 
-// With the defaults and no pressure the code's break-even is 2400 s + 8000 s per
+// With 80 GiB on each node and no pressure the break-even is 2400 s + 8000 s per
 // node, so that from 3 nodes on the maximum interval of 6 h does all the work.
-func TestCodedBreakEven(t *testing.T) {
-	cfg := coded()
+func TestBreakEven(t *testing.T) {
+	cfg := DefaultCheckpointConfig()
+	cfg.Bytes = 20 * gib                // on each of four GPUs
 	cfg.PFail = model.FixedOf(.001) + 1 // above it rather than below
 	for _, nodes := range []int32{1, 2, 64} {
 		d := Decision{Nodes: nodes, GPUs: 4, LastCheckpoint: model.AbsentTime, PFail: -1}
@@ -147,15 +143,16 @@ func TestDueByInterval(t *testing.T) {
 }
 
 // Lattice's code measures from the start, so that after 6 h the job is due at
-// every evaluation.
+// every evaluation. Here it is due 6 h after its last checkpoint.
 func TestDefectD21DueForeverAfterSixHours(t *testing.T) {
 	written := model.Time(6 * model.Hour)
 	next := written.Add(30 * model.Second)
 	d := Decision{Nodes: 4, GPUs: 4, LastCheckpoint: written, PFail: -1}
-	asCoded, documented := coded(), DefaultCheckpointConfig()
-	require.True(t, asCoded.Due(&d, PolicyOf(auto, false), next))
-	require.False(t, documented.Due(&d, PolicyOf(auto, false), next))
-	require.True(t, documented.Due(&d, PolicyOf(auto, false), written.Add(6*model.Hour)))
+	cfg := DefaultCheckpointConfig()
+	require.False(t, cfg.Due(&d, PolicyOf(auto, false), next))
+	require.True(t, cfg.Due(&d, PolicyOf(auto, false), written.Add(6*model.Hour)))
+	d.LastCheckpoint = model.AbsentTime
+	require.True(t, cfg.Due(&d, PolicyOf(auto, false), next), "it never wrote one")
 }
 
 // Young and Daly against their formulas in floating point, from microseconds to

@@ -198,41 +198,18 @@ func TestSelectFewest(t *testing.T) {
 	require.Equal(t, 2, b.fits)
 }
 
-func TestCodedSelect(t *testing.T) {
-	cfg := DefaultConfig()
-	cheap, dear, high, marked := victim(0, 4, 4), victim(1, 0, 4), victim(2, 5, 8), victim(3, 0, 8)
-	cheap.Elapsed, marked.Sensitive = 10*model.Minute, true
-	all := []Victim{dear, cheap, high, marked}
-	got, ok := codedSelect(&cfg, 5, 4, all, nil)
-	require.True(t, ok)
-	require.Equal(t, []int{1}, got, "the class does not order")
-	got, ok = codedSelect(&cfg, 5, 8, all, got)
-	require.True(t, ok)
-	require.Equal(t, []int{1, 0}, got)
-	got, ok = codedSelect(&cfg, 5, 9, all, got)
-	require.False(t, ok)
-	require.Empty(t, got)
-	got, ok = codedSelect(&cfg, 5, 2, []Victim{victim(7, 1, 2), victim(3, 1, 2)}, got)
-	require.True(t, ok)
-	require.Equal(t, []int{0}, got, "equal costs keep their order")
-	_, ok = codedSelect(&cfg, 5, 4, []Victim{victim(0, 1, 1), victim(1, 1, 1), victim(2, 1, 1), victim(3, 1, 1)}, nil)
-	require.False(t, ok, "three at most")
-}
-
-// The cost of Lattice's code for a job with checkpoints is the same for 1 node
-// and for 512, and takes a class-5 job with fewer minutes before best effort.
+// In Lattice's code a job with checkpoints costs the same on 1 node and on 512, 55 minutes half way
+// through its walltime, and a class-5 job of fewer minutes leaves before best effort.
 func TestDefectD19VictimCostIgnoresSizeAndClass(t *testing.T) {
 	small, large := victim(0, 3, 1), victim(1, 3, 512)
-	require.Equal(t, codedCost(&small), codedCost(&large))
 	cfg := DefaultConfig()
 	large.Usable = 1 // what counts is what the pending job gets of it
-	require.Equal(t, 512*cfg.Cost(&small, 0, cfg.Bandwidth), cfg.Cost(&large, 0, cfg.Bandwidth))
+	require.EqualValues(t, 55*4*model.Minute, cfg.Cost(&small, model.Time(2*model.Hour), cfg.Bandwidth))
+	require.EqualValues(t, 512*55*4*model.Minute, cfg.Cost(&large, model.Time(2*model.Hour), cfg.Bandwidth))
 
 	best, normal := victim(0, 0, 4), victim(1, 5, 4)
 	normal.Elapsed = 10 * model.Minute
-	got, ok := codedSelect(&cfg, 6, 4, []Victim{best, normal}, nil)
-	require.True(t, ok)
-	require.Equal(t, []int{1}, got)
+	require.Less(t, cfg.Cost(&normal, 0, cfg.Bandwidth), cfg.Cost(&best, 0, cfg.Bandwidth))
 	jobs, ok := chosen(t, &cfg, Priority, 6, 4, 0, []Victim{best, normal})
 	require.True(t, ok)
 	require.Equal(t, []model.JobID{0}, jobs)
@@ -244,9 +221,7 @@ func TestDefectD20GreedyVictimsAreNotPruned(t *testing.T) {
 	cfg := DefaultConfig()
 	small, large := victim(0, 1, 1), victim(1, 1, 6)
 	small.Elapsed = 10 * model.Minute
-	got, ok := codedSelect(&cfg, 5, 6, []Victim{small, large}, nil)
-	require.True(t, ok)
-	require.Equal(t, []int{0, 1}, got)
+	require.Less(t, cfg.Cost(&small, 0, cfg.Bandwidth), cfg.Cost(&large, 0, cfg.Bandwidth), "it is taken first")
 	jobs, ok := chosen(t, &cfg, Priority, 5, 6, 0, []Victim{small, large})
 	require.True(t, ok)
 	require.Equal(t, []model.JobID{1}, jobs)

@@ -32,6 +32,8 @@ func TestFairShareOf(t *testing.T) {
 		{.3, .3, 0, 0, 0},
 		{.3, 2, 0, 0, 0},
 		{.3, 0, .5, .9, 1},
+		{.3, .2, .5, .9, .333333}, // above 0.8 burst neither adds nor takes away
+		{.3, .15, 1, 1, .5},
 		{.3, -1, 0, 0, 1},
 	} {
 		share, usage, u := fixed(c.share), fixed(c.usage), fixed(c.utilisation)

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -128,4 +129,39 @@ func newSeries(t require.TestingT) *Series {
 	s, err := NewSeries(Config{Units: machine})
 	require.NoError(t, err)
 	return s
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	part := func(from, to model.Time) *Span { return &Span{From: from, To: to} }
+	for _, c := range []struct {
+		cfg  Config
+		want string // "" for a good one
+	}{
+		{Config{Units: 1}, ""},
+		{Config{Units: math.MaxInt32}, ""},
+		{Config{}, "cluster of 0 units"},
+		{Config{Units: math.MaxInt32 + 1}, "at most 2147483647"},
+		{Config{Units: 1, WarmupJobs: 1}, ""},
+		{Config{Units: 1, Warmup: 1, Cooldown: 1}, ""},
+		{Config{Units: 1, WarmupJobs: 1, Cooldown: 1}, ""},
+		{Config{Units: 1, WarmupJobs: -1}, "must not be negative"},
+		{Config{Units: 1, Warmup: -1}, "must not be negative"},
+		{Config{Units: 1, Cooldown: -1}, "must not be negative"},
+		{Config{Units: 1, WarmupJobs: 1, Warmup: 1}, "give one"},
+		{Config{Units: 1, Measured: part(5, 6)}, ""},
+		{Config{Units: 1, Measured: part(5, 5)}, "is empty"},
+		{Config{Units: 1, Measured: part(5, 4)}, "is empty"},
+		{Config{Units: 1, Measured: part(5, 6), WarmupJobs: 1}, "neither warm-up nor cool-down"},
+		{Config{Units: 1, Measured: part(5, 6), Warmup: 1}, "neither warm-up nor cool-down"},
+		{Config{Units: 1, Measured: part(5, 6), Cooldown: 1}, "neither warm-up nor cool-down"},
+		{Config{Units: 1, Marks: []model.Time{1, 1, 2}}, ""},
+		{Config{Units: 1, Marks: []model.Time{2, 1}}, "do not ascend"},
+	} {
+		_, err := NewSeries(c.cfg)
+		if c.want == "" {
+			require.NoError(t, err, "%+v", c.cfg)
+			continue
+		}
+		require.ErrorContains(t, err, c.want, "%+v", c.cfg)
+	}
 }

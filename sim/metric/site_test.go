@@ -157,6 +157,41 @@ func TestSiteByHand(t *testing.T) {
 	require.Equal(t, [2]int64{32 * hour, 8 * hour}, nodes)
 }
 
+// A tenant that has a target and submitted nothing is none of those among whom the nodes
+// are shared out: the index and the deviations are those without it.
+func TestTenantsWithoutJobsShareNothing(t *testing.T) {
+	cfg := siteConfig()
+	cfg.Site.Tenants, cfg.Site.Targets = append(cfg.Site.Tenants, "air"), append(cfg.Site.Targets, model.One/4)
+	tab, _ := host(t, guests, cfg)
+	for name, want := range map[string]float64{
+		"jain_share":              2.2 * 2.2 / (2 * (1 + 1.2*1.2)), // of three: 2.2 * 2.2 / (3 * (1 + 1.2*1.2))
+		"share_deviation_max":     0.05,                            // of three: 0.25
+		"share_deviation_squared": 0.0025,
+	} {
+		x, ok := tab.Value(name, All)
+		require.True(t, ok, name)
+		require.InDelta(t, want, x, 1e-6, name)
+	}
+}
+
+// A job has starved when it has waited for longer than the limit, and meets its target when it
+// has waited for as long as that.
+func TestWaitsAtTheirLimits(t *testing.T) {
+	cfg := siteConfig() // 5 h starve, and 2 h are the target of class 1
+	tab, _ := host(t, []guest{
+		{submit: 0, start: 5, end: 6, nodes: 1, class: 1, state: model.Completed},
+		{submit: 0, start: 6, end: 7, nodes: 1, class: 1, state: model.Completed},
+		{submit: 0, start: 2, end: 3, nodes: 1, class: 1, state: model.Completed},
+		{submit: 0, start: -1, end: 5, nodes: 1, class: 1, state: model.Pending},
+	}, cfg)
+	x, ok := tab.Value("starved_fraction", All)
+	require.True(t, ok)
+	require.InDelta(t, 1./4, x, 1e-12, "the one that has waited for 6 h")
+	x, ok = tab.Value("within_target_wait", All)
+	require.True(t, ok)
+	require.InDelta(t, 1./4, x, 1e-12, "the one that has waited for 2 h")
+}
+
 func TestReasonsOfWaiting(t *testing.T) {
 	s, err := NewSeries(siteConfig())
 	require.NoError(t, err)

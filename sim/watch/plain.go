@@ -23,6 +23,9 @@ type PlainConfig struct {
 	Prompt   bool
 	Backfill string     // none, first-fit, easy or conservative
 	Begin    model.Time // submissions of before are observed then
+	// Reserved is the start of the reservation of a waiting job, by the scheduler's own word, Never
+	// without one; nil where reservations may move to a later instant, or are not known.
+	Reserved func(ref model.Ref) model.Time
 }
 
 // Plain checks the log of a plain cluster. It implements the recorder port and
@@ -30,7 +33,7 @@ type PlainConfig struct {
 // job the running jobs, and an instant the waiting ones, where the policy is one
 // to check.
 type Plain struct {
-	drive.Unrecorded // but for facts and proposals
+	drive.Unrecorded // but for facts, passes and proposals
 	Report
 	cfg  PlainConfig
 	now  model.Time
@@ -43,6 +46,7 @@ type Plain struct {
 	running []*plainJob
 	left    int64
 	ends    []end
+	steps   []step // of invariant 11
 }
 
 // plainJob is what the log says about a job.
@@ -56,6 +60,9 @@ type plainJob struct {
 	recorded bool
 	held     []model.NodeShare
 	start    model.Time
+	ref      model.Ref
+	slot     model.Time // its reservation
+	reserved bool       // it has one
 }
 
 // NewPlain returns the watcher of an idle machine.
@@ -126,7 +133,7 @@ func (w *Plain) Fact(now model.Time, f *model.Fact) {
 		if max(f.Submit, w.cfg.Begin) != now {
 			w.fail(4, f.Job, "it is observed at "+now.String(), "its submission, "+f.Submit.String())
 		}
-		j = &plainJob{id: f.Job, submit: f.Submit, walltime: f.Walltime, request: f.Request}
+		j = &plainJob{id: f.Job, ref: f.Ref, submit: f.Submit, walltime: f.Walltime, request: f.Request}
 		w.jobs[f.Job] = j
 		w.waiting = plainInsert(w.waiting, j)
 		return

@@ -48,6 +48,19 @@ func TestPeriodicCheckpoints(t *testing.T) {
 			attempts: `1 0-260 COMPLETED +240 -0`,
 		},
 		{
+			//     0     100  130   230  260  300
+			//  1  |work |writes|work|writes|work|
+			name: "a slow one takes three times as long", nodes: 1,
+			config: both(keeps(preempt.YoungInterval, 500*sec), func(c *SiteConfig) { c.Faults.Slow, c.Faults.SlowBy = 1, 3 }),
+			rows:   []traces.Job{row(1, 0, manual, runs(240*sec), walltime(400*sec))},
+			log: `0s submitted 1
+			      0s assigned 1
+			      130s checkpointed 1
+			      260s checkpointed 1
+			      300s ended 1 COMPLETED`,
+			attempts: `1 0-300 COMPLETED +240 -0`,
+		},
+		{
 			// 100 s are saved, and 40 s lost; it reads for 10 s.
 			name: "it goes on from there after a node has failed", nodes: 2, config: keeps(preempt.YoungInterval, 500*sec),
 			rows:    []traces.Job{row(1, 0, manual, runs(180*sec), walltime(400*sec))},
@@ -225,7 +238,6 @@ func TestBadCheckpoints(t *testing.T) {
 	}{
 		{keeps(preempt.YoungInterval, model.Forever), "young needs the mean time between the failures of a node"},
 		{both(keeps(preempt.ValueOverCost, model.Forever), func(c *SiteConfig) { c.Checkpoints.Bandwidth = 3 }), "are written at 3 B/s and those of victims at 10"},
-		{both(keeps(preempt.ValueOverCost, model.Forever), func(c *SiteConfig) { c.Checkpoints.PerNode = true }), "leave PerNode and SinceStart out"},
 		{both(keeps(preempt.ValueOverCost, model.Forever), func(c *SiteConfig) { c.Checkpoints.Price = -1 }), "price"},
 	} {
 		cfg := SiteConfig{Site: smallSite(1)}

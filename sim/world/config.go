@@ -116,8 +116,6 @@ func (c *SiteConfig) Validate() error {
 		switch {
 		case k.Bandwidth != c.Exit.Bandwidth:
 			return fmt.Errorf("world: periodic checkpoints are written at %d B/s and those of victims at %d: make them equal", k.Bandwidth, c.Exit.Bandwidth)
-		case k.PerNode || k.SinceStart:
-			return errors.New("world: the size of periodic checkpoints is that on each GPU, their age that of the last one: leave PerNode and SinceStart out")
 		case k.Strategy != preempt.ValueOverCost && k.MTBF == model.Forever:
 			return fmt.Errorf("world: %s needs the mean time between the failures of a node: give MTBF, or use %s", k.Strategy, preempt.ValueOverCost)
 		}

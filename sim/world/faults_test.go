@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"testing"
 
 	"orrery/scheduler/model"
@@ -168,7 +169,42 @@ func TestLivesOfMisfortune(t *testing.T) {
 			           2 75-85 COMPLETED +10 -0
 			           1 85-130 COMPLETED +35 -0`,
 		},
+		graceOfQOS("the grace of a borrower is that of its vCluster where its QOS has less", 20*sec, 75),
+		graceOfQOS("the grace of a borrower is that of its QOS where that is more", 90*sec, 105),
 	} {
 		t.Run(c.name, c.tell)
+	}
+}
+
+// graceOfQOS is the story of a borrower whose vCluster grants it 60 s and whose QOS grants another
+// grace. It is told to go at 5 s, writes when its grace is over, and has left 10 s later.
+func graceOfQOS(name string, qos model.Duration, leaves model.Time) tale {
+	return tale{
+		name: name, nodes: 1,
+		config: func(c *SiteConfig) {
+			grace(c)
+			c.Site.QOS = []model.QOS{{Name: "long", Class: -1, PreemptGrace: qos}}
+			c.Site.VClusters[0].Grace = 60 * sec
+			c.Site.VClusters = append(c.Site.VClusters, model.VCluster{Name: "home"})
+			c.Site.VClusters[0].Borrow, c.Site.VClusters[1].Lend, c.Site.VClusters[1].MaxLent = true, true, model.One
+			c.Site.Nodes[0].Home = 1
+		},
+		rows: []traces.Job{
+			row(1, 0, runs(200*sec), walltime(400*sec), func(j *traces.Job) { j.QOS = "long" }),
+			row(2, 5*at, func(j *traces.Job) { j.VCluster = "home" }),
+		},
+		orders: []order{preemptAt(5, 2, 1)},
+		log: fmt.Sprintf(`0s submitted 1
+		      0s assigned 1
+		      5s submitted 2
+		      5s preempted 1 RECLAIMED
+		      %ds suspended 1
+		      %ds assigned 2
+		      %ds ended 2 COMPLETED
+		      %ds assigned 1
+		      230s ended 1 COMPLETED`, leaves, leaves, leaves+10, leaves+10),
+		attempts: fmt.Sprintf(`1 0-%d SUSPENDED +%d -0
+		           2 %d-%d COMPLETED +10 -0
+		           1 %d-230 COMPLETED +%d -0`, leaves, leaves-10, leaves, leaves+10, leaves+10, 200-(leaves-10)),
 	}
 }

@@ -209,6 +209,8 @@ func TestAbandonWhileLeaving(t *testing.T) {
 	require.Equal(t, int64(2), s.Abandon(9*at))
 	require.Equal(t, model.Checkpointing, s.sink.jobs[0].State)
 	require.Equal(t, 4*sec, s.sink.jobs[0].Runtime, "it writes since 4 s")
+	require.EqualValues(t, 9*sec, s.sink.jobs[0].Allocated.Nodes, "and holds its node until now")
+	require.EqualValues(t, 4*9*sec, s.sink.jobs[0].Allocated.GPUs)
 	require.Equal(t, int64(9*sec), s.Meter.All.NodeTime)
 }
 

@@ -261,6 +261,45 @@ func TestLives(t *testing.T) {
 			           2 70-80 COMPLETED +10 -0`,
 		},
 		{
+			name: "a node that is drained while it is wiped is drained when it is clean", nodes: 1,
+			config:  func(c *SiteConfig) { c.Wipe = 60 * sec },
+			rows:    []traces.Job{row(1, 0, func(j *traces.Job) { j.Sensitive = traces.Some(true) })},
+			changes: []translate.Change{{At: 20 * at, Kind: translate.NodeDrains}, {At: 100 * at, Kind: translate.NodeUndrained}},
+			log: `0s submitted 1
+			      0s assigned 1
+			      10s ended 1 COMPLETED
+			      10s node n0 WIPING
+			      70s node n0 DRAINED
+			      100s node n0 READY`,
+			attempts: `1 0-10 COMPLETED +10 -0`,
+		},
+		{
+			name: "one that then fails is drained when it is repaired", nodes: 1,
+			config:  func(c *SiteConfig) { c.Wipe = 60 * sec },
+			rows:    []traces.Job{row(1, 0, func(j *traces.Job) { j.Sensitive = traces.Some(true) })},
+			changes: []translate.Change{{At: 20 * at, Kind: translate.NodeDrains}, fails(30, 0), {At: 90 * at, Kind: translate.NodeRepaired}},
+			log: `0s submitted 1
+			      0s assigned 1
+			      10s ended 1 COMPLETED
+			      10s node n0 WIPING
+			      30s node n0 DOWN
+			      90s node n0 DRAINED`,
+			attempts: `1 0-10 COMPLETED +10 -0`,
+		},
+		{
+			name: "one that fails while it is wiped, and is not drained, is ready when it is repaired", nodes: 1,
+			config:  func(c *SiteConfig) { c.Wipe = 60 * sec },
+			rows:    []traces.Job{row(1, 0, func(j *traces.Job) { j.Sensitive = traces.Some(true) })},
+			changes: []translate.Change{fails(30, 0), {At: 90 * at, Kind: translate.NodeRepaired}},
+			log: `0s submitted 1
+			      0s assigned 1
+			      10s ended 1 COMPLETED
+			      10s node n0 WIPING
+			      30s node n0 DOWN
+			      90s node n0 READY`,
+			attempts: `1 0-10 COMPLETED +10 -0`,
+		},
+		{
 			name: "a degraded node is wiped and degraded still", nodes: 1,
 			config:  func(c *SiteConfig) { c.Wipe = 60 * sec },
 			rows:    []traces.Job{row(1, 0, func(j *traces.Job) { j.Sensitive = traces.Some(true) })},

@@ -4,11 +4,13 @@
 //	go run ./tools/mutate                    # 150 mutants of the scheduler, the quorum, the world and the metrics
 //	go run ./tools/mutate -n 20 -seed 2      # others
 //	go run ./tools/mutate -only preempt      # of functions whose package or name has this word
+//	go run ./tools/mutate -near              # the tests of their own packages alone, in a few minutes
 //	go run ./tools/mutate -list              # names them and runs nothing
 //
 // Mutants are drawn by a hash of their function and their change, so that adding a line
-// elsewhere draws the same ones, and at most three are of one function. Tests run on an
-// overlay: the working tree is never changed. A mutant is killed when a test fails, does
+// elsewhere draws the same ones, and at most three are of one function. Tests are compiled
+// on an overlay, once for all mutants, each of which is switched on by an environment
+// variable: the working tree is never changed. A mutant is killed when a test fails, does
 // not end, or panics; one that does not compile is not counted. Those in
 // equivalents.txt change nothing that can be observed, each for the reason given there.
 // The exit code is 0 when at least -dies of the others die, 4 when fewer do, and 2 when
@@ -35,6 +37,7 @@ type options struct {
 	limit   time.Duration
 	dies    float64
 	given   string
+	near    bool
 }
 
 func main() {
@@ -47,6 +50,7 @@ func main() {
 	flag.DurationVar(&o.limit, "limit", 3*time.Minute, "`TIME` that the tests of one package may take")
 	flag.Float64Var(&o.dies, "dies", 0.97, "the `PART` of the mutants that has to die")
 	flag.StringVar(&o.given, "given", "tools/mutate/given.txt", "`FILE` of mutants that are always tried")
+	flag.BoolVar(&o.near, "near", false, "run the tests of the mutant's own package alone: quick, and what survives may still die elsewhere")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -84,6 +88,11 @@ func run(ctx context.Context, o options) (int, error) {
 			chosen = append(chosen, m)
 		}
 	}
+	if o.near {
+		for _, m := range chosen {
+			m.tests = m.tests[:1]
+		}
+	}
 	if o.list {
 		for _, m := range chosen {
 			fmt.Println(m)
@@ -95,7 +104,10 @@ func run(ctx context.Context, o options) (int, error) {
 		return 1, err
 	}
 	defer r.close()
-	report := r.try(ctx, chosen, equivalent)
+	report, err := r.try(ctx, chosen, equivalent)
+	if err != nil {
+		return 1, err
+	}
 	report.print(os.Stdout)
 	if ctx.Err() != nil {
 		return 130, ctx.Err()

@@ -21,16 +21,16 @@ var mutated = []struct {
 	folder string
 	tests  []string
 }{
-	{"scheduler/drive", []string{"./scheduler/drive/...", "./sim/world", "./scheduler/site/naive", "./sim"}},
-	{"scheduler/plain", []string{"./scheduler/plain", "./sim"}},
-	{"scheduler/order", []string{"./scheduler/order", "./scheduler/plain", "./scheduler/site/naive", "./sim"}},
-	{"scheduler/cluster", []string{"./scheduler/cluster", "./scheduler/plain", "./sim"}},
-	{"scheduler/backfill", []string{"./scheduler/backfill", "./scheduler/plain", "./scheduler/site/naive", "./sim"}},
-	{"scheduler/quorum", []string{"./scheduler/quorum", "./sim/world", "./scheduler/site/naive", "./sim"}},
-	{"scheduler/model", []string{"./scheduler/model", "./scheduler/quorum", "./scheduler/place", "./scheduler/site/...", "./sim/world", "./sim"}},
-	{"scheduler/", []string{"$own", "./scheduler/site/...", "./sim/world", "./sim"}},
-	{"sim/world", []string{"./sim/world/...", "./sim"}},
-	{"sim/metric", []string{"./sim/metric", "./sim"}},
+	{"scheduler/drive", []string{"$own", "sim/world", "scheduler/site/naive", "sim"}},
+	{"scheduler/plain", []string{"$own", "sim"}},
+	{"scheduler/order", []string{"$own", "scheduler/plain", "sim", "scheduler/site/naive"}},
+	{"scheduler/cluster", []string{"$own", "scheduler/plain", "sim"}},
+	{"scheduler/backfill", []string{"$own", "scheduler/site/internal/future", "sim", "scheduler/site/naive"}},
+	{"scheduler/quorum", []string{"$own", "sim/world", "scheduler/site/naive", "sim"}},
+	{"scheduler/model", []string{"$own", "scheduler/quorum", "scheduler/place", "sim/world", "scheduler/site/naive", "sim"}},
+	{"scheduler/", []string{"$own", "scheduler/site", "scheduler/site/naive", "sim/world", "sim"}},
+	{"sim/world", []string{"$own", "sim/world", "sim"}},
+	{"sim/metric", []string{"$own", "sim"}},
 }
 
 // left are folders below those that hold no decisions.
@@ -47,6 +47,9 @@ type mutant struct {
 	where  string // package and function, such as scheduler/score.(*Bounds).Overtake
 	nth    int    // of the changes of this kind in the function
 	tests  []string
+	// What the function consists of, in bytes of the file: what is between the braces of its body, and
+	// the types of its results.
+	body, results [2]int
 }
 
 // key names m however the lines around it move.
@@ -90,12 +93,22 @@ func testsOf(folder string) []string {
 		if folder == m.folder || strings.HasPrefix(folder, m.folder+"/") || strings.HasSuffix(m.folder, "/") && strings.HasPrefix(folder, m.folder) {
 			tests := slices.Clone(m.tests)
 			if i := slices.Index(tests, "$own"); i >= 0 {
-				tests[i] = "./" + folder
+				tests[i] = folder
 			}
-			return tests
+			return unique(tests)
 		}
 	}
 	return nil
+}
+
+// unique leaves out what stands before.
+func unique(list []string) (out []string) {
+	for _, x := range list {
+		if !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 func inFile(path, name string, tests []string) (out []*mutant, err error) {
@@ -114,12 +127,18 @@ func inFile(path, name string, tests []string) (out []*mutant, err error) {
 			continue
 		}
 		counts := map[string]int{}
+		at := func(p token.Pos) int { return fset.Position(p).Offset }
+		body, results := [2]int{at(f.Body.Lbrace) + 1, at(f.Body.Rbrace)}, [2]int{}
+		if f.Type.Results != nil {
+			results = [2]int{at(f.Type.Results.Pos()), at(f.Type.Results.End())}
+		}
 		for _, c := range changes(f.Body, text, fset) {
 			kind := c.before + " -> " + c.after
 			out = append(out, &mutant{
 				file: name, line: fset.Position(token.Pos(fset.File(f.Pos()).Base() + c.start)).Line,
 				start: c.start, end: c.end, before: c.before, after: c.after,
 				where: filepath.ToSlash(filepath.Dir(name)) + "." + nameOf(f), nth: counts[kind], tests: tests,
+				body: body, results: results,
 			})
 			counts[kind]++
 		}

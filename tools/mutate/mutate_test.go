@@ -24,6 +24,8 @@ func Old(age int) bool {
 func clock() { tick() }
 
 func tick() {}
+
+func twice(s string) string { return s + s }
 `
 
 // module writes a small module below a temporary directory: a folder of the kind that is
@@ -59,11 +61,12 @@ func TestMutantsAreNamedByWhatTheyChange(t *testing.T) {
 		"scheduler/rule.Old#0: > -> <=",
 		"scheduler/rule.Old#0: 65 -> 66",
 		"scheduler/rule.clock#0: tick() -> func() { if false { tick() } }()",
+		"scheduler/rule.twice#0: + -> -",
 	}, keys(all))
 	require.Equal(t, 5, all[0].line)
-	require.Equal(t, "./scheduler/rule", all[0].tests[0], "its own tests come first")
+	require.Equal(t, "scheduler/rule", all[0].tests[0], "its own tests come first")
 	drawn := draw(all, options{n: 100, seed: 1})
-	require.Len(t, drawn, mostOfOne+1, "few are of one function")
+	require.Len(t, drawn, mostOfOne+2, "few are of one function")
 	require.Equal(t, keys(drawn), keys(draw(all, options{n: 100, seed: 1})))
 	require.Equal(t, keys(drawn)[:2], keys(draw(all, options{n: 2, seed: 1})))
 	require.Len(t, draw(all, options{n: 100, seed: 1, only: "clock"}), 1)
@@ -102,8 +105,9 @@ func TestFates(t *testing.T) {
 	for _, m := range all {
 		m.tests = m.tests[:1]
 	}
-	r := &runner{options{workers: 2, limit: time.Minute}, root, t.TempDir()}
-	out := r.try(context.Background(), all, map[string]string{all[5].key(): "tick does nothing"})
+	r := &runner{o: options{workers: 2, limit: time.Minute}, root: root, dir: t.TempDir(), binaries: map[string]*binary{}}
+	out, err := r.try(context.Background(), all, map[string]string{all[5].key(): "tick does nothing"})
+	require.NoError(t, err)
 	fates := map[string]fate{}
 	for _, v := range out.verdicts {
 		fates[v.key()] = v.fate
@@ -115,12 +119,13 @@ func TestFates(t *testing.T) {
 		"scheduler/rule.Old#0: > -> <=":                                      killed,
 		"scheduler/rule.Old#0: 65 -> 66":                                     killed,
 		"scheduler/rule.clock#0: tick() -> func() { if false { tick() } }()": equal,
+		"scheduler/rule.twice#0: + -> -":                                     broken,
 	}, fates)
 	require.InDelta(t, 0.8, out.part(), 1e-9)
 	var text bytes.Buffer
 	out.print(&text)
-	require.Contains(t, text.String(), "6 mutants in")
-	require.Contains(t, text.String(), "4 killed, 1 survived (80.0 % of those that can be noticed died), 1 equivalent")
+	require.Contains(t, text.String(), "7 mutants in")
+	require.Contains(t, text.String(), "4 killed, 1 survived (80.0 % of those that can be noticed died), 1 equivalent, 1 do not compile")
 	require.NoFileExists(t, filepath.Join(root, "overlay.json"))
 	left, err := os.ReadFile(filepath.Join(root, "scheduler/rule/rule.go"))
 	require.NoError(t, err)

@@ -3,18 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"orrery/reports/table"
 )
 
 // fate is what became of a mutant.
@@ -39,11 +35,24 @@ type verdict struct {
 	by   string
 }
 
-// runner runs the tests of mutants.
+// runner runs the tests of mutants. Each package of tests is compiled once, with all mutants in
+// it, and run with one of them switched on.
 type runner struct {
-	o    options
-	root string
-	dir  string // of overlays
+	o        options
+	root     string
+	dir      string // of overlays and test binaries
+	overlay  string // the file that tells the go command of the mutants
+	binaries map[string]*binary
+}
+
+// binary is the tests of a package with all mutants in them, made when it is first needed.
+type binary struct {
+	folder string
+	path   string        // "" where there are no tests
+	limit  time.Duration // for one run
+	skip   string        // tests that fail without any mutant
+	made   sync.Once
+	err    error
 }
 
 func newRunner(o options) (*runner, error) {
@@ -52,14 +61,18 @@ func newRunner(o options) (*runner, error) {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "orrery-mutate-")
-	return &runner{o, root, dir}, err
+	return &runner{o: o, root: root, dir: dir, binaries: map[string]*binary{}}, err
 }
 
 func (r *runner) close() { os.RemoveAll(r.dir) }
 
 // try runs all, several at a time, and says what became of each in their order.
-func (r *runner) try(ctx context.Context, list []*mutant, equivalent map[string]string) *outcome {
+func (r *runner) try(ctx context.Context, list []*mutant, equivalent map[string]string) (*outcome, error) {
 	out := &outcome{began: time.Now(), verdicts: make([]verdict, len(list))}
+	unable, err := r.prepare(ctx, list, equivalent)
+	if err != nil {
+		return nil, err
+	}
 	next := make(chan int)
 	var wait sync.WaitGroup
 	var said sync.Mutex
@@ -67,7 +80,7 @@ func (r *runner) try(ctx context.Context, list []*mutant, equivalent map[string]
 	for range r.o.workers {
 		wait.Go(func() {
 			for i := range next {
-				v := r.one(ctx, i, list[i], equivalent)
+				v := r.one(ctx, i, list[i], equivalent, unable)
 				out.verdicts[i] = v
 				said.Lock()
 				done++
@@ -82,28 +95,97 @@ func (r *runner) try(ctx context.Context, list []*mutant, equivalent map[string]
 	close(next)
 	wait.Wait()
 	out.took = time.Since(out.began)
-	return out
+	return out, nil
+}
+
+// prepare compiles the tests with the mutants in them, and says what the compiler said of those
+// that it refused.
+func (r *runner) prepare(ctx context.Context, list []*mutant, equivalent map[string]string) (unable map[*mutant]string, err error) {
+	unable = map[*mutant]string{}
+	var folders, packages []string
+	for _, m := range list {
+		if _, ok := equivalent[m.key()]; ok {
+			continue
+		}
+		for _, f := range m.tests {
+			if !slices.Contains(folders, f) {
+				folders = append(folders, f)
+			}
+		}
+		if p := "./" + filepath.ToSlash(filepath.Dir(m.file)); !slices.Contains(packages, p) {
+			packages = append(packages, p)
+		}
+	}
+	if len(packages) == 0 {
+		return unable, nil
+	}
+	if r.overlay, err = r.compiled(ctx, list, packages, unable); err != nil {
+		return nil, err
+	}
+	for i, f := range folders {
+		r.binaries[f] = &binary{folder: f, path: filepath.Join(r.dir, fmt.Sprintf("%d.test", i)), limit: r.o.limit}
+	}
+	return unable, nil
+}
+
+// make compiles the tests of a package, and runs them without a mutant.
+func (r *runner) make(ctx context.Context, b *binary) error {
+	if text, err := r.goTool(ctx, "test", "-pgo=off", "-vet=off", "-c", "-o", b.path, "-overlay", r.overlay, "./"+b.folder); err != nil {
+		return fmt.Errorf("the tests of %s do not compile: %s", b.folder, text)
+	}
+	if _, err := os.Stat(b.path); err != nil {
+		b.path = ""
+	}
+	return r.baseline(ctx, b)
+}
+
+// baseline runs tests without a mutant: what fails then is left out, for it looks at what the
+// mutants cost, and no run may take much longer than this one.
+func (r *runner) baseline(ctx context.Context, b *binary) error {
+	var skip []string
+	for b.path != "" {
+		began := time.Now()
+		name, _, ok := r.run(ctx, b, 0)
+		if ok {
+			b.limit = min(r.o.limit, 20*time.Second+5*time.Since(began))
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if name == "" {
+			return fmt.Errorf("the tests of %s fail without a mutant", b.folder)
+		}
+		fmt.Fprintf(os.Stderr, "%s: %s is left out, for it fails without a mutant\n", b.folder, name)
+		skip = append(skip, "^"+name+"$")
+		b.skip = strings.Join(skip, "|")
+	}
+	return nil
 }
 
 // one runs the tests of a mutant until one fails.
-func (r *runner) one(ctx context.Context, i int, m *mutant, equivalent map[string]string) verdict {
+func (r *runner) one(ctx context.Context, i int, m *mutant, equivalent map[string]string, unable map[*mutant]string) verdict {
 	if why, ok := equivalent[m.key()]; ok {
 		return verdict{m, equal, why}
 	}
-	overlay, err := r.overlay(i, m)
-	if err != nil {
-		return verdict{m, untried, err.Error()}
+	if why, ok := unable[m]; ok {
+		return verdict{m, broken, why}
 	}
-	for _, tests := range m.tests {
+	for _, f := range m.tests {
+		b := r.binaries[f]
+		b.made.Do(func() { b.err = r.make(ctx, b) })
+		if b.err != nil {
+			return verdict{m, untried, b.err.Error()}
+		}
+		if b.path == "" {
+			continue
+		}
+		_, why, ok := r.run(ctx, b, i+1)
 		if ctx.Err() != nil {
 			return verdict{m, untried, ""}
 		}
-		fails, compiles, text := r.tested(ctx, overlay, tests)
-		switch {
-		case !compiles:
-			return verdict{m, broken, text}
-		case fails && ctx.Err() == nil:
-			return verdict{m, killed, strings.TrimSpace(tests + " " + text)}
+		if !ok {
+			return verdict{m, killed, f + " " + why}
 		}
 	}
 	if ctx.Err() != nil {
@@ -112,96 +194,42 @@ func (r *runner) one(ctx context.Context, i int, m *mutant, equivalent map[strin
 	return verdict{m, survived, ""}
 }
 
-// overlay writes the changed file, and the file that tells the go command of it.
-func (r *runner) overlay(i int, m *mutant) (string, error) {
-	text, err := os.ReadFile(filepath.Join(r.root, m.file))
-	if err != nil {
-		return "", err
-	}
-	if string(text[m.start:m.end]) != m.before {
-		return "", errors.New("the file changed meanwhile")
-	}
-	changed := filepath.Join(r.dir, fmt.Sprintf("%d.go", i))
-	mutated := string(text[:m.start]) + m.after + string(text[m.end:])
-	if err := os.WriteFile(changed, []byte(mutated), 0o600); err != nil {
-		return "", err
-	}
-	list, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(r.root, m.file): changed}})
-	if err != nil {
-		return "", err
-	}
-	overlay := filepath.Join(r.dir, fmt.Sprintf("%d.json", i))
-	return overlay, os.WriteFile(overlay, list, 0o600)
-}
-
-// tested runs the short tests of packages. A test that does not end fails. text names the
-// first test that failed, or says why the mutant does not compile.
-func (r *runner) tested(ctx context.Context, overlay, tests string) (fails, compiles bool, text string) {
-	ctx, cancel := context.WithTimeout(ctx, r.o.limit+time.Minute)
+// run runs the short tests of a package with a mutant switched on, 0 for none. name is the test
+// that failed first, as a whole, and why says what it did.
+func (r *runner) run(ctx context.Context, b *binary, number int) (name, why string, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, b.limit+time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-pgo=off", "-short", "-failfast", "-vet=off", "-count=1", "-timeout", r.o.limit.String(), "-overlay", overlay, tests)
-	cmd.Dir = r.root
+	args := []string{"-test.short", "-test.failfast", "-test.timeout", b.limit.String()}
+	if b.skip != "" {
+		args = append(args, "-test.skip", b.skip)
+	}
+	cmd := exec.CommandContext(ctx, b.path, args...)
+	cmd.Dir = filepath.Join(r.root, b.folder)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, number))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err == nil {
-		return false, true, ""
+	if cmd.Run() == nil {
+		return "", "", true
 	}
+	why = "fails"
 	for line := range strings.Lines(out.String()) {
 		switch line = strings.TrimSpace(line); {
-		case strings.Contains(line, "[build failed]"):
-			return true, false, ""
 		case strings.HasPrefix(line, "--- FAIL: "):
-			name, _, _ := strings.Cut(strings.TrimPrefix(line, "--- FAIL: "), " ")
-			return true, !strings.Contains(out.String(), "[build failed]"), name
+			name, _, _ = strings.Cut(strings.TrimPrefix(line, "--- FAIL: "), " ")
+			return name, name, false
 		case strings.HasPrefix(line, "panic: test timed out"):
-			return true, true, "does not end"
+			return "", "does not end", false
 		case strings.HasPrefix(line, "panic: "):
-			return true, true, "panics"
+			why = "panics"
 		}
 	}
-	return true, true, ""
+	return "", why, false
 }
 
-// outcome is what became of all.
-type outcome struct {
-	began    time.Time
-	took     time.Duration
-	verdicts []verdict
-}
-
-func (o *outcome) count(f fate) (n int) {
-	for _, v := range o.verdicts {
-		if v.fate == f {
-			n++
-		}
-	}
-	return n
-}
-
-// part is how much of what can be noticed was.
-func (o *outcome) part() float64 {
-	dead, alive := o.count(killed), o.count(survived)
-	if dead+alive == 0 {
-		return 1
-	}
-	return float64(dead) / float64(dead+alive)
-}
-
-// print says what survived, and counts the rest.
-func (o *outcome) print(w io.Writer) {
-	t := table.New("fate", "mutant", "where", "by")
-	for _, f := range []fate{survived, equal, untried} {
-		for _, v := range o.verdicts {
-			if v.fate == f {
-				t.Row(v.fate.String(), v.key(), fmt.Sprintf("%s:%d", v.file, v.line), v.by)
-			}
-		}
-	}
-	if t.Len() > 0 {
-		if err := t.Write(w, table.Text, table.Options{}); err != nil {
-			fmt.Fprintln(w, err)
-		}
-	}
-	fmt.Fprintf(w, "\n%d mutants in %s: %d killed, %d survived (%.1f %% of those that can be noticed died), %d equivalent, %d do not compile, %d not tried\n",
-		len(o.verdicts), o.took.Round(time.Second), o.count(killed), o.count(survived), 100*o.part(), o.count(equal), o.count(broken), o.count(untried))
+// goTool runs the go command in the root of the module, and returns what it says.
+func (r *runner) goTool(ctx context.Context, args ...string) (text string, err error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = r.root
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }

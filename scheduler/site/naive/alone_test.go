@@ -26,7 +26,7 @@ func TestSiteAsksForItsPasses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				w := drawNaive(t, c.with)
-				got, want := w.proposals(site.New(w.cfg)), w.proposals(newNaiveSite(w.cfg))
+				got, want := w.proposals(site.New(w.cfg)), w.proposals(w.naive())
 				if !slices.Equal(got, want) {
 					t.Fatalf("core proposes\n  %s\ntwin proposes\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 				}

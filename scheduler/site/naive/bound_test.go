@@ -33,7 +33,7 @@ func TestOldestPromiseIsKept(t *testing.T) {
 		for i := range w.jobs {
 			w.jobs[i].runtime = min(w.jobs[i].runtime, w.jobs[i].Walltime)
 		}
-		for name, core := range map[string]drive.Scheduler{"core": site.New(w.cfg), "naive": newNaiveSite(w.cfg)} {
+		for name, core := range map[string]drive.Scheduler{"core": site.New(w.cfg), "naive": w.naive()} {
 			b := &bounded{Scheduler: core, cfg: &w.cfg, promised: map[model.Ref]model.Time{}}
 			(&naiveStage{w: w, pair: &both{}}).play(b)
 			if b.late != "" {

@@ -2,12 +2,11 @@ package naive_test
 
 import (
 	"cmp"
+	"math/big"
 	"slices"
 
 	"orrery/scheduler"
-	"orrery/scheduler/ascoded"
 	"orrery/scheduler/model"
-	"orrery/scheduler/score"
 	"orrery/scheduler/site"
 )
 
@@ -423,28 +422,36 @@ func (s *naiveCoded) score(j *codedJob) model.Fixed {
 			queued += o.hours()
 		}
 	}
-	v := score.Values{
-		score.Priority:    model.Ratio(int64(j.Class), 10),
-		score.Wait:        score.WaitOf((s.now-j.Submit).Sub(0)/model.Second*model.Second, s.cfg.Policies[0].Reference),
-		score.FairShare:   model.One / 2,
-		score.Topology:    ascoded.TopologyOf(j.NodesMin, int32(max(1, len(s.cfg.Site.Groups))), -1, false),
-		score.Data:        model.One / 2,
-		score.Backlog:     min(model.One, model.Ratio(queued, max(1, running))),
-		score.Energy:      model.One / 2,
-		score.Checkpoint:  []model.Fixed{model.Ratio(1, 6), model.Ratio(1, 11), 0}[j.Checkpoint],
-		score.Conformance: model.Ratio(int64(most), int64(j.NodesMin)),
+	// f4: groups that hold as many nodes as there are groups, and the locality within nodes, which is
+	// not known.
+	groups := int64(max(1, len(s.cfg.Site.Groups)))
+	inter := model.One - quotient(min((int64(j.NodesMin)+groups-1)/groups, groups), groups)
+	beta := int64(7)
+	if j.NodesMin == 1 {
+		beta = 3
 	}
-	penalty := model.One
+	share, penalty := model.One/2, model.One
 	if j.Tenant >= 0 {
 		l := s.limits[j.Tenant]
 		if ready = max(1, ready); l.FairShare > 0 {
-			v[score.FairShare] = score.FairShareOf(l.FairShare, l.Burst, model.Ratio(mine, ready), model.Ratio(busy, ready))
+			share = naiveShareOf(l.FairShare, l.Burst, quotient(mine, ready), quotient(busy, ready))
 		}
-		penalty = score.Penalty(max(naiveRatio(nodeTime, int64(l.NodeBudget)), naiveRatio(gpuTime, int64(l.GPUBudget))))
+		penalty = naivePenalty(max(naiveRatio(nodeTime, int64(l.NodeBudget)), naiveRatio(gpuTime, int64(l.GPUBudget))))
+	}
+	v := [...]model.Fixed{
+		quotient(int64(j.Class), 10),
+		naiveWaitOf(s.now.Sub(j.Submit)/model.Second*model.Second, s.cfg.Policies[0].Reference),
+		share,
+		nearest(new(big.Rat).Add(new(big.Rat).Mul(big.NewRat(beta, 10), fraction(inter)), big.NewRat(10-beta, 20))),
+		model.One / 2,
+		min(model.One, quotient(queued, max(1, running))),
+		model.One / 2,
+		naiveCheckpointOf(j.Checkpoint, 0, 0),
+		quotient(int64(most), int64(j.NodesMin)),
 	}
 	sum := model.Fixed(0)
 	for f, w := range s.cfg.Policies[0].Weights {
-		sum += w.Mul(v[f])
+		sum += product(w, v[f])
 	}
-	return penalty.Mul(sum)
+	return product(penalty, sum)
 }

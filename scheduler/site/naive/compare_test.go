@@ -93,7 +93,7 @@ func TestSiteAgainstNaive(t *testing.T) {
 				if err := w.cfg.Validate(); err != nil {
 					t.Fatal(err)
 				}
-				if diff := w.run(site.New(w.cfg), newNaiveSite(w.cfg)); diff != "" {
+				if diff := w.run(site.New(w.cfg), w.naive()); diff != "" {
 					t.Fatal(diff)
 				}
 			})

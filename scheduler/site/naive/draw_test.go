@@ -1,7 +1,9 @@
 package naive_test
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"pgregory.net/rapid"
 
@@ -327,6 +329,7 @@ func (d *naiveDraw) score(p *site.Policy) {
 	if p.Weights, err = score.Normalise(raw); err != nil {
 		d.t.Fatal(err)
 	}
+	p.Expected = d.has(withPrices) && !d.has(withMinScore) && d.chance("expected", 40)
 	if d.has(withMinScore) && d.chance("min", 60) {
 		p.MinScore = d.fixed("min score", 80)
 	}
@@ -458,6 +461,7 @@ func (d *naiveDraw) changes() {
 		for range d.n("prices", 0, 5) {
 			add(model.Fact{Kind: model.FactPrice, Value: int64(d.fixed("new price", 100))})
 		}
+		d.w.knowPrices()
 	}
 	if d.has(withCaps) {
 		for range d.n("caps", 0, 3) {
@@ -480,4 +484,21 @@ func (d *naiveDraw) changes() {
 			add(model.Fact{Kind: model.FactSensitivePool, Value: int64(d.n("new pool", 0, 8))})
 		}
 	}
+}
+
+// knowPrices makes all changes of the price known beforehand.
+func (w *naiveWorld) knowPrices() {
+	w.tariff = []naiveTariff{{0, w.cfg.Price}}
+	for _, c := range w.changes {
+		if c.fact.Kind == model.FactPrice {
+			w.tariff = append(w.tariff, naiveTariff{c.at, model.Fixed(c.fact.Value)})
+		}
+	}
+	slices.SortStableFunc(w.tariff, func(a, b naiveTariff) int { return cmp.Compare(a.from, b.from) })
+	var at []model.Time
+	var price []model.Fixed
+	for _, t := range w.tariff {
+		at, price = append(at, t.from), append(price, t.price)
+	}
+	w.cfg.Prices = site.NewPriceSeries(at, price)
 }

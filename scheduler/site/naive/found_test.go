@@ -269,7 +269,7 @@ func TestNaiveFoundThese(t *testing.T) {
 			require.NoError(t, w.cfg.Validate())
 			require.Equal(t, c.want, w.proposals(site.New(w.cfg)))
 			if !w.cfg.Policies[0].AsCoded {
-				require.Equal(t, c.want, w.proposals(newNaiveSite(w.cfg)))
+				require.Equal(t, c.want, w.proposals(w.naive()))
 				return
 			}
 			require.Equal(t, c.want, w.proposals(newNaiveCoded(w.cfg)))

@@ -152,7 +152,7 @@ func TestSiteAgainstNaiveOnLogs(t *testing.T) {
 			require.NoError(t, w.cfg.Validate())
 			got := w.hashed(site.New(w.cfg))
 			t.Log(len(w.jobs), "rows:", got)
-			require.Equal(t, got, w.hashed(newNaiveSite(w.cfg)))
+			require.Equal(t, got, w.hashed(w.naive()))
 		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/order"
 	"orrery/scheduler/quota"
-	"orrery/scheduler/score"
 	"orrery/scheduler/site"
 )
 
@@ -90,7 +89,7 @@ func naiveRatio(a, b int64) model.Fixed {
 	if b <= 0 {
 		return 0
 	}
-	return model.Ratio(a, b)
+	return quotient(a, b)
 }
 
 func (s *naiveSite) row(t model.TenantID) int {
@@ -211,34 +210,6 @@ func (s *naiveSite) groupsNeeded(j *naiveJob) int32 {
 		}
 	}
 	return j.groups
-}
-
-// scoreAt is the score of j if it were t, everything but its wait as it is.
-func (s *naiveSite) scoreAt(l *naiveVCluster, j *naiveJob, t model.Time, f *naiveFrozen) model.Fixed {
-	var v score.Values
-	v[score.Priority] = score.PriorityOf(j.Class)
-	v[score.Wait] = score.WaitOf(t.Sub(j.Submit), l.policy.Reference)
-	r := s.row(j.Tenant)
-	switch {
-	case s.tick.share[r] > 0:
-		v[score.FairShare] = score.FairShareOf(s.tick.share[r], s.tick.burst[r], s.tick.usage[r], s.tick.utilisation)
-	case j.Tenant >= 0 || s.cfg.Quota.Unknown == quota.UnknownNeutral:
-		v[score.FairShare] = model.One / 2
-	}
-	v[score.Topology] = score.TopologyOf(s.groupsNeeded(j), int32(len(s.st.Groups)))
-	v[score.Data] = score.DataOf(j.DataReady)
-	v[score.Backlog] = score.BacklogOf(model.Duration(f.queued), model.Duration(f.running))
-	v[score.Energy] = score.EnergyOf(s.price)
-	if l.policy.Expected {
-		v[score.Energy] = score.EnergyOf(s.cfg.Prices.Mean(t, t.Add(j.left), s.price))
-	}
-	v[score.Checkpoint] = score.CheckpointOf(j.Checkpoint, j.CkptBytes, s.cfg.CheckpointBandwidth)
-	v[score.Conformance] = score.ConformanceOf(s.largest(f.view, j), j.NodesMin)
-	sum := model.Fixed(0)
-	for i, w := range l.policy.Weights {
-		sum += w.Mul(v[i])
-	}
-	return score.Penalty(s.tick.budget[r]).Mul(sum)
 }
 
 // priority is the multifactor priority of j.

@@ -330,7 +330,7 @@ func TestServicesFollowDemand(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := c.world()
 			require.NoError(t, w.cfg.Validate())
-			require.Equal(t, c.want, w.proposals(newNaiveSite(w.cfg)))
+			require.Equal(t, c.want, w.proposals(w.naive()))
 			require.Equal(t, c.want, w.proposals(site.New(w.cfg)))
 		})
 	}

@@ -30,6 +30,7 @@ type naiveSite struct {
 	up     []model.NodeState
 	limits []model.Limits
 	price  model.Fixed
+	tariff []naiveTariff // known beforehand, by time
 	power  int64
 	band   int64
 	pool   int32
@@ -99,6 +100,13 @@ type naiveJob struct {
 	on        func(n int) bool // nodes that a limit keeps it to for now, nil for none
 	groups    int32            // that it needs, once asked for
 	score     int64
+}
+
+// naive is the naive implementation of the core of w.
+func (w *naiveWorld) naive() *naiveSite {
+	s := newNaiveSite(w.cfg)
+	s.tariff = w.tariff
+	return s
 }
 
 // newNaiveSite does what site.New does.

@@ -45,7 +45,7 @@ func requireAlike(t *testing.T, w *naiveWorld) {
 	if err := w.cfg.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := w.run(site.New(w.cfg), newNaiveSite(w.cfg)); diff != "" {
+	if diff := w.run(site.New(w.cfg), w.naive()); diff != "" {
 		t.Error(diff)
 	}
 	every := w.cfg

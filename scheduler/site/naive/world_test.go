@@ -21,6 +21,7 @@ type naiveWorld struct {
 	grace   model.Duration // that a job may stay beyond what it asked for
 	deny    uint64         // bit seq%64: the quorum refuses what it could grant
 	end     model.Time     // when it is given up, 0 for naiveEnd
+	tariff  []naiveTariff  // the prices, where they are known beforehand
 }
 
 // naiveErrand is a job and the truth about it.
