@@ -76,7 +76,7 @@ var packageTable = []packageRule{
 	{dir: "autoscale/neon", may: []string{"scheduler/model", "scheduler/model/draw", "autoscale"}},
 	{dir: "autoscale/maestro", may: []string{"scheduler/model", "scheduler/model/draw", "autoscale"}},
 	{dir: "autoscale/lcm", may: []string{"scheduler/model", "autoscale"}},
-	{dir: "autoscale/prometheus", may: []string{"scheduler/model", "autoscale"}, free: []exemption{{[]string{"outside", "float"},
+	{dir: "autoscale/prometheus", may: []string{"scheduler/model", "autoscale"}, free: []exemption{{[]string{"outside"},
 		"it asks a server, for live use; what it says is a fact with an instant, and any failure is a missing sample"}}},
 	{dir: "autoscale/conform", may: []string{"scheduler/model", "autoscale", "autoscale/...", "sim/metric/elastic", "sim/service/queueing"}},
 
