@@ -107,10 +107,10 @@ func (c *Client) Facts(ctx context.Context, now model.Time, wall time.Time, fact
 	for i := range c.cfg.Queries {
 		q := &c.cfg.Queries[i]
 		missing := autoscale.Fact{Kind: autoscale.FactSample, Metric: q.Metric, Entity: autoscale.Whole, At: now, Window: q.Window, Missing: true}
-		values, err := c.query(ctx, c.expression(q, false), wall)
+		values, err := c.fetch(ctx, c.expression(q, false), wall)
 		var stamps []sample
 		if err == nil {
-			stamps, err = c.query(ctx, c.expression(q, true), wall)
+			stamps, err = c.fetch(ctx, c.expression(q, true), wall)
 		}
 		if err == nil && q.Reduce != "" && len(values) != 1 {
 			err = fmt.Errorf("%d values of %s: want one", len(values), q.Series)
@@ -198,8 +198,8 @@ type answer struct {
 	} `json:"data"`
 }
 
-// query makes one instant query. No value at all is an error, too.
-func (c *Client) query(ctx context.Context, expression string, wall time.Time) ([]sample, error) {
+// fetch makes one instant query. No value at all is an error, too.
+func (c *Client) fetch(ctx context.Context, expression string, wall time.Time) ([]sample, error) {
 	form := url.Values{"query": {expression}, "time": {strconv.FormatFloat(float64(wall.UnixMicro())/1e6, 'f', 6, 64)}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.cfg.URL, "/")+"/api/v1/query?"+form.Encode(), nil)
 	if err != nil {

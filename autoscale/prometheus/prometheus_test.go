@@ -122,12 +122,12 @@ func TestRealPrometheus(t *testing.T) {
 	at, kill := server(t, &load)
 	c := client(t, at, Query{Metric: 0, Series: "gpu_utilization", Reduce: "avg"}, Query{Metric: 1, Series: "gpu_utilization"})
 	began := time.Now()
-	scrape := func() []autoscale.Fact {
+	read := func() []autoscale.Fact {
 		wall := time.Now()
 		return c.Facts(context.Background(), model.Time(wall.Sub(began).Microseconds()), wall, nil)
 	}
-	require.Eventually(t, func() bool { f := scrape(); return f[0].HasValue() && f[2].HasValue() }, 60*time.Second, 200*time.Millisecond, "no first sample: %v", c.Last())
-	facts := scrape()
+	require.Eventually(t, func() bool { f := read(); return f[0].HasValue() && f[2].HasValue() }, 60*time.Second, 200*time.Millisecond, "no first sample: %v", c.Last())
+	facts := read()
 	require.Equal(t, []float64{85, 80, 90}, []float64{facts[0].Value, facts[1].Value, facts[2].Value}, "n.1 and n.2, and not the other")
 	require.Equal(t, []autoscale.Entity{autoscale.Whole, 0, 1}, []autoscale.Entity{facts[0].Entity, facts[1].Entity, facts[2].Entity})
 
