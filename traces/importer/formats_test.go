@@ -250,7 +250,7 @@ func TestUnknownFilesAreRefused(t *testing.T) {
 		"DateTime,price\n2020-01-01 00:00:00,4.5\n":                    "expected a chart as SteamDB exports it",
 		"a,b,c,d\n1,2,3,4\n":                                           "it resembles no known format; a table of comma-separated values is imported by naming its columns",
 		"1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n":                  "found 17 fields",
-		"hello world\n": "known formats, which orrery import --help describes: swf, sacct, ",
+		"hello world\n": "it resembles no known format; orrery import --help describes the ",
 		"sn,cpu_milli,memory_mib,gpus,models\na,1,1,1,x\n": "the file lacks gpu, model; of the known formats openb came nearest",
 	} {
 		_, err := Detect(save(t, "x.swf", text))

@@ -121,7 +121,7 @@ func TestRefusalsLeaveNothing(t *testing.T) {
 		"NaN":                 {tiny + strings.Replace(tiny[strings.Index(tiny, "\n1 "):], "3477", "NaN", 1), `found "NaN"`},
 		"text":                {many + "5 6 0 sixty 4 -1 -1 4 53940 -1 1 12 12 -1 -1 -1 -1 -1", `found "sixty"`},
 		"overflow":            {tiny + "5 6 0 60 4294967296 -1 -1 4 53940 -1 1 12 12 -1 -1 -1 -1 -1", `found "4294967296"`},
-		"other text":          {"job,start,end,user\n1,2,3,4\n", "fields separated by commas"},
+		"other text":          {"job,start,end,user\n1,2,3,4\n", "a table of comma-separated values is imported by naming its columns"},
 		"parquet magic only":  {"PAR1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestTwoGigabyteLine(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			var data *traces.DataError
 			require.ErrorAs(t, err, &data)
-			require.ErrorContains(t, err, "a line longer than 1048576 bytes")
+			require.ErrorContains(t, err, "a line longer than ")
 			require.Empty(t, inventory(t, dir))
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
 		})

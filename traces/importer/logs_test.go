@@ -35,7 +35,7 @@ var publicLogs = map[string]struct {
 	"lublin_256.swf.gz":                          {read: 10000, kept: 10000},
 	"theta-2023-jan-validation-dadyownes.swf.gz": {read: 2849, kept: 2849},
 	"wagap-2013-alea.swf.gz":                     {read: 17900, kept: 17898, dropped: "negative-run-time=2"},
-	"alea-wagap-2013.swf.machines":               {refused: "line 1: found 6 fields"},
+	"alea-wagap-2013.swf.machines":               {refused: "it resembles no known format"},
 	"slurmsim-jobs500.swf":                       {refused: "line 1: found fields separated by ';'"},
 }
 

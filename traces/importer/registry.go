@@ -165,15 +165,11 @@ func isBinary(c rune) bool { return c < ' ' && !strings.ContainsRune("\n\r\t\f\v
 // unknown is the refusal of a file that is of no format.
 func unknown(why *traces.DataError, closest *format.Format, percent int) error {
 	e := *why
-	var list []string
-	for _, f := range formats {
-		list = append(list, f.Name)
-	}
 	if closest != nil && percent > resembles {
 		e.Mend += fmt.Sprintf("; of the known formats %s came nearest", closest.Name)
 	} else if e.Mend == "" {
 		e.Mend = "it resembles no known format"
 	}
-	e.Mend = strings.TrimPrefix(e.Mend+"; known formats, which orrery import --help describes: "+strings.Join(list, ", "), "; ")
+	e.Mend = strings.TrimPrefix(fmt.Sprintf("%s; orrery import --help describes the %d known formats", e.Mend, len(formats)), "; ")
 	return &e
 }
