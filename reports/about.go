@@ -96,7 +96,7 @@ func readAbout(f *record.Run) (about, error) {
 		return about{}, damaged(f, record.FileRun, "text that is not a JSON object")
 	}
 	a := about{
-		traceName:  d.text("", "trace.name"),
+		traceName:  record.TraceName(f.Dir()),
 		traceHash:  d.text("", "trace.hash", "spec.trace"),
 		rows:       d.integer("trace.rows"),
 		dropped:    d.integer("jobs.dropped"),

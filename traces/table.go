@@ -10,6 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"orrery/internal/disk"
+	_ "orrery/internal/pagebytes" // the same bytes on every CPU
 	"orrery/scheduler/model"
 )
 

@@ -156,7 +156,7 @@ type recordedRun struct {
 	Spec        plan.Spec
 	SpecID      string `json:"spec_id"`
 	Fingerprint string
-	Trace       struct{ Name, Hash string }
+	Trace       struct{ Hash string }
 }
 
 // recorded reads run.json; false where there is none that can be read, of which its
@@ -246,7 +246,7 @@ func replayAnew(dir string, r *recordedRun) string {
 		words = []string{"orrery", "replay"}
 		if r.Trace.Hash != sampleHash() {
 			words = append(words, "LOG")
-			where = fmt.Sprintf(" (LOG is %s, with the hash %.12s)", cmp.Or(r.Trace.Name, "its log"), r.Trace.Hash)
+			where = fmt.Sprintf(" (LOG is %s, with the hash %.12s)", cmp.Or(record.TraceName(dir), "its log"), r.Trace.Hash)
 		}
 		words = append(words, flagsOf(&r.Spec)...)
 		if len(r.Spec.Site) > 0 {

@@ -112,7 +112,7 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 		debug.SetGCPercent(gcPercent)
 	}
 	bar := v.m.progress("replaying", "jobs", v.quiet)
-	o := sim.ReplayOptions{Dir: v.out, Facts: v.facts, Decisions: v.decisions, Version: version(), Host: v.m.host(time.Now())}
+	o := sim.ReplayOptions{Dir: v.out, Facts: v.facts, Decisions: v.decisions, Version: version(), Host: v.m.host(time.Now(), t.info.Name)}
 	if bar != nil {
 		o.Progress = bar.replay
 	}
@@ -227,9 +227,9 @@ func metricTable(m *metric.Table) *table.Table {
 	return t
 }
 
-// host returns the content of host.json: where the replay ran and how long it
+// host returns the content of host.json: what the trace was called, where the replay ran and how long it
 // took. It stays out of everything that is compared.
-func (m *Main) host(begin time.Time) func() any {
+func (m *Main) host(begin time.Time, trace string) func() any {
 	return func() any {
 		name, err := os.Hostname()
 		if err != nil {
@@ -244,6 +244,7 @@ func (m *Main) host(begin time.Time) func() any {
 			"go":           runtime.Version(),
 			"revision":     revision(),
 			"arguments":    m.args,
+			"trace":        trace,
 		}
 	}
 }
