@@ -37,6 +37,20 @@ type Column struct {
 	Doc      string
 }
 
+// span says that the column holds spans of time.
+func (c *Column) span() bool { return c.Type == Int64 && c.Unit == microseconds }
+
+// values says which a column may hold.
+func (c *Column) values() string {
+	switch {
+	case c.span():
+		return "a span below 73,000 years"
+	case c.Type == Timestamp:
+		return "an instant within 73,000 years of 1970"
+	}
+	return "a value in the range of " + c.Type.String()
+}
+
 // layout says how a column is encoded in the files we write.
 type layout uint8
 

@@ -183,7 +183,7 @@ func (s *Series) share(all, steady *reduction) {
 		all.site.quotas = s.reasons.quota
 		n := int64(0)
 		for _, q := range s.reasons.quota[:s.reasons.first] {
-			n += q
+			n = model.Plus(n, q)
 		}
 		all.site.quota = &n
 	}
@@ -196,8 +196,8 @@ func (s *siteSums) hold(over []held) {
 	for i := range s.vclusters {
 		g := &s.vclusters[i]
 		g.share = over[i]
-		s.held += s.used(g)
-		lent, borrowed = lent+over[i].lent, borrowed+over[i].borrowed
+		s.held = model.Plus(s.held, s.used(g))
+		lent, borrowed = model.Plus(lent, over[i].lent), model.Plus(borrowed, over[i].borrowed)
 	}
 	s.lends = lent == borrowed // else the lender is unknown
 	for i := range s.tenants {
