@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"orrery/cmd/orrery/internal/tunedir"
+	"orrery/internal/disk"
 	"orrery/reports"
 	"orrery/sim/experiment"
 	"orrery/sim/gate"
@@ -450,6 +451,7 @@ func sampleHash() string {
 	if err != nil {
 		return ""
 	}
+	disk.Temporary(f.Name())
 	defer os.Remove(f.Name())
 	_, err = f.Write(synth.Sample())
 	if err := errors.Join(err, f.Close()); err != nil {

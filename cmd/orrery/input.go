@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"orrery/internal/disk"
 	"orrery/traces"
 	"orrery/traces/importer"
 	"orrery/traces/synth"
@@ -235,6 +236,7 @@ func (t *trace) temporary(name string, from io.Reader) (path string, err error) 
 	if err != nil {
 		return "", err
 	}
+	disk.Temporary(dir)
 	t.undo = append(t.undo, func() error { return os.RemoveAll(dir) })
 	path = filepath.Join(dir, name)
 	f, err := os.Create(path)
