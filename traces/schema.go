@@ -73,6 +73,7 @@ type cell struct {
 type field[R any] struct {
 	Column
 	layout layout
+	spans  bool // holds spans of time; asked for each value
 	load   func(*R) cell
 	store  func(*R, cell)
 	// fallback stands for a value of a required column in a file that is not
@@ -92,7 +93,7 @@ func textField[R any](name string, optional bool, doc string, at func(*R) *strin
 func numberField[R any, T ~int32 | ~int64](name, unit, doc string, lay layout, at func(*R) *T) field[R] {
 	return field[R]{
 		Column: Column{Name: name, Type: typeOf[T](), Unit: unit, Doc: doc},
-		layout: lay,
+		layout: lay, spans: unit == microseconds && typeOf[T]() == Int64,
 		load:   func(r *R) cell { return cell{n: int64(*at(r))} },
 		store:  func(r *R, c cell) { *at(r) = T(c.n) },
 	}
@@ -101,7 +102,7 @@ func numberField[R any, T ~int32 | ~int64](name, unit, doc string, lay layout, a
 func optField[R any, T ~int32 | ~int64](name, unit, doc string, lay layout, at func(*R) *Opt[T]) field[R] {
 	return field[R]{
 		Column: Column{Name: name, Type: typeOf[T](), Optional: true, Unit: unit, Doc: doc},
-		layout: lay,
+		layout: lay, spans: unit == microseconds && typeOf[T]() == Int64,
 		load:   func(r *R) cell { o := at(r); return cell{null: !o.OK, n: int64(o.V)} },
 		store:  func(r *R, c cell) { *at(r) = Opt[T]{V: T(c.n), OK: !c.null} },
 	}

@@ -111,7 +111,7 @@ func (f *field[R]) value(c cell, epoch model.Time, h *columnHash) (parquet.Value
 		if n == math.MinInt64 {
 			return parquet.Value{}, fmt.Errorf("the reserved number %d", n)
 		}
-		if f.span() && !finite(n) {
+		if f.spans && !finite(n) {
 			return parquet.Value{}, fmt.Errorf("the span %d µs", n)
 		}
 	}

@@ -21,6 +21,15 @@ var abandoned atomic.Bool
 // errAbandoned is what every step ends with once the work was given up.
 var errAbandoned = fmt.Errorf("given up: %w", context.Canceled)
 
+// TemporaryError says that a copy could not be made in the folder for temporary files: not
+// what is read is at fault, but that folder.
+type TemporaryError struct{ Err error }
+
+// Error names the folder, and what says which it is.
+func (e *TemporaryError) Error() string {
+	return fmt.Sprintf("the folder for temporary files, %s (TMPDIR): %v", os.TempDir(), e.Err)
+}
+
 // Temporary says that a file or folder is to be removed when the process is ended in the
 // middle of its work.
 func Temporary(path string) {

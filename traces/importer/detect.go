@@ -157,12 +157,16 @@ func (f *file) spool() error {
 	defer from.Close()
 	to, err := os.CreateTemp("", "orrery-input-*")
 	if err != nil {
-		return err
+		return &disk.TemporaryError{Err: err}
 	}
 	f.path, f.temp = to.Name(), true
 	disk.Temporary(f.path)
 	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Close()); err != nil {
+	var full *fs.PathError
+	if err = errors.Join(err, to.Close()); errors.As(err, &full) && full.Path == f.path {
+		err = &disk.TemporaryError{Err: err}
+	}
+	if err != nil {
 		f.close()
 	}
 	return err
