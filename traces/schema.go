@@ -94,8 +94,8 @@ func numberField[R any, T ~int32 | ~int64](name, unit, doc string, lay layout, a
 	return field[R]{
 		Column: Column{Name: name, Type: typeOf[T](), Unit: unit, Doc: doc},
 		layout: lay, spans: unit == microseconds && typeOf[T]() == Int64,
-		load:   func(r *R) cell { return cell{n: int64(*at(r))} },
-		store:  func(r *R, c cell) { *at(r) = T(c.n) },
+		load:  func(r *R) cell { return cell{n: int64(*at(r))} },
+		store: func(r *R, c cell) { *at(r) = T(c.n) },
 	}
 }
 
@@ -103,8 +103,8 @@ func optField[R any, T ~int32 | ~int64](name, unit, doc string, lay layout, at f
 	return field[R]{
 		Column: Column{Name: name, Type: typeOf[T](), Optional: true, Unit: unit, Doc: doc},
 		layout: lay, spans: unit == microseconds && typeOf[T]() == Int64,
-		load:   func(r *R) cell { o := at(r); return cell{null: !o.OK, n: int64(o.V)} },
-		store:  func(r *R, c cell) { *at(r) = Opt[T]{V: T(c.n), OK: !c.null} },
+		load:  func(r *R) cell { o := at(r); return cell{null: !o.OK, n: int64(o.V)} },
+		store: func(r *R, c cell) { *at(r) = Opt[T]{V: T(c.n), OK: !c.null} },
 	}
 }
 
