@@ -85,12 +85,16 @@ func oneFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCo
 // and that saves a sixth of it for a twentieth of the time. GOGC overrides it.
 const (
 	manyRows  = 1 << 20
+	largeSite = 1 << 18 // bytes of a cluster file, likewise: the text of one takes much memory for a moment
 	gcPercent = 50
 )
 
 func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.check(cmd.Flags().Changed("out")); err != nil {
 		return err
+	}
+	if st, err := os.Stat(v.settings.site.file); err == nil && st.Size() >= largeSite && v.m.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	t, err := v.m.openLog(cmd.Context(), args, v.quiet)
 	if err != nil {
