@@ -61,7 +61,7 @@ func Abandon() {
 	abandoned.Store(true)
 	unfinished.Lock()
 	defer unfinished.Unlock()
-	for path := range unfinished.paths {
+	for path := range unfinished.paths { //detlint:ordered each is removed, whichever comes first
 		_ = os.RemoveAll(path)
 	}
 	for _, path := range slices.Backward(unfinished.folders) {

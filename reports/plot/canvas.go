@@ -18,14 +18,14 @@ type bounded struct{ vg.CanvasSizer }
 
 // Stroke implements vg.Canvas.
 func (c bounded) Stroke(p vg.Path) {
-	if p, ok := near(p); ok {
+	if p, ok := clipped(p); ok {
 		c.CanvasSizer.Stroke(p)
 	}
 }
 
 // Fill implements vg.Canvas.
 func (c bounded) Fill(p vg.Path) {
-	if p, ok := near(p); ok {
+	if p, ok := clipped(p); ok {
 		c.CanvasSizer.Fill(p)
 	}
 }
@@ -48,8 +48,8 @@ func isNear(at vg.Point) bool {
 	return math.Abs(float64(at.X)) <= farAway && math.Abs(float64(at.Y)) <= farAway // no NaN is
 }
 
-// near is a path within the bounds; false for one that has a place which is no number.
-func near(p vg.Path) (vg.Path, bool) {
+// clipped is a path within the bounds; false for one that has a place which is no number.
+func clipped(p vg.Path) (vg.Path, bool) {
 	i := slices.IndexFunc(p, func(c vg.PathComp) bool {
 		return !isNear(c.Pos) || !(c.Radius <= farAway) || slices.ContainsFunc(c.Control, func(at vg.Point) bool { return !isNear(at) })
 	})
