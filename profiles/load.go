@@ -69,7 +69,7 @@ func read(path string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > maxFile {
-		return nil, fmt.Errorf("%s: a file of %d bytes, want at most %d", path, info.Size(), maxFile)
+		return nil, &Error{[]Problem{{File: path, Text: fmt.Sprintf("a file of %d bytes, want at most %d", info.Size(), maxFile)}}}
 	}
 	return os.ReadFile(path)
 }

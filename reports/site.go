@@ -24,6 +24,8 @@ type site struct {
 	shared bool     // jobs share nodes: what they hold is counted in GPUs
 	nodes  int64
 	units  int64
+
+	entries map[string]map[string]rundata.Document // of lists of the cluster file, by name; see named
 }
 
 // siteFigure names the figures that siteFigures draws.
@@ -68,13 +70,21 @@ func (s *site) groups(by, window string) []record.Group {
 
 // named finds the entry of a list of the cluster file by its name.
 func (s *site) named(list, name string) rundata.Document {
-	all, _ := s.doc.At(list).([]any)
-	for _, v := range all {
-		if m, ok := v.(map[string]any); ok && rundata.Document(m).Text("", "name") == name {
-			return m
+	if s.entries[list] == nil {
+		byName := map[string]rundata.Document{} // there may be 65,536 tenants
+		all, _ := s.doc.At(list).([]any)
+		for _, v := range all {
+			m, ok := v.(map[string]any)
+			if own := rundata.Document(m).Text("", "name"); ok && byName[own] == nil {
+				byName[own] = m
+			}
 		}
+		if s.entries == nil {
+			s.entries = map[string]map[string]rundata.Document{}
+		}
+		s.entries[list] = byName
 	}
-	return nil
+	return s.entries[list][name]
 }
 
 func (r *run) siteFigures() []*plot.Figure {

@@ -31,7 +31,7 @@ func JobFields() []JobField {
 func (c JobField) Column() Column { return c.f.Column }
 
 // Span says whether the column holds spans of time, in µs.
-func (c JobField) Span() bool { return c.f.Type == Int64 && c.f.Unit == microseconds }
+func (c JobField) Span() bool { return c.f.span() }
 
 // Text is the value of a column of text, "" for a null.
 func (c JobField) Text(j *Job) string { return c.f.load(j).s }

@@ -171,7 +171,7 @@ func (c *cursor) openDictionary(d parquet.Dictionary) {
 
 // odd64 says whether some value needs a closer look.
 func (c *cursor) odd64(values []int64) bool {
-	if c.column.Type != Timestamp {
+	if c.column.Type != Timestamp && !c.column.span() {
 		return slices.Contains(values, math.MinInt64)
 	}
 	for _, n := range values {
@@ -283,7 +283,7 @@ func settle[T ~int32 | ~int64](c *cursor, dst []T) error {
 			continue
 		}
 		n, ok := c.lay.number(int64(raw), c.column.Type)
-		if !ok {
+		if !ok || c.column.span() && !finite(n) {
 			return rangeError(c.path, &c.column, c.row+int64(i)+1, strconv.FormatInt(int64(raw), 10))
 		}
 		dst[i] = T(n - c.base)

@@ -23,7 +23,7 @@ func opt[T any](t *rapid.T, label string, g *rapid.Generator[T]) traces.Opt[T] {
 
 var (
 	anyTime = rapid.Map(rapid.Int64Range(-1<<59, 1<<59), func(n int64) model.Time { return model.Time(n) })
-	anySpan = rapid.Map(rapid.Int64Min(math.MinInt64+1), func(n int64) model.Duration { return model.Duration(n) })
+	anySpan = rapid.Map(rapid.Int64Range(-1<<61+1, 1<<61-1), func(n int64) model.Duration { return model.Duration(n) })
 	any64   = rapid.Int64Min(math.MinInt64 + 1)
 	any32   = rapid.Int32Min(math.MinInt32 + 1)
 	anyReal = rapid.Float64()

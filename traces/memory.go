@@ -165,7 +165,7 @@ func digestRows[R any](name, table string, rows []R, fields []field[R], epoch mo
 				c = *f.fallback
 			}
 			if _, err := f.value(c, epoch, &h.columns[i]); err != nil {
-				return h, &DataError{File: name + " (" + table + ")", Row: int64(r) + 1, Column: f.Name, Found: err.Error(), Expected: "a value of type " + f.Type.String()}
+				return h, &DataError{File: name + " (" + table + ")", Row: int64(r) + 1, Column: f.Name, Found: err.Error(), Expected: f.values()}
 			}
 			if look != nil {
 				look(i, c)

@@ -235,7 +235,7 @@ func nullError(path, column string, row int64) error {
 
 // rangeError complains about a number that does not fit its column.
 func rangeError(path string, c *Column, row int64, raw string) error {
-	return &DataError{File: path, Row: row, Column: c.Name, Found: raw, Expected: "a value in the range of " + c.Type.String(),
+	return &DataError{File: path, Row: row, Column: c.Name, Found: raw, Expected: c.values(),
 		Mend: "correct the value or drop the row"}
 }
 

@@ -190,7 +190,7 @@ func (r *rowReader[R]) set(i int, row *R, v parquet.Value, number int64) error {
 			raw = int64(v.Int32())
 		}
 		n, ok := r.t.lays[i].number(raw, f.Type)
-		if !ok {
+		if !ok || f.spans && !finite(n) {
 			return rangeError(r.t.path, &f.Column, number, strconv.FormatInt(raw, 10))
 		}
 		if f.Type == Timestamp {

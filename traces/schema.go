@@ -37,6 +37,20 @@ type Column struct {
 	Doc      string
 }
 
+// span says that the column holds spans of time.
+func (c *Column) span() bool { return c.Type == Int64 && c.Unit == microseconds }
+
+// values says which a column may hold.
+func (c *Column) values() string {
+	switch {
+	case c.span():
+		return "a span below 73,000 years"
+	case c.Type == Timestamp:
+		return "an instant within 73,000 years of 1970"
+	}
+	return "a value in the range of " + c.Type.String()
+}
+
 // layout says how a column is encoded in the files we write.
 type layout uint8
 
@@ -59,6 +73,7 @@ type cell struct {
 type field[R any] struct {
 	Column
 	layout layout
+	spans  bool // holds spans of time; asked for each value
 	load   func(*R) cell
 	store  func(*R, cell)
 	// fallback stands for a value of a required column in a file that is not
@@ -78,18 +93,18 @@ func textField[R any](name string, optional bool, doc string, at func(*R) *strin
 func numberField[R any, T ~int32 | ~int64](name, unit, doc string, lay layout, at func(*R) *T) field[R] {
 	return field[R]{
 		Column: Column{Name: name, Type: typeOf[T](), Unit: unit, Doc: doc},
-		layout: lay,
-		load:   func(r *R) cell { return cell{n: int64(*at(r))} },
-		store:  func(r *R, c cell) { *at(r) = T(c.n) },
+		layout: lay, spans: unit == microseconds && typeOf[T]() == Int64,
+		load:  func(r *R) cell { return cell{n: int64(*at(r))} },
+		store: func(r *R, c cell) { *at(r) = T(c.n) },
 	}
 }
 
 func optField[R any, T ~int32 | ~int64](name, unit, doc string, lay layout, at func(*R) *Opt[T]) field[R] {
 	return field[R]{
 		Column: Column{Name: name, Type: typeOf[T](), Optional: true, Unit: unit, Doc: doc},
-		layout: lay,
-		load:   func(r *R) cell { o := at(r); return cell{null: !o.OK, n: int64(o.V)} },
-		store:  func(r *R, c cell) { *at(r) = Opt[T]{V: T(c.n), OK: !c.null} },
+		layout: lay, spans: unit == microseconds && typeOf[T]() == Int64,
+		load:  func(r *R) cell { o := at(r); return cell{null: !o.OK, n: int64(o.V)} },
+		store: func(r *R, c cell) { *at(r) = Opt[T]{V: T(c.n), OK: !c.null} },
 	}
 }
 

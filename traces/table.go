@@ -10,6 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"orrery/internal/disk"
+	_ "orrery/internal/pagebytes" // the same bytes on every CPU
 	"orrery/scheduler/model"
 )
 
@@ -64,7 +65,7 @@ func (t *tableWriter[R]) write(r *R) error {
 		v, err := f.value(f.load(r), t.epoch, &t.hash.columns[i])
 		if err != nil {
 			return &DataError{File: t.dest, Row: t.hash.rows + 1, Column: f.Name,
-				Found: err.Error(), Expected: "a value of type " + f.Type.String()}
+				Found: err.Error(), Expected: f.values()}
 		}
 		if f.Optional && !v.IsNull() {
 			v = v.Level(0, 1, i)
@@ -110,14 +111,20 @@ func (f *field[R]) value(c cell, epoch model.Time, h *columnHash) (parquet.Value
 		if n == math.MinInt64 {
 			return parquet.Value{}, fmt.Errorf("the reserved number %d", n)
 		}
+		if f.spans && !finite(n) {
+			return parquet.Value{}, fmt.Errorf("the span %d µs", n)
+		}
 	}
 	h.number(n)
 	return parquet.Int64Value(n), nil
 }
 
-// finite bounds instants to about 73,000 years around 1970, so that sums and
-// differences of two of them cannot overflow.
+// finite bounds instants to about 73,000 years around 1970, and spans likewise, so that
+// sums and differences of two of them cannot overflow.
 func finite(n int64) bool { return n > -maxInstant && n < maxInstant }
+
+// Finite says whether a trace can hold n as an instant or a span, in µs.
+func Finite(n int64) bool { return finite(n) }
 
 const maxInstant = 1 << 61
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"orrery/internal/spelling"
 	"orrery/profiles"
@@ -51,11 +52,17 @@ func (m *Main) Run(ctx context.Context, args []string) (code int) {
 	m.args = args
 	root, began := m.root()
 	root.SetArgs(args)
-	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		return exitOK
+	help := &printed{w: m.Stdout}
+	if f, ok := m.Stdout.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		root.SetOut(help) // who prints help does not look whether that went well
 	}
-	if !*began { // cobra refused the arguments before a verb saw them
+	cmd, err := root.ExecuteContextC(ctx)
+	switch {
+	case err == nil && help.err == nil:
+		return exitOK
+	case err == nil:
+		err = help.err
+	case !*began: // cobra refused the arguments before a verb saw them
 		err = &codedError{exitUsage, err}
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -63,6 +70,21 @@ func (m *Main) Run(ctx context.Context, args []string) (code int) {
 	}
 	m.complain(cmd, err)
 	return exitCode(err)
+}
+
+// printed is an output that remembers how it went.
+type printed struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (o *printed) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // complain prints an error with the verb that it comes from. Errors that have

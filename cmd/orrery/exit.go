@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"orrery/internal/disk"
 	"orrery/reports/compare"
 	"orrery/sim"
 	"orrery/sim/plan"
@@ -79,12 +80,15 @@ func exitCode(err error) int {
 		data       *traces.DataError
 		result     *record.DataError
 		infeasible *sim.InfeasibleError
+		room       *disk.TemporaryError
 	)
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case errors.As(err, &room):
+		return exitFailed
 	case errors.As(err, &usage), errors.As(err, &different):
 		return exitUsage
 	case errors.As(err, &data), errors.As(err, &result), errors.As(err, &infeasible):

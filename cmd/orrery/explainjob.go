@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,7 +78,7 @@ func of(run *record.Run, t *trace) error {
 	var d rundir.Document
 	err := json.Unmarshal(run.Info(), &d) // sim.Explain says what is wrong with the run
 	if err == nil && d.Trace.Hash != "" && d.Trace.Hash != t.info.Hash {
-		return usagef("--trace %s is the trace %s, but %s is of the trace %s (%s): name that one", t.label, t.info.Hash, run.Dir(), d.Trace.Hash, d.Trace.Name)
+		return usagef("--trace %s is the trace %s, but %s is of the trace %s (%s): name that one", t.label, t.info.Hash, run.Dir(), d.Trace.Hash, cmp.Or(record.TraceName(run.Dir()), "its log"))
 	}
 	return nil
 }
@@ -89,12 +90,13 @@ func (v *explainVerb) traceOf(run *record.Run) string {
 		return v.trace
 	}
 	var d rundir.Document
-	if json.Unmarshal(run.Info(), &d) != nil || d.Trace.Name == "" {
+	name := record.TraceName(run.Dir())
+	if json.Unmarshal(run.Info(), &d) != nil || name == "" || name != filepath.Base(name) {
 		return "" // sim.Explain says what is wrong with it
 	}
 	for _, dir := range []string{".", filepath.Dir(filepath.Clean(run.Dir()))} {
 		for _, ext := range []string{".trace", ".parquet"} {
-			path := filepath.Join(dir, d.Trace.Name+ext)
+			path := filepath.Join(dir, name+ext)
 			src, err := traces.Open(path)
 			if err != nil {
 				continue

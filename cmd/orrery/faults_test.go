@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -59,54 +59,83 @@ func (f *fault) take(s *disk.Step, do func() error) error {
 	return do()
 }
 
+// faulty is a verb that is run on a disk on which something goes wrong.
+type faulty struct {
+	verb, check []string // check is run on what is left
+	code        int      // of the verb when nothing goes wrong
+	mark        string   // is there once the result is
+	same        bool     // and has always the same bytes
+	share       int      // of a hundred, those before it included
+}
+
 // TestFaults lets one step on the disk go wrong, in ways and at places that are drawn: what is
 // left is whole or absent, success means that it is whole, and the same command then goes on.
-// ORRERY_LONG draws 10,000 times, otherwise it is 200.
+// ORRERY_LONG draws 10,000 times, in 50 pieces, otherwise it is 200 in one.
 func TestFaults(t *testing.T) {
-	rounds := 200
+	pieces := 1
 	if os.Getenv("ORRERY_LONG") != "" {
-		rounds = 10_000
+		pieces = 50
 	}
-	log := small(t)
-	experiment := filepath.Join(t.TempDir(), "exp.yaml")
-	require.NoError(t, os.WriteFile(experiment, []byte("traces: ["+log+"]\nsettings: [{path: weights.wait_time, values: [1, 2]}]\n"), 0o600))
-	verbs := []struct {
-		verb, check []string
-		mark        string
-		share       int // of a hundred
-	}{
-		{[]string{"replay", log, "--out", "run", "--facts", "--quiet", "--force"}, []string{"verify", "run", "--quiet"}, "run/run.json", 45},
-		{[]string{"import", log, "--out", "x.trace", "--quiet", "--force"}, []string{"trace", "validate", "x.trace"}, "x.trace", 80},
-		{[]string{"trace", "transform", log, "--out", "y.parquet", "--step", "stretch by=2", "--quiet", "--force"}, []string{"trace", "validate", "y.parquet"}, "y.parquet", 95},
-		{[]string{"sweep", experiment, "--out", "study", "--workers", "1", "--lease", "200ms", "--quiet"}, nil, "", 100},
+	given := t.TempDir() // what a round finds
+	t.Chdir(given)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	require.NoError(t, os.WriteFile("log.swf", []byte(smallLog()), 0o600))
+	require.NoError(t, os.WriteFile("exp.yaml", []byte("traces: [log.swf]\nsettings: [{path: weights.wait_time, values: [1, 2]}]\n"), 0o600))
+	require.NoError(t, os.WriteFile("gate.yaml", []byte("runs: [{name: a, trace: log.swf}]\nexact: [{run: a}]\n"), 0o600))
+	require.Zero(t, inProcess(t, "replay", "log.swf", "--out", "drawn", "--quiet").code)
+	verbs := []faulty{
+		{[]string{"replay", "log.swf", "--out", "run", "--facts", "--quiet", "--force"}, []string{"verify", "run", "--quiet"}, 0, "run/run.json", true, 30},
+		{[]string{"import", "log.swf", "--out", "x.trace", "--quiet", "--force"}, []string{"trace", "validate", "x.trace"}, 0, "x.trace", false, 55},
+		{[]string{"trace", "transform", "log.swf", "--out", "y.parquet", "--step", "stretch by=2", "--quiet", "--force"}, []string{"trace", "validate", "y.parquet"}, 0, "y.parquet", true, 70},
+		{[]string{"gate", "gate.yaml", "--update-baseline", "--reason", "x", "--by", "a", "--force", "--markdown", "gate.md", "--quiet"}, []string{"gate", "gate.yaml"}, 0, "gate.baseline.json", false, 80},
+		{[]string{"report", "drawn", "--quiet", "--force"}, nil, 0, "drawn/summary.md", true, 85},
+		{[]string{"tune", "--profile", "default", "--windows", "3+8", "--out", "tune", "--workers", "1", "--quiet"}, nil, exitEvidence, "tune/tune.json", true, 95},
+		{[]string{"sweep", "exp.yaml", "--out", "study", "--workers", "1", "--lease", "200ms", "--quiet"}, nil, 0, "", false, 100},
 	}
-	draw := rand.New(rand.NewPCG(17, 4))
-	for round := range rounds {
-		share, v := draw.IntN(100), verbs[0]
-		for i := range verbs {
-			if v = verbs[i]; share < v.share {
-				break
+	for piece := range pieces {
+		t.Run(fmt.Sprintf("%02d", piece), func(t *testing.T) {
+			draw := rand.New(rand.NewPCG(17, uint64(piece)))
+			for round := range 200 {
+				share := draw.IntN(100)
+				v := verbs[slices.IndexFunc(verbs, func(v faulty) bool { return share < v.share })]
+				v.failing(t, given, newFault(draw, 60), round)
 			}
-		}
-		t.Setenv("XDG_CACHE_HOME", t.TempDir())
-		t.Chdir(t.TempDir())
-		f := newFault(draw, 60)
-		restore := disk.Through(f.take)
-		got := inProcess(t, v.verb...)
-		restore()
-		said := fmt.Sprintf("round %d, %v: %s", round, v.verb, f)
-		require.NotContains(t, got.stderr, "a fault in the program", said)
-		if v.mark != "" {
-			if there(v.mark) != nil {
-				require.Zero(t, inProcess(t, v.check...).code, said)
-			} else {
-				require.NotZero(t, got.code, said)
-			}
-		}
-		got = inProcess(t, v.verb...)
-		require.Zero(t, got.code, "%s: the second time: %s", said, got.stderr)
+		})
+	}
+}
+
+// failing runs a verb with a fault, and then without.
+func (v *faulty) failing(t *testing.T, given string, f *fault, round int) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(given)))
+	t.Chdir(dir)
+	said := fmt.Sprintf("round %d, %v: %s", round, v.verb, f)
+	whole := func() {
 		if v.check != nil {
-			require.Zero(t, inProcess(t, v.check...).code, said)
+			got := inProcess(t, v.check...)
+			require.Zero(t, got.code, "%s: %s", said, got.stderr)
 		}
+	}
+	restore := disk.Through(f.take)
+	got := inProcess(t, v.verb...)
+	restore()
+	require.NotContains(t, got.stderr, "a fault in the program", said)
+	left := map[string][]byte{}
+	if v.mark != "" {
+		if there(v.mark) != nil {
+			whole()
+			left[v.mark], _ = os.ReadFile(v.mark) // or it is a folder
+		} else {
+			require.NotEqual(t, v.code, got.code, said)
+		}
+	}
+	got = inProcess(t, v.verb...)
+	require.Equal(t, v.code, got.code, "%s: the second time: %s", said, got.stderr)
+	whole()
+	if v.same && left[v.mark] != nil {
+		again, err := os.ReadFile(v.mark)
+		require.NoError(t, err)
+		require.Equal(t, string(again), string(left[v.mark]), said)
 	}
 }

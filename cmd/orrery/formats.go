@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"orrery/cmd/orrery/internal/tunedir"
+	"orrery/internal/disk"
 	"orrery/reports/study"
 	"orrery/sim/experiment"
 	"orrery/sim/gate"
@@ -156,7 +157,7 @@ type recordedRun struct {
 	Spec        plan.Spec
 	SpecID      string `json:"spec_id"`
 	Fingerprint string
-	Trace       struct{ Name, Hash string }
+	Trace       struct{ Hash string }
 }
 
 // recorded reads run.json; false where there is none that can be read, of which its
@@ -246,7 +247,7 @@ func replayAnew(dir string, r *recordedRun) string {
 		words = []string{"orrery", "replay"}
 		if r.Trace.Hash != sampleHash() {
 			words = append(words, "LOG")
-			where = fmt.Sprintf(" (LOG is %s, with the hash %.12s)", cmp.Or(r.Trace.Name, "its log"), r.Trace.Hash)
+			where = fmt.Sprintf(" (LOG is %s, with the hash %.12s)", cmp.Or(record.TraceName(dir), "its log"), r.Trace.Hash)
 		}
 		words = append(words, flagsOf(&r.Spec)...)
 		if len(r.Spec.Site) > 0 {
@@ -450,6 +451,7 @@ func sampleHash() string {
 	if err != nil {
 		return ""
 	}
+	disk.Temporary(f.Name())
 	defer os.Remove(f.Name())
 	_, err = f.Write(synth.Sample())
 	if err := errors.Join(err, f.Close()); err != nil {

@@ -26,7 +26,7 @@ func (m *Main) topics() []*cobra.Command {
 // topic is a command that only has help. Its text is made when it is asked for.
 func (m *Main) topic(name, short string, page func() string) *cobra.Command {
 	cmd := &cobra.Command{Use: name, Short: short}
-	cmd.SetHelpFunc(func(*cobra.Command, []string) { fmt.Fprint(m.Stdout, page()) })
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), page()) })
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"orrery/internal/disk"
 	"orrery/traces"
 	"orrery/traces/importer"
 	"orrery/traces/synth"
@@ -106,6 +107,10 @@ func (m *Main) openTrace(ctx context.Context, args []string, quiet bool) (*trace
 		if errors.As(err, &option) {
 			return nil, usagef("%w", err)
 		}
+		var room *disk.TemporaryError
+		if errors.As(err, &room) {
+			return nil, err
+		}
 		err = input(missing(t.absent(), err))
 		return nil, otherContent(t.path, err, wantLog, exitInput, "a trace bundle", "a Parquet table", "a workload log", "a directory")
 	}
@@ -121,17 +126,14 @@ func missing(path string, err error) error {
 }
 
 // openSample opens the sample by way of a temporary file.
-func (m *Main) openSample(ctx context.Context) (t *trace, err error) {
-	t = &trace{label: "the sample", sample: true}
-	defer func() {
-		if err != nil {
-			t.close()
-		}
-	}()
-	if t.path, err = t.temporary("sample.parquet", bytes.NewReader(synth.Sample())); err != nil {
-		return nil, fmt.Errorf("opening the sample: %w", err)
+func (m *Main) openSample(ctx context.Context) (*trace, error) {
+	t := &trace{label: "the sample", sample: true}
+	var err error
+	if t.path, err = t.temporary("sample.parquet", bytes.NewReader(synth.Sample())); err == nil {
+		err = m.openFile(ctx, t, importer.Options{})
 	}
-	if err = m.openFile(ctx, t, importer.Options{}); err != nil {
+	if err != nil {
+		t.close()
 		return nil, fmt.Errorf("opening the sample: %w", err)
 	}
 	t.note = "no LOG given: replaying the sample that is part of the program"
@@ -233,16 +235,21 @@ func (i *interruptedReader) Read(p []byte) (int, error) {
 func (t *trace) temporary(name string, from io.Reader) (path string, err error) {
 	dir, err := os.MkdirTemp("", "orrery-*")
 	if err != nil {
-		return "", err
+		return "", &disk.TemporaryError{Err: err}
 	}
+	disk.Temporary(dir)
 	t.undo = append(t.undo, func() error { return os.RemoveAll(dir) })
 	path = filepath.Join(dir, name)
 	f, err := os.Create(path)
 	if err != nil {
-		return "", err
+		return "", &disk.TemporaryError{Err: err}
 	}
 	_, err = io.Copy(f, from)
-	return path, errors.Join(err, f.Close())
+	var full *fs.PathError
+	if err = errors.Join(err, f.Close()); errors.As(err, &full) && full.Path == path {
+		err = &disk.TemporaryError{Err: err}
+	}
+	return path, err
 }
 
 // remark says what was done to open the trace.

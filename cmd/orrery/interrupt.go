@@ -7,10 +7,18 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
+
+	"orrery/internal/disk"
 )
 
+// patience is how long a verb may take to end by itself.
+const patience = 1500 * time.Millisecond
+
 // interruptible returns a context that the first interrupt cancels, so that
-// verbs clean up; the second ends the process at once.
+// verbs clean up; the second ends the process at once. A verb that does not look at its
+// context in time, in a long pass for instance, is ended too. Either way what it has not
+// put in its place is removed.
 func interruptible(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -19,7 +27,14 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 		<-signals
 		fmt.Fprintln(stderr, "\norrery: stopping; interrupt again to abort at once")
 		cancel()
-		<-signals
+		select {
+		case <-signals:
+		case <-time.After(patience): // what is being done does not look at its context
+			fmt.Fprintln(stderr, "orrery: interrupted; nothing was left half-written")
+		}
+		disk.Abandon()
+		time.Sleep(10 * time.Millisecond) // for what was in the middle of a step
+		disk.Abandon()
 		os.Exit(exitInterrupted)
 	}()
 	return ctx, func() {

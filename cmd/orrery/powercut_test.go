@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,7 +24,20 @@ func TestPowerCut(t *testing.T) {
 	experiment := filepath.Join(t.TempDir(), "exp.yaml")
 	require.NoError(t, os.WriteFile(experiment, []byte("traces: ["+log+"]\nsettings: [{path: weights.wait_time, values: [1, 2, 3]}]\n"), 0o600))
 	gate := filepath.Join(t.TempDir(), "gate.yaml")
-	require.NoError(t, os.WriteFile(gate, []byte("traces: ["+log+"]\nruns: [{name: a}]\nchecks: [{metric: wait_mean, at_most: 1h}]\n"), 0o600))
+	require.NoError(t, os.WriteFile(gate, []byte("runs: [{name: a, trace: "+log+"}]\nexact: [{run: a}]\n"), 0o600))
+	drawn := filepath.Join(t.TempDir(), "drawn")
+	require.Zero(t, inProcess(t, "replay", log, "--out", drawn, "--quiet").code)
+	// page asks for a document of JSON, and a page that ends where pages end.
+	page := func(dir string, names ...string) func(t *testing.T) {
+		return func(t *testing.T) {
+			for _, name := range names {
+				text, err := os.ReadFile(filepath.Join(dir, name))
+				require.NoError(t, err, "pages come before what says that there are some")
+				require.True(t, filepath.Ext(name) != ".json" || json.Valid(text), name)
+				require.True(t, filepath.Ext(name) != ".html" || strings.HasSuffix(strings.TrimSpace(string(text)), "</html>"), name)
+			}
+		}
+	}
 	for _, row := range []struct {
 		name  string
 		verb  []string
@@ -33,12 +48,18 @@ func TestPowerCut(t *testing.T) {
 		{"import", []string{"import", log, "--out", "x.trace", "--quiet", "--force"}, "x.trace", whole("trace", "validate", "x.trace")},
 		{"table", []string{"import", log, "--out", "x.parquet", "--quiet", "--force"}, "x.parquet", whole("trace", "validate", "x.parquet")},
 		{"transform", []string{"trace", "transform", log, "--out", "y.trace", "--step", "jitter by=60s seed=1", "--quiet", "--force"}, "y.trace", whole("trace", "validate", "y.trace")},
+		{"gate", []string{"gate", gate, "--baseline", "own.json", "--update-baseline", "--reason", "x", "--by", "a", "--force", "--quiet"}, "own.json", whole("gate", gate, "--baseline", "own.json")},
+		{"pages", []string{"report", "drawn", "--quiet", "--force"}, "drawn/report.html", page("drawn", "report.html")},
+		{"tune", []string{"tune", "--out", "tune", "--windows", "4+12", "--replicas", "2", "--budget", "2", "--workers", "1", "--lease", "300ms", "--quiet"}, "tune/tune.json", page("tune", "tune.json")},
 		{"sweep", []string{"sweep", experiment, "--out", "study", "--workers", "1", "--lease", "300ms", "--quiet"}, "study/study.json", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := t.TempDir()
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			t.Chdir(dir)
+			if row.name == "pages" {
+				require.NoError(t, os.CopyFS("drawn", os.DirFS(drawn)))
+			}
 			d, stop, err := watchDisk(dir)
 			require.NoError(t, err)
 			got := inProcess(t, row.verb...)
@@ -46,6 +67,9 @@ func TestPowerCut(t *testing.T) {
 			require.Zero(t, got.code, got.stderr)
 			require.NotNil(t, there(row.marks))
 			cuts := min(50, d.count())
+			if testing.Short() {
+				cuts = min(10, cuts)
+			}
 			for i := 1; i <= cuts; i++ {
 				steps := i * d.count() / cuts
 				for _, eager := range []bool{true, false} {

@@ -85,12 +85,16 @@ func oneFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCo
 // and that saves a sixth of it for a twentieth of the time. GOGC overrides it.
 const (
 	manyRows  = 1 << 20
+	largeSite = 1 << 18 // bytes of a cluster file, likewise: the text of one takes much memory for a moment
 	gcPercent = 50
 )
 
 func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.check(cmd.Flags().Changed("out")); err != nil {
 		return err
+	}
+	if st, err := os.Stat(v.settings.site.file); err == nil && st.Size() >= largeSite && v.m.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	t, err := v.m.openLog(cmd.Context(), args, v.quiet)
 	if err != nil {
@@ -112,7 +116,7 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 		debug.SetGCPercent(gcPercent)
 	}
 	bar := v.m.progress("replaying", "jobs", v.quiet)
-	o := sim.ReplayOptions{Dir: v.out, Facts: v.facts, Decisions: v.decisions, Version: version(), Host: v.m.host(time.Now())}
+	o := sim.ReplayOptions{Dir: v.out, Facts: v.facts, Decisions: v.decisions, Version: version(), Host: v.m.host(time.Now(), t.info.Name)}
 	if bar != nil {
 		o.Progress = bar.replay
 	}
@@ -227,9 +231,9 @@ func metricTable(m *metric.Table) *table.Table {
 	return t
 }
 
-// host returns the content of host.json: where the replay ran and how long it
+// host returns the content of host.json: what the trace was called, where the replay ran and how long it
 // took. It stays out of everything that is compared.
-func (m *Main) host(begin time.Time) func() any {
+func (m *Main) host(begin time.Time, trace string) func() any {
 	return func() any {
 		name, err := os.Hostname()
 		if err != nil {
@@ -244,6 +248,7 @@ func (m *Main) host(begin time.Time) func() any {
 			"go":           runtime.Version(),
 			"revision":     revision(),
 			"arguments":    m.args,
+			"trace":        trace,
 		}
 	}
 }

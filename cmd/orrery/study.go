@@ -231,7 +231,7 @@ func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
 	}
 	spec := t.Replay()
 	spec.Trace = mem.Info().Hash // a part of a trace is a trace of its own
-	done, err := sim.Replay(ctx, spec, sim.Input{Open: mem.Open}, sim.ReplayOptions{Dir: out, Facts: v.facts, Version: version(), Host: v.m.host(time.Now())})
+	done, err := sim.Replay(ctx, spec, sim.Input{Open: mem.Open}, sim.ReplayOptions{Dir: out, Facts: v.facts, Version: version(), Host: v.m.host(time.Now(), mem.Info().Name)})
 	if err != nil {
 		return err
 	}

@@ -199,8 +199,11 @@ func (m *Main) expand(ctx context.Context, e *profiles.Experiment, dir string, r
 	return study, tasks, sets, err
 }
 
+// mostFaults is how many traces that cannot be read are said.
+const mostFaults = 20
+
 // tracesOf reads the traces of an experiment. Where one cannot be read, the error
-// tells of all of them, and of what else is wrong.
+// tells of the first of them, and of what else is wrong.
 func (m *Main) tracesOf(ctx context.Context, e *profiles.Experiment, dir string, runner *task.Runner, quiet bool) (list []experiment.Trace, sets []held, err error) {
 	var faults []error
 	code := exitOK
@@ -215,6 +218,9 @@ func (m *Main) tracesOf(ctx context.Context, e *profiles.Experiment, dir string,
 		}
 		if err != nil {
 			faults, code = append(faults, e.Wrong(fmt.Sprintf("traces[%d]", i), "%v", err)), max(code, exitCode(err))
+			if len(faults) == mostFaults { // each takes a look at the whole file
+				break
+			}
 			continue
 		}
 		mem, err := runner.Add(set)

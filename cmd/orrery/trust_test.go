@@ -2,13 +2,17 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
 )
 
@@ -199,4 +203,62 @@ func TestLitter(t *testing.T) {
 	require.Zero(t, got.code, got.stderr)
 	require.Contains(t, got.stderr, "removed 1 import of "+imports)
 	require.DirExists(t, filepath.Join(imports, ".partial-new"))
+}
+
+// TestMetricsBeyondAllNumbers puts 1e308 into a run whose digests are those of what stands
+// there: it is refused, and nothing runs out of stack or time.
+func TestMetricsBeyondAllNumbers(t *testing.T) {
+	log, run := small(t), filepath.Join(t.TempDir(), "run")
+	require.Zero(t, inProcess(t, "replay", log, "--out", run, "--quiet").code)
+	path := filepath.Join(run, "metrics.json")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	was := fmt.Sprintf("%x", sha256.Sum256(text))
+	altered := regexp.MustCompile(`("name": "wait_mean",[^}]*"value": )[0-9.]+`).ReplaceAll(text, []byte("${1}1e+308"))
+	require.NotEqual(t, text, altered)
+	require.NoError(t, os.WriteFile(path, altered, 0o600))
+	document, err := os.ReadFile(filepath.Join(run, "run.json"))
+	require.NoError(t, err)
+	document = bytes.Replace(document, []byte(was), fmt.Appendf(nil, "%x", sha256.Sum256(altered)), 1)
+	digest := regexp.MustCompile(`(?m)^  "digest": "[0-9a-f]{64}",\n`)
+	own := fmt.Sprintf("%x", sha256.Sum256(digest.ReplaceAll(document, nil)))
+	document = digest.ReplaceAll(document, []byte("  \"digest\": \""+own+"\",\n"))
+	require.NoError(t, os.WriteFile(filepath.Join(run, "run.json"), document, 0o600))
+	require.Zero(t, inProcess(t, "verify", run).code, "the digests are right")
+	for _, args := range [][]string{{"report", run}, {"compare", run, run}} {
+		got := inProcess(t, args...)
+		require.Equal(t, exitInput, got.code, "%v: %s", args, got.stderr)
+		require.Contains(t, got.stderr, "wait_mean = 1e+308", "%v", args)
+	}
+}
+
+// TestBeyondTheSpan refuses rows whose times lie further away than a trace can hold, with
+// their number, in every verb that reads them.
+func TestBeyondTheSpan(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Chdir(dir)
+	type row struct {
+		ID     int64 `parquet:"id"`
+		Submit int64 `parquet:"submit,timestamp"`
+		Run    int64 `parquet:"runtime"`
+		Procs  int32 `parquet:"procs_requested"`
+	}
+	for want, bad := range map[string]row{
+		"row 2, column runtime: found 2305843009213693952, expected a span below 73,000 years":              {2, 0, 1 << 61, 1},
+		"row 2, column runtime: found 9223372036854775807, expected a span below 73,000 years":              {2, 0, 1<<63 - 1, 1},
+		"row 2, column submit: found 2305843009213693952, expected an instant within 73,000 years of 1970":  {2, 1 << 61, 1, 1},
+		"row 2, column submit: found -9223372036854775807, expected an instant within 73,000 years of 1970": {2, -1<<63 + 1, 1, 1},
+	} {
+		var file bytes.Buffer
+		require.NoError(t, parquet.Write(&file, []row{{1, 0, 5, 1}, bad}))
+		require.NoError(t, os.WriteFile("x.parquet", file.Bytes(), 0o600))
+		for _, args := range [][]string{{"trace", "validate", "x.parquet"}, {"replay", "x.parquet", "--procs", "4", "--out", "run"}, {"trace", "transform", "x.parquet", "--out", "y.trace", "--step", "shake by=1s"}} {
+			got := inProcess(t, args...)
+			require.Equal(t, exitInput, got.code, "%v: %s", args, got.stderr)
+			require.Contains(t, got.stderr, want, "%v", args)
+		}
+		require.NoDirExists(t, "y.trace")
+		require.NoDirExists(t, "run")
+	}
 }

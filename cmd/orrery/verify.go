@@ -8,11 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"orrery/internal/disk"
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/sim/record"
@@ -182,6 +184,7 @@ func (v *verifyVerb) directories() (scratch string, dirs [2]string, err error) {
 	if scratch, err = os.MkdirTemp("", "orrery-verify-*"); err != nil {
 		return "", dirs, err
 	}
+	disk.Temporary(scratch)
 	parent := scratch
 	if v.keep != "" {
 		parent = v.keep
@@ -234,6 +237,9 @@ func (v *verifyVerb) replay(ctx context.Context, t *trace, program, dir string, 
 	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
+	runtime.LockOSThread() // the kernel ends the child with the thread that made it
+	defer runtime.UnlockOSThread()
+	endWithParent(cmd)
 	err := cmd.Run()
 	if err == nil {
 		return nil

@@ -53,6 +53,9 @@ func Through(p Port) (restore func()) {
 }
 
 func take(s Step, do func(s *Step) error) error {
+	if abandoned.Load() {
+		return errAbandoned
+	}
 	if p := port.Load(); p != nil {
 		return (*p)(&s, func() error { return do(&s) })
 	}
@@ -157,12 +160,16 @@ func (f *File) Close() error { return f.f.Close() }
 func Replace(path string, fill func(io.Writer) error) error {
 	var f *File
 	err := untaken(beside(path), func(name string) (err error) {
-		f, err = NewFile(name)
+		Temporary(name)
+		if f, err = NewFile(name); err != nil {
+			settled(name)
+		}
 		return err
 	})
 	if err != nil {
 		return from(err, path)
 	}
+	defer settled(f.Name())
 	if err = fill(f); err == nil {
 		err = f.place(path)
 	} else {
@@ -237,12 +244,20 @@ func untaken(prefix string, create func(path string) error) error {
 // Move renames a file or folder. The new name is on the disk once its folder is synced; a
 // file must have been synced before.
 func Move(old, path string) error {
-	return take(Step{Kind: Rename, Path: old, To: path}, func(*Step) error { return os.Rename(old, path) })
+	err := take(Step{Kind: Rename, Path: old, To: path}, func(*Step) error { return os.Rename(old, path) })
+	if err == nil {
+		settled(old)
+	}
+	return err
 }
 
 // Delete removes a file, or a folder with all that is in it; it may be gone already.
 func Delete(path string) error {
-	return take(Step{Kind: Remove, Path: path}, func(*Step) error { return os.RemoveAll(path) })
+	err := take(Step{Kind: Remove, Path: path}, func(*Step) error { return os.RemoveAll(path) })
+	if err == nil {
+		settled(path)
+	}
+	return err
 }
 
 // Folder makes a folder and those above it, and returns once they are on the disk.
@@ -262,6 +277,7 @@ func Folder(path string) error {
 	if err != nil {
 		return err
 	}
+	madeFolder(path)
 	return SyncFolder(filepath.Dir(path))
 }
 
@@ -270,7 +286,11 @@ func Folder(path string) error {
 func Scratch(dir, prefix string) (path string, err error) {
 	err = untaken(filepath.Join(dir, prefix), func(name string) error {
 		path = name
-		return take(Step{Kind: Mkdir, Path: path}, func(*Step) error { return os.Mkdir(path, 0o777) })
+		err := take(Step{Kind: Mkdir, Path: path}, func(*Step) error { return os.Mkdir(path, 0o777) })
+		if err == nil {
+			Temporary(path)
+		}
+		return err
 	})
 	return path, err
 }

@@ -35,28 +35,30 @@ func scan(src Source) ([]line, error) {
 	var out []line
 	in := bufio.NewScanner(io.LimitReader(src.Reader, maxFile))
 	in.Buffer(nil, maxFile)
-	joined, first, number := "", 0, 0
+	var joined strings.Builder // of a line and those that it is continued by
+	first, number := 0, 0
 	for in.Scan() {
 		number++
 		text := uncommented(in.Text())
-		if joined == "" {
+		if joined.Len() == 0 {
 			first = number
 		}
 		if more, ok := strings.CutSuffix(text, `\`); ok {
-			joined += more + " "
+			joined.WriteString(more)
+			joined.WriteByte(' ')
 			continue
 		}
-		joined += text
-		l, err := split(joined, first)
+		joined.WriteString(text)
+		l, err := split(joined.String(), first)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", src.Name, first, err)
 		}
 		if len(l.pairs) > 0 {
 			out = append(out, l)
 		}
-		joined = ""
+		joined.Reset()
 	}
-	if strings.TrimSpace(joined) != "" {
+	if strings.TrimSpace(joined.String()) != "" {
 		return nil, fmt.Errorf("%s:%d: the last line ends in \\ and nothing follows", src.Name, first)
 	}
 	if err := in.Err(); err != nil {

@@ -22,6 +22,9 @@ const secondUS = 1_000_000
 // timeSteps are the distances between labels shorter than a month, in seconds.
 var timeSteps = [...]int64{1, 5, 15, 30, 60, 300, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600}
 
+// lastYearDrawn is before the one whose µs no longer fit into 64 bits.
+const lastYearDrawn = 290_000
+
 // labelsWanted are those of a time axis in the wide form.
 const labelsWanted = 9
 
@@ -74,7 +77,7 @@ func (c Clock) stepTicks(lo, hi float64, step int64) []plot.Tick {
 	for u := first; ; u += step {
 		t := time.Unix(u, 0).UTC()
 		v := c.seconds(t)
-		if v > hi {
+		if v > hi || t.Year() > lastYearDrawn {
 			return ticks
 		}
 		if v < lo {
@@ -117,7 +120,7 @@ func (c Clock) monthTicks(lo, hi, n float64) []plot.Tick {
 	for m := 0; ; m += step {
 		t := time.Date(start.Year(), time.Month(1+m), 1, 0, 0, 0, 0, time.UTC)
 		v := c.seconds(t)
-		if v > hi {
+		if v > hi || t.Year() > lastYearDrawn {
 			return ticks
 		}
 		if v < lo {
@@ -262,17 +265,17 @@ func fixed(v float64, decimals int) string {
 
 // Count spells a whole number with its thousands apart.
 func Count(n int64) string {
-	s := strconv.FormatInt(n, 10)
+	s, minus := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
 	head := len(s) % 3
-	if n < 0 {
-		return "-" + Count(-n)
-	}
 	out := s[:head]
 	for i := head; i < len(s); i += 3 {
 		if out != "" {
 			out += ","
 		}
 		out += s[i : i+3]
+	}
+	if minus {
+		out = "-" + out
 	}
 	return out
 }

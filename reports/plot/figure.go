@@ -89,7 +89,7 @@ func (f *Figure) WriteNarrowSVG(w io.Writer) error { return f.writeSVG(w, narrow
 func (f *Figure) writeSVG(w io.Writer, width vg.Length) error {
 	h := f.heading(width)
 	c := vgsvg.New(width, h.height)
-	f.render(draw.New(c), h)
+	f.render(draw.New(bounded{c}), h)
 	var b bytes.Buffer
 	_, err := c.WriteTo(&b)
 	if err == nil {
@@ -112,7 +112,7 @@ var rasterInSVG = strings.NewReplacer(
 func (f *Figure) WritePNG(w io.Writer) error {
 	h := f.heading(figureWidth)
 	c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(figureWidth, h.height), vgimg.UseDPI(pngDPI))}
-	f.render(draw.New(c), h)
+	f.render(draw.New(bounded{c}), h)
 	if _, err := c.WriteTo(w); err != nil {
 		return fmt.Errorf("figure %s: writing PNG: %w", f.Name, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -41,24 +42,48 @@ const (
 	AbsentDuration Duration = math.MinInt64
 )
 
-// Add returns t+d, saturating at Never. Neither operand may be absent.
+// Add returns t+d, saturating at Never and, to the past, at -Never. Neither operand may be absent.
 func (t Time) Add(d Duration) Time {
 	if t == Never || d == Forever {
 		return Never
 	}
-	s := int64(t) + int64(d)
-	if d > 0 && s < int64(t) {
+	s := t + Time(d)
+	switch {
+	case d > 0 && s < t:
 		return Never
+	case d < 0 && s > t:
+		return -Never
 	}
-	return Time(s)
+	return s
 }
 
-// Sub returns t-u. Never minus anything finite is Forever.
+// Sub returns t-u, saturating at Forever and -Forever. Never minus anything finite is Forever.
 func (t Time) Sub(u Time) Duration {
-	if t == Never {
+	d := Duration(t - u)
+	switch {
+	case t == Never || u < 0 && Time(d) < t:
 		return Forever
+	case u > 0 && Time(d) > t:
+		return -Forever
 	}
-	return Duration(t - u)
+	return d
+}
+
+// Of is n times the span, as node·µs and GPU·µs are counted; neither is negative. It
+// saturates at the largest number.
+func (d Duration) Of(n int64) int64 {
+	if hi, lo := bits.Mul64(uint64(n), uint64(d)); hi == 0 && lo <= math.MaxInt64 {
+		return int64(lo)
+	}
+	return math.MaxInt64
+}
+
+// Plus adds amounts that are not negative, saturating at the largest number.
+func Plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // Grid is the first instant phase + n*cycle, n from 0 on, at or after t; Never stays

@@ -88,6 +88,9 @@ type explainer struct {
 	others map[model.JobID]*Other // named in decisions, looked up by row only
 }
 
+// traceName is what the trace was called, for messages.
+func (x *explainer) traceName() string { return cmp.Or(record.TraceName(x.run.Dir()), "its log") }
+
 // wanted is the explanation of a row, nil when it is not asked for.
 func (x *explainer) wanted(job model.JobID) *story {
 	for i := range x.jobs {
@@ -157,7 +160,7 @@ func (x *explainer) resolve(src plan.Tables) error {
 	}
 	switch {
 	case src != nil && src.Info().Hash != x.doc.Trace.Hash:
-		return &plan.UsageError{Text: fmt.Sprintf("%s is the trace %s, but %s is of the trace %s (%s)", src.Info().Name, src.Info().Hash, x.run.Dir(), x.doc.Trace.Hash, x.doc.Trace.Name)}
+		return &plan.UsageError{Text: fmt.Sprintf("%s is the trace %s, but %s is of the trace %s (%s)", src.Info().Name, src.Info().Hash, x.run.Dir(), x.doc.Trace.Hash, x.traceName())}
 	case src == nil && len(x.of.Groups) == 0:
 		return nil
 	}
@@ -215,7 +218,7 @@ func (x *explainer) decide(ctx context.Context, opt Options) error {
 		return x.run.Decisions(func(d *record.Decision) error { x.Decision(d); return nil })
 	}
 	if opt.Open == nil {
-		return &NoDecisionsError{x.run.Dir(), x.doc.Trace.Name}
+		return &NoDecisionsError{x.run.Dir(), x.traceName()}
 	}
 	src, err := opt.Open()
 	if err != nil {

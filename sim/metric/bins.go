@@ -46,15 +46,22 @@ func (b *bins) at(t model.Time) *column.Bin {
 // find looks at the bin that holds t.
 func (b *bins) find(t model.Time) {
 	b.reach(t)
-	i := int64(t-b.origin) / int64(b.width)
+	i := b.index(t)
 	b.n = max(b.n, int(i)+1)
-	b.last, b.from = int(i), b.origin+model.Time(i*int64(b.width))
-	b.until = b.from + model.Time(b.width)
+	b.last, b.from = int(i), b.begin(int(i))
+	b.until = b.from.Add(b.width)
 }
+
+// index is the number of the bin that holds t, if there were so many. The distance of two
+// instants may be as large as an unsigned number.
+func (b *bins) index(t model.Time) uint64 { return uint64(t-b.origin) / uint64(b.width) }
+
+// begin is where a bin begins.
+func (b *bins) begin(i int) model.Time { return b.origin + model.Time(uint64(i)*uint64(b.width)) }
 
 // reach widens the bins until they hold t.
 func (b *bins) reach(t model.Time) {
-	for int64(t-b.origin)/int64(b.width) >= maxBins {
+	for b.index(t) >= maxBins {
 		b.merge()
 	}
 }
@@ -83,7 +90,7 @@ func (b *bins) integrate(from, to model.Time, st *State) {
 		c.QueuedJobsMax = max(c.QueuedJobsMax, st.QueuedJobs)
 		c.BusyUnitsMax = max(c.BusyUnitsMax, int32(st.BusyUnits))
 		c.QueuedUnitsMax = max(c.QueuedUnitsMax, st.QueuedUnits)
-		b.hold(b.last, int64(d))
+		b.hold(b.last, model.Duration(min(d, math.MaxInt64)))
 		from = end
 	}
 }
@@ -95,14 +102,7 @@ func accrue(sum *int64, x, y uint64) {
 	if hi != 0 || lo > math.MaxInt64 {
 		lo = math.MaxInt64
 	}
-	*sum = addSaturating(*sum, int64(lo))
-}
-
-func addSaturating(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
+	*sum = model.Plus(*sum, int64(lo))
 }
 
 // merge halves the number of bins and doubles their width.
@@ -124,10 +124,10 @@ func (b *bins) merge() {
 // joined is the bin that covers a and its right neighbour c.
 func joined(a, c *column.Bin) column.Bin {
 	return column.Bin{
-		BusyUnitUS:     addSaturating(a.BusyUnitUS, c.BusyUnitUS),
-		QueuedJobUS:    addSaturating(a.QueuedJobUS, c.QueuedJobUS),
-		QueuedUnitUS:   addSaturating(a.QueuedUnitUS, c.QueuedUnitUS),
-		RunningJobUS:   addSaturating(a.RunningJobUS, c.RunningJobUS),
+		BusyUnitUS:     model.Plus(a.BusyUnitUS, c.BusyUnitUS),
+		QueuedJobUS:    model.Plus(a.QueuedJobUS, c.QueuedJobUS),
+		QueuedUnitUS:   model.Plus(a.QueuedUnitUS, c.QueuedUnitUS),
+		RunningJobUS:   model.Plus(a.RunningJobUS, c.RunningJobUS),
 		QueuedUnitsMax: max(a.QueuedUnitsMax, c.QueuedUnitsMax),
 		QueuedJobsMax:  max(a.QueuedJobsMax, c.QueuedJobsMax),
 		BusyUnitsMax:   max(a.BusyUnitsMax, c.BusyUnitsMax),
@@ -142,7 +142,7 @@ func (b *bins) copy() []column.Bin {
 	out := make([]column.Bin, b.n)
 	for i := range out {
 		out[i] = b.bin[i]
-		out[i].Time = b.origin + model.Time(int64(i)*int64(b.width))
+		out[i].Time = b.begin(i)
 		out[i].Width = b.width
 	}
 	return out

@@ -43,7 +43,7 @@ func (s *siteSums) add(o *observation) {
 	g.requeues += o.requeues
 	g.preemptions += o.preemptions
 	g.own.add(&o.own)
-	waited := o.end - o.submit
+	waited := int64(model.Time(o.end).Sub(model.Time(o.submit)))
 	if o.started {
 		wait := o.key[qWait]
 		waited = int64(wait)

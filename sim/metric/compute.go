@@ -328,6 +328,6 @@ func narrow(windows []*reduction) bool {
 
 // close returns the window of the series.
 func (r *reduction) close(over integrals, begin, end int64) {
-	r.over, r.begin, r.length = over, begin, end-begin
+	r.over, r.begin, r.length = over, begin, int64(model.Time(end).Sub(model.Time(begin)))
 	r.measure = r.length > 0
 }

@@ -179,7 +179,7 @@ func (r *reduction) makespan() value {
 	if r.started == 0 {
 		return undefined(noneStarted)
 	}
-	return ratio(big.NewInt(r.lastEnd-r.firstSubmit), bigSecond, r.started, "", "")
+	return ratio(new(big.Int).Sub(big.NewInt(r.lastEnd), big.NewInt(r.firstSubmit)), bigSecond, r.started, "", "")
 }
 
 // overWindow is num/(den·length) unless the window is empty.

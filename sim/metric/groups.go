@@ -2,6 +2,7 @@ package metric
 
 import (
 	"math/big"
+	"math/bits"
 	"strconv"
 
 	"orrery/scheduler/model"
@@ -94,10 +95,17 @@ func (s *siteSums) of(vcluster, tenant, class int32) (list [3]*groupSum) {
 	return list
 }
 
+// digit is how many bits the selections of groups tell apart at a time: fewer, and in more
+// passes, where there are many.
+func (s *siteSums) digit() uint {
+	groups := bits.Len(uint(len(s.vclusters) + len(s.tenants)))
+	return uint(min(smallBits, max(4, groupBits-groups)))
+}
+
 // pick is the selection of a group, which has one once a job of it started.
 func (s *siteSums) pick(g *groupSum) *selection {
 	if g.pick == nil {
-		g.pick = newSelection(percentiles[qWait], smallBits, s.budget)
+		g.pick = newSelection(percentiles[qWait], s.digit(), s.budget)
 	}
 	return g.pick
 }
@@ -183,7 +191,7 @@ func (s *Series) share(all, steady *reduction) {
 		all.site.quotas = s.reasons.quota
 		n := int64(0)
 		for _, q := range s.reasons.quota[:s.reasons.first] {
-			n += q
+			n = model.Plus(n, q)
 		}
 		all.site.quota = &n
 	}
@@ -196,8 +204,8 @@ func (s *siteSums) hold(over []held) {
 	for i := range s.vclusters {
 		g := &s.vclusters[i]
 		g.share = over[i]
-		s.held += s.used(g)
-		lent, borrowed = lent+over[i].lent, borrowed+over[i].borrowed
+		s.held = model.Plus(s.held, s.used(g))
+		lent, borrowed = model.Plus(lent, over[i].lent), model.Plus(borrowed, over[i].borrowed)
 	}
 	s.lends = lent == borrowed // else the lender is unknown
 	for i := range s.tenants {

@@ -35,12 +35,12 @@ type Holding struct {
 	Waiting  int64 // jobs
 }
 
-// gpuTime is the GPU time that h comes to in so many microseconds, rounded down.
-func (h *Holding) gpuTime(d int64) int64 {
+// gpuTime is the GPU time that h comes to in d, rounded down.
+func (h *Holding) gpuTime(d model.Duration) int64 {
 	if h.Milli == 0 {
-		return h.GPUs * d
+		return d.Of(h.GPUs)
 	}
-	return h.GPUs*d + h.Milli*d/model.WholeGPU
+	return model.Plus(d.Of(h.GPUs), d.Of(h.Milli)/model.WholeGPU)
 }
 
 // Energy is an amount of energy: joules and millionths of one.
@@ -84,7 +84,7 @@ func (s *Series) VClusterBins() []column.VClusterBin {
 		for k := range v {
 			b := &s.bins.shares[i*v+k]
 			out = append(out, column.VClusterBin{
-				Time: s.bins.origin + model.Time(int64(i)*int64(s.bins.width)), Width: s.bins.width, VCluster: int32(k),
+				Time: s.bins.begin(i), Width: s.bins.width, VCluster: int32(k),
 				NodeUS: b.nodes, BorrowedUS: b.borrowed, LentUS: b.lent, GPUUS: b.gpus, QueuedJobUS: b.waiting,
 			})
 		}
@@ -92,16 +92,17 @@ func (s *Series) VClusterBins() []column.VClusterBin {
 	return out
 }
 
-// held are sums over time; int64 holds those of 10^5 nodes over a million days.
+// held are sums over time, which saturate: int64 holds those of 10^5 nodes over a thousand
+// days, and of 10^3 over three centuries.
 type held struct{ nodes, gpus, borrowed, lent, kept, lost int64 }
 
 func (h *held) add(o *held) {
-	h.nodes += o.nodes
-	h.gpus += o.gpus
-	h.borrowed += o.borrowed
-	h.lent += o.lent
-	h.kept += o.kept
-	h.lost += o.lost
+	h.nodes = model.Plus(h.nodes, o.nodes)
+	h.gpus = model.Plus(h.gpus, o.gpus)
+	h.borrowed = model.Plus(h.borrowed, o.borrowed)
+	h.lent = model.Plus(h.lent, o.lent)
+	h.kept = model.Plus(h.kept, o.kept)
+	h.lost = model.Plus(h.lost, o.lost)
 }
 
 // Instants at which holdings are remembered.
@@ -133,9 +134,9 @@ type holder struct {
 // amounts are what was held, summed up over time.
 type amounts struct{ nodes, gpus, borrowed, lent int64 }
 
-// plus is a and what c holds for d microseconds.
-func (a amounts) plus(c *Holding, d int64) amounts {
-	return amounts{a.nodes + c.Nodes*d, a.gpus + c.gpuTime(d), a.borrowed + c.Borrowed*d, a.lent + c.Lent*d}
+// plus is a and what c holds for d.
+func (a amounts) plus(c *Holding, d model.Duration) amounts {
+	return amounts{model.Plus(a.nodes, d.Of(c.Nodes)), model.Plus(a.gpus, c.gpuTime(d)), model.Plus(a.borrowed, d.Of(c.Borrowed)), model.Plus(a.lent, d.Of(c.Lent))}
 }
 
 func (h *holdings) mark(at int) { h.at[at] = h.elapsed }
@@ -146,10 +147,10 @@ func (h *holdings) settle(c *holder) {
 	d := h.elapsed - c.since
 	for k, at := range &h.at {
 		if until := at - c.since; uint64(until) < uint64(d) { // 0 and more
-			c.marks[k] = c.total.plus(&c.Holding, until)
+			c.marks[k] = c.total.plus(&c.Holding, model.Duration(until))
 		}
 	}
-	c.total = c.total.plus(&c.Holding, d)
+	c.total = c.total.plus(&c.Holding, model.Duration(d))
 	c.since = h.elapsed
 }
 
@@ -200,15 +201,15 @@ func (h *holdings) between(from, to int) []held {
 // shareBin is a bin of a vCluster.
 type shareBin struct{ nodes, borrowed, lent, gpus, waiting int64 }
 
-func (b *bins) hold(i int, d int64) {
+func (b *bins) hold(i int, d model.Duration) {
 	shares := b.shares[i*len(b.cur):][:len(b.cur)]
 	for k := range b.cur {
 		c, s := &b.cur[k], &shares[k]
-		s.nodes += c.Nodes * d
-		s.borrowed += c.Borrowed * d
-		s.lent += c.Lent * d
-		s.gpus += c.gpuTime(d)
-		s.waiting += c.Waiting * d
+		s.nodes = model.Plus(s.nodes, d.Of(c.Nodes))
+		s.borrowed = model.Plus(s.borrowed, d.Of(c.Borrowed))
+		s.lent = model.Plus(s.lent, d.Of(c.Lent))
+		s.gpus = model.Plus(s.gpus, c.gpuTime(d))
+		s.waiting = model.Plus(s.waiting, d.Of(c.Waiting))
 	}
 }
 
@@ -220,7 +221,7 @@ func (b *bins) mergeShares(half int) {
 			c := b.shares[2*i*v+k]
 			if 2*i+1 < b.n {
 				o := &b.shares[(2*i+1)*v+k]
-				c = shareBin{c.nodes + o.nodes, c.borrowed + o.borrowed, c.lent + o.lent, c.gpus + o.gpus, c.waiting + o.waiting}
+				c = shareBin{model.Plus(c.nodes, o.nodes), model.Plus(c.borrowed, o.borrowed), model.Plus(c.lent, o.lent), model.Plus(c.gpus, o.gpus), model.Plus(c.waiting, o.waiting)}
 			}
 			b.shares[i*v+k] = c
 		}

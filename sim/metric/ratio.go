@@ -99,7 +99,7 @@ func (o *observation) observe(c *column.Jobs, i int) {
 		if o.waiting {
 			start = end
 		}
-		end = start + c.Runtime[i]
+		end = int64(model.Time(start).Add(model.Duration(c.Runtime[i])))
 	}
 	o.slowed = o.finished && runtime > 0
 	if !o.started {

@@ -62,14 +62,15 @@ func (w *reasons) settle(j *waiting, now model.Time) {
 	if j.reason == model.ReasonNone {
 		return
 	}
-	d := int64(now - j.since)
-	w.time[j.reason] += d
+	d := int64(now.Sub(j.since))
+	w.time[j.reason] = model.Plus(w.time[j.reason], d)
 	j.since = now
 	switch j.reason {
 	case model.ReasonQuotaNodes, model.ReasonQuotaGPUs, model.ReasonQuotaConcurrent, model.ReasonQOSLimit:
-		w.quota[j.vcluster] += d
+		w.quota[j.vcluster] = model.Plus(w.quota[j.vcluster], d)
 		if j.tenant >= 0 {
-			w.quota[w.first+int(j.tenant)] += d
+			of := &w.quota[w.first+int(j.tenant)]
+			*of = model.Plus(*of, d)
 		}
 	}
 }

@@ -41,8 +41,11 @@ const (
 	// keptKeys are those of 2^18 jobs, in 16 MB: space doubles, four times for each
 	// job, and once more at a site.
 	keptKeys = 1 << 21
-	// firstKeys is the space that a selection begins with.
-	firstKeys = 1 << 6
+	// firstKeys is the space that a selection begins with, of which a site may have one for
+	// each of many tenants.
+	firstKeys = 1 << 2
+	// groupBits bounds what the selections of all groups of a site count at a time.
+	groupBits = 22
 )
 
 // keyBudget bounds the keys that the selections of a computation keep together.

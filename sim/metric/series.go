@@ -249,7 +249,7 @@ func (s *Series) move(now model.Time) {
 	if now == s.now {
 		return
 	}
-	for s.bound <= now {
+	for s.bound <= now && s.bound != model.Never {
 		s.integrate(s.bound)
 		s.pass(s.bound)
 	}
@@ -328,7 +328,7 @@ func (s *Series) integrate(to model.Time) {
 	if s.warmed {
 		s.windowMax = max(s.windowMax, st.QueuedJobs)
 	}
-	s.held.elapsed += int64(d)
+	s.held.elapsed = model.Plus(s.held.elapsed, int64(min(d, math.MaxInt64)))
 	s.bins.integrate(s.now, to, st)
 	s.now = to
 }

@@ -3,6 +3,7 @@ package metric
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"orrery/sim/record/column"
 )
@@ -72,8 +73,27 @@ func ParseTable(b []byte) (Table, error) {
 	if t.Schema != TableSchema {
 		return Table{}, fmt.Errorf("reading metrics: found schema %d, expected %d; replay the trace again to measure it anew", t.Schema, TableSchema)
 	}
+	for i := range t.Metrics {
+		if m := &t.Metrics[i]; !plausible(m.Value) {
+			return Table{}, fmt.Errorf("reading metrics: found %s = %g in the window %s, expected a number below %g", m.Name, *m.Value, m.Window, largest)
+		}
+	}
+	for i := range t.Groups {
+		g := &t.Groups[i]
+		for _, v := range []*float64{g.WaitMean, g.WaitP50, g.WaitP90, g.WaitP95, g.WaitP99, g.WaitMax, g.Within, g.Starved, g.Share, g.Target, g.Deviation} {
+			if !plausible(v) {
+				return Table{}, fmt.Errorf("reading metrics: found %g of %s %s in the window %s, expected numbers below %g", *v, g.By, g.Name, g.Window, largest)
+			}
+		}
+	}
 	return t, nil
 }
+
+// largest is beyond every metric: what is summed up has 64 bits, and is divided by what it is
+// stated in.
+const largest = 1e21
+
+func plausible(v *float64) bool { return v == nil || math.Abs(*v) < largest }
 
 // metrics evaluates all definitions on a window.
 func (r *reduction) metrics() []Metric {

@@ -61,13 +61,13 @@ func (s *Series) steadyIntegrals() (integrals, int64, int64) {
 func (s *Series) queuedUntil(t model.Time) *big.Rat {
 	b, total, part := &s.bins, sum{}, new(big.Rat)
 	for i := range b.n {
-		begin := b.origin + model.Time(int64(i)*int64(b.width))
-		end := min(begin+model.Time(b.width), s.now)
+		begin := b.begin(i)
+		end := min(begin.Add(b.width), s.now)
 		switch q := b.bin[i].QueuedUnitUS; {
 		case end <= t:
 			total.add(uint64(q))
 		case begin < t:
-			part.SetFrac(product(big.NewInt(q), big.NewInt(int64(t-begin))), big.NewInt(int64(end-begin)))
+			part.SetFrac(product(big.NewInt(q), big.NewInt(int64(t.Sub(begin)))), big.NewInt(int64(end.Sub(begin))))
 		}
 	}
 	return part.Add(part, new(big.Rat).SetInt(total.big()))
@@ -84,10 +84,10 @@ func (s *Series) quarters() (q [4]*big.Rat, ok bool) {
 // quartersOf are the mean numbers of queued units in the four quarters of a part
 // of the run; false when it is shorter than 4 µs.
 func (s *Series) quartersOf(from, to model.Time) (q [4]*big.Rat, ok bool) {
-	if to-from < 4 {
+	length := int64(to.Sub(from))
+	if length < 4 {
 		return q, false
 	}
-	length := int64(to - from)
 	at := from
 	before := s.queuedUntil(at)
 	for i := range q {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
+	"orrery/internal/disk"
 	"orrery/scheduler/model"
 	"orrery/sim/record/column"
 )
@@ -77,6 +79,20 @@ func (r *Run) ScanOnly(want column.Set, fn func(*Columns) error) error {
 
 // Info is run.json as it stands in the directory.
 func (r *Run) Info() json.RawMessage { return r.m.info }
+
+// TraceName is what the trace of the run in dir was called, after its file: by host.json, or
+// by run.json of an earlier build; "" where neither says. It is no part of the result.
+func TraceName(dir string) string {
+	var host struct{ Trace string }
+	if text, err := disk.ReadFile(filepath.Join(dir, FileHost)); err == nil && json.Unmarshal(text, &host) == nil && host.Trace != "" {
+		return host.Trace
+	}
+	var run struct{ Trace struct{ Name string } }
+	if text, err := disk.ReadFile(filepath.Join(dir, FileRun)); err != nil || json.Unmarshal(text, &run) != nil {
+		return ""
+	}
+	return run.Trace.Name
+}
 
 // Metrics is metrics.json as it stands in the directory.
 func (r *Run) Metrics() (json.RawMessage, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"orrery/internal/disk"
+	_ "orrery/internal/pagebytes" // the same bytes on every CPU
 )
 
 const (

@@ -32,7 +32,7 @@ type Document struct {
 
 // Trace names the trace.
 type Trace struct {
-	Name       string     `json:"name"`
+	Name       string     `json:"-"` // after the file, which host.json says
 	Hash       string     `json:"hash"`
 	Rows       int64      `json:"rows"`
 	EpochUS    model.Time `json:"epoch_us"`

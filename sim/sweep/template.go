@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -158,12 +159,20 @@ func (c *command) start(s *Study) error {
 	c.process = exec.Command("sh", "-c", c.line)
 	c.process.Stdout, c.process.Stderr = log, log
 	ownGroup(c.process)
-	if err := c.process.Start(); err != nil {
+	c.ended = make(chan error, 1)
+	process, started, ended := c.process, make(chan error), c.ended
+	go func() {
+		runtime.LockOSThread() // until the command has ended, for it ends with the thread
+		defer runtime.UnlockOSThread()
+		err := process.Start()
+		started <- err
+		if err == nil {
+			ended <- process.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
 		return fmt.Errorf("starting workers: %w", err)
 	}
-	c.ended = make(chan error, 1)
-	process, ended := c.process, c.ended
-	go func() { ended <- process.Wait() }()
 	return nil
 }
 

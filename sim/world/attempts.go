@@ -212,9 +212,9 @@ func (s *Site) suspend(ref model.Ref) {
 func (s *Site) endAttempt(ref model.Ref, outcome model.JobState, why model.Reason, kept model.Duration) {
 	l := &s.jobs[ref]
 	lost := l.gained(l.worked(s.now)) - kept
-	s.Meter.Lost += l.holds.gpuTime(int64(lost))
-	l.rec.KeptGPU += l.holds.gpuTime(int64(kept))
-	l.rec.LostGPU += l.holds.gpuTime(int64(lost))
+	s.Meter.Lost = model.Plus(s.Meter.Lost, l.holds.gpuTime(lost))
+	l.rec.KeptGPU = model.Plus(l.rec.KeptGPU, l.holds.gpuTime(kept))
+	l.rec.LostGPU = model.Plus(l.rec.LostGPU, l.holds.gpuTime(lost))
 	s.attempt = model.AttemptRecord{
 		Job: l.rec.Job, ID: l.rec.ID, Attempt: l.rec.Attempts, Start: l.began, End: s.now,
 		Outcome: outcome, Procs: l.rec.Procs, Placement: *s.quorum.Held(ref), Kept: kept, Lost: lost,

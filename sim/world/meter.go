@@ -1,6 +1,7 @@
 package world
 
 import (
+	"math"
 	"math/bits"
 
 	"orrery/scheduler/model"
@@ -77,14 +78,14 @@ func (h *Share) advance(now model.Time) {
 	if now == h.at {
 		return
 	}
-	d := int64(now - h.at)
+	d := now.Sub(h.at)
 	if h.Milli != 0 {
-		h.GPUTime += h.Milli * d / model.WholeGPU
+		h.GPUTime = model.Plus(h.GPUTime, d.Of(h.Milli)/model.WholeGPU)
 	}
-	h.NodeTime += h.Nodes * d
-	h.GPUTime += h.GPUs * d
-	h.BorrowedTime += h.Borrowed * d
-	h.LentTime += h.Lent * d
+	h.NodeTime = model.Plus(h.NodeTime, d.Of(h.Nodes))
+	h.GPUTime = model.Plus(h.GPUTime, d.Of(h.GPUs))
+	h.BorrowedTime = model.Plus(h.BorrowedTime, d.Of(h.Borrowed))
+	h.LentTime = model.Plus(h.LentTime, d.Of(h.Lent))
 	h.at = now
 }
 
@@ -109,8 +110,12 @@ type Energy struct {
 func (e *Energy) add(power int64, d model.Duration) {
 	hi, lo := bits.Mul64(uint64(power), uint64(d))
 	lo, carry := bits.Add64(lo, uint64(e.Micro), 0)
-	joules, micro := bits.Div64(hi+carry, lo, 1_000_000)
-	e.Joules += int64(joules)
+	if hi += carry; hi >= 1_000_000 {
+		e.Joules = math.MaxInt64
+		return
+	}
+	joules, micro := bits.Div64(hi, lo, 1_000_000)
+	e.Joules = model.Plus(e.Joules, int64(min(joules, math.MaxInt64)))
 	e.Micro = int64(micro)
 }
 
@@ -275,15 +280,17 @@ type card struct {
 
 // charge adds what l holds since the last change to its record.
 func (l *siteJob) charge(now model.Time) {
-	d, t := int64(now-l.since), &l.rec.Allocated
-	t.Nodes += int64(l.holds.nodes) * d
-	t.GPUs += l.holds.gpuTime(d)
-	t.Borrowed += int64(l.holds.borrowed) * d
+	d, t := now.Sub(l.since), &l.rec.Allocated
+	t.Nodes = model.Plus(t.Nodes, d.Of(int64(l.holds.nodes)))
+	t.GPUs = model.Plus(t.GPUs, l.holds.gpuTime(d))
+	t.Borrowed = model.Plus(t.Borrowed, d.Of(int64(l.holds.borrowed)))
 	l.since = now
 }
 
-// gpuTime is the GPU time that g comes to in so many microseconds, rounded down.
-func (g *holding) gpuTime(d int64) int64 { return int64(g.gpus)*d + int64(g.milli)*d/model.WholeGPU }
+// gpuTime is the GPU time that g comes to in d, rounded down.
+func (g *holding) gpuTime(d model.Duration) int64 {
+	return model.Plus(d.Of(int64(g.gpus)), d.Of(int64(g.milli))/model.WholeGPU)
+}
 
 // cards is how many GPUs g touches.
 func (g *holding) cards() int32 {

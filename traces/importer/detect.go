@@ -14,6 +14,7 @@ import (
 
 	"github.com/ulikunitz/xz"
 
+	"orrery/internal/disk"
 	"orrery/traces"
 	"orrery/traces/importer/format"
 )
@@ -203,11 +204,16 @@ func (f *file) spool() error {
 	defer from.Close()
 	to, err := os.CreateTemp("", "orrery-input-*")
 	if err != nil {
-		return err
+		return &disk.TemporaryError{Err: err}
 	}
 	f.path, f.temp = to.Name(), true
+	disk.Temporary(f.path)
 	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Close()); err != nil {
+	var full *fs.PathError
+	if err = errors.Join(err, to.Close()); errors.As(err, &full) && full.Path == f.path {
+		err = &disk.TemporaryError{Err: err}
+	}
+	if err != nil {
 		f.close()
 	}
 	return err
@@ -283,7 +289,8 @@ func (f *file) content() (io.ReadCloser, error) {
 		return nil, err
 	}
 	in := &content{name: f.name, file: raw}
-	buffered := bufio.NewReaderSize(f.watched(raw), headBytes)
+	packed := &counted{r: f.watched(raw)}
+	buffered := bufio.NewReaderSize(packed, headBytes)
 	head, err := buffered.Peek(8)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(fmt.Errorf("reading %s: %w", f.name, err), raw.Close())
@@ -310,12 +317,53 @@ func (f *file) content() (io.ReadCloser, error) {
 	if err != nil {
 		return nil, errors.Join(in.damaged(err), raw.Close())
 	}
+	if in.packing != "" {
+		in.r = &unpacked{name: f.name, packed: packed, r: in.r}
+	}
 	if f.member != "" {
 		if err := in.seek(f.member); err != nil {
 			return nil, errors.Join(err, raw.Close())
 		}
 	}
 	return in, nil
+}
+
+// What compressed data may unpack to: logs are 5 to 30 times as large, gzip of nothing
+// but zeros is 1,032 times, and xz 7,000 times.
+const (
+	freeBytes = 256 << 20 // however small it was
+	mostRatio = 250
+)
+
+// counted counts the bytes that are read.
+type counted struct {
+	r io.Reader
+	n int64
+}
+
+// Read implements io.Reader.
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// unpacked is what comes out of a decompressor, which must not be out of all proportion.
+type unpacked struct {
+	name   string
+	packed *counted
+	r      io.Reader
+	n      int64
+}
+
+// Read implements io.Reader.
+func (u *unpacked) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	if u.n += int64(n); u.n > freeBytes && u.n/mostRatio > u.packed.n {
+		return 0, &traces.DataError{File: u.name, Found: fmt.Sprintf("%d bytes that unpack to more than %d", u.packed.n, u.n-1),
+			Expected: fmt.Sprintf("at most %d times as many", mostRatio), Mend: "unpack it by hand if it is a log"}
+	}
+	return n, err
 }
 
 // watchBytes is how often a watcher is called.
@@ -394,7 +442,8 @@ func (c *content) Close() error { return c.file.Close() }
 func (c *content) damaged(err error) error {
 	var path *fs.PathError
 	var stop stopped
-	if c.packing == "" || errors.As(err, &path) || errors.As(err, &stop) {
+	var data *traces.DataError
+	if c.packing == "" || errors.As(err, &path) || errors.As(err, &stop) || errors.As(err, &data) {
 		return err
 	}
 	return &traces.DataError{File: c.name, Found: "damaged or cut short " + c.packing + " data", Expected: "a whole " + c.packing + " file",

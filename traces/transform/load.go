@@ -240,7 +240,7 @@ func (l load) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 // lengthen multiplies run times and requests.
 func (s *Set) lengthen(by ratio, a *Account) (*Set, error) {
 	out := *s
-	out.Rows = s.edit(a, func(j *traces.Job) bool {
+	out.Rows = within(s.edit(a, func(j *traces.Job) bool {
 		if s.warm(j) {
 			return true
 		}
@@ -248,7 +248,7 @@ func (s *Set) lengthen(by ratio, a *Account) (*Set, error) {
 			was := j.Runtime.V
 			j.Runtime.V = model.Duration(by.span(int64(was)))
 			if j.End.OK {
-				j.End.V = j.End.V.Add(j.Runtime.V - was)
+				j.End.V = j.End.V.Add(j.Runtime.V - was) // both below 73,000 years, or the row is refused
 			}
 		}
 		if j.Walltime.OK {
@@ -256,7 +256,7 @@ func (s *Set) lengthen(by ratio, a *Account) (*Set, error) {
 		}
 		a.change("run time and request multiplied", j.ID)
 		return true
-	})
+	}))
 	return &out, nil
 }
 

@@ -26,13 +26,13 @@ func ratioOf(r *big.Rat) ratio {
 	return ratio{max(1, n.Uint64()), 1 << precision}
 }
 
-// of is x times the ratio, rounded half away from zero and saturating at the
-// largest instants that a trace can hold.
+// of is x times the ratio, rounded half away from zero. It saturates just beyond what a
+// trace can hold, so that the rows which do are found.
 func (r ratio) of(x int64) int64 {
 	if x < 0 {
 		return -r.of(-x)
 	}
-	const limit = 1<<61 - 1
+	const limit = 1 << 61
 	hi, lo := bits.Mul64(uint64(x), r.num)
 	lo, carry := bits.Add64(lo, r.den/2, 0)
 	if hi += carry; hi >= r.den {

@@ -63,7 +63,7 @@ func timeFields() (instants, spans []traces.JobField) {
 func (s *Set) stretch(by ratio, a *Account) (*Set, error) {
 	out := *s
 	instants, spans := timeFields()
-	out.Rows = s.edit(a, func(j *traces.Job) bool {
+	out.Rows = within(s.edit(a, func(j *traces.Job) bool {
 		for _, f := range instants {
 			if n, ok := f.Number(j); ok {
 				f.SetNumber(j, by.of(n))
@@ -76,9 +76,12 @@ func (s *Set) stretch(by ratio, a *Account) (*Set, error) {
 		}
 		a.change("times multiplied", j.ID)
 		return true
-	})
+	}))
 	out.Meta.WarmStart.V = model.Time(by.of(int64(out.Meta.WarmStart.V)))
 	out.Meta.History = model.Duration(by.of(int64(out.Meta.History)))
+	if !traces.Finite(int64(out.Meta.WarmStart.V)) || !traces.Finite(int64(out.Meta.History)) {
+		return nil, beyond("the warm start", 0, "", "")
+	}
 	out.Events = slices.Clone(s.Events)
 	for i := range out.Events {
 		e := &out.Events[i]
@@ -86,10 +89,15 @@ func (s *Set) stretch(by ratio, a *Account) (*Set, error) {
 		if err := stretchEvent(e, by); err != nil {
 			return nil, err
 		}
+		if !traces.Finite(int64(e.Time)) {
+			return nil, beyond("the events table", i+1, "time", e.Kind)
+		}
 	}
 	out.Prices = nil
-	for _, p := range s.Prices {
-		p.Time = model.Time(by.of(int64(p.Time)))
+	for i, p := range s.Prices {
+		if p.Time = model.Time(by.of(int64(p.Time))); !traces.Finite(int64(p.Time)) {
+			return nil, beyond("the prices table", i+1, "time", "")
+		}
 		if n := len(out.Prices); n > 0 && out.Prices[n-1].Time == p.Time {
 			out.Prices[n-1] = p // of two that fall together the later one holds
 			continue
@@ -145,7 +153,7 @@ func (s *Set) spread(by ratio, a *Account) (*Set, error) {
 	}
 	out := *s
 	instants, _ := timeFields()
-	out.Rows = s.edit(a, func(j *traces.Job) bool {
+	out.Rows = within(s.edit(a, func(j *traces.Job) bool {
 		if j.Submit <= origin {
 			return true
 		}
@@ -153,8 +161,52 @@ func (s *Set) spread(by ratio, a *Account) (*Set, error) {
 		move(instants, j, to.Sub(j.Submit))
 		a.change("submission moved", j.ID)
 		return true
-	})
+	}))
 	return &out, nil
+}
+
+// within are jobs whose instants and spans a trace can hold; see checked.
+func within(rows func() iter.Seq2[*traces.Job, error]) func() iter.Seq2[*traces.Job, error] {
+	instants, spans := timeFields()
+	times := slices.Concat(instants, spans)
+	return checked("the jobs table", rows, func(j *traces.Job) (column, of string) {
+		for _, f := range times {
+			if n, ok := f.Number(j); ok && !traces.Finite(n) {
+				return f.Column().Name, "job " + strconv.FormatInt(j.ID, 10)
+			}
+		}
+		return "", ""
+	})
+}
+
+// checked are rows in which no column is too large: the first in which one is ends them with
+// an error, for a later step could bring it back to what looks sound.
+func checked[R any](table string, rows func() iter.Seq2[*R, error], large func(*R) (column, of string)) func() iter.Seq2[*R, error] {
+	return func() iter.Seq2[*R, error] {
+		return func(yield func(*R, error) bool) {
+			row := 0
+			for r, err := range rows() {
+				row++
+				if err == nil {
+					if column, of := large(r); column != "" {
+						err = beyond(table, row, column, of)
+					}
+				}
+				if !yield(r, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// beyond refuses times that a step makes larger than a trace can hold.
+func beyond(table string, row int, column, of string) error {
+	found := "a time of 73,000 years or more"
+	if of != "" {
+		found += " (" + of + ")"
+	}
+	return &traces.DataError{File: table, Row: int64(row), Column: column, Found: found, Expected: "less after this step", Mend: "multiply by less, or leave the row out with filter first"}
 }
 
 // move shifts all instants of a job.

@@ -174,6 +174,9 @@ func (s *Set) stretchTables(by ratio, a *Account) {
 			count(&of.Changed, "times multiplied", func() string { return l.Service })
 			return true
 		})
+		s.LoadRows = checked("the load table", s.LoadRows, func(l *traces.Load) (column, of string) {
+			return tooLarge([]string{"time", "width", "work"}, int64(l.Time), int64(l.Width), int64(l.Work.V)), l.Service
+		})
 	}
 	if s.TelemetryRows != nil {
 		of := s.sub(a, "telemetry")
@@ -185,7 +188,20 @@ func (s *Set) stretchTables(by ratio, a *Account) {
 			count(&of.Changed, "times multiplied", func() string { return t.Node })
 			return true
 		})
+		s.TelemetryRows = checked("the telemetry table", s.TelemetryRows, func(t *traces.Telemetry) (column, of string) {
+			return tooLarge([]string{"time", "energy"}, int64(t.Time), t.Energy.V), t.Node
+		})
 	}
+}
+
+// tooLarge is the first column whose number a trace cannot hold as a time, "" for none.
+func tooLarge(columns []string, numbers ...int64) string {
+	for i, n := range numbers {
+		if !traces.Finite(n) {
+			return columns[i]
+		}
+	}
+	return ""
 }
 
 // concealTables gives services other names and removes what processes are called.

@@ -100,7 +100,7 @@ func ReadAbout(f *record.Run) (About, error) {
 		return About{}, Damaged(f, record.FileRun, "text that is not a JSON object")
 	}
 	a := About{
-		traceName:  d.Text("", "trace.name"),
+		traceName:  record.TraceName(f.Dir()),
 		TraceHash:  d.Text("", "trace.hash", "spec.trace"),
 		Rows:       d.Integer("trace.rows"),
 		Dropped:    d.Integer("jobs.dropped"),

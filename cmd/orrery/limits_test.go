@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestExitCodesOfASmallComputer runs the program where something of the computer is missing:
+// the run fails (1) and says what, and what was read is not blamed (3) for it. A command of
+// the shell comes first, and $ORRERY is the program.
+func TestExitCodesOfASmallComputer(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no device that is always full")
+	}
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log.swf")
+	require.NoError(t, os.WriteFile(log, []byte(smallLog()), 0o600))
+	require.Zero(t, inProcess(t, "replay", log, "--out", filepath.Join(dir, "run"), "--quiet").code)
+	before := inventory(t, dir)
+	program, err := exec.LookPath("orrery")
+	require.NoError(t, err)
+	for _, row := range []struct {
+		shell string
+		code  int
+		says  string
+	}{
+		{"TMPDIR=/nonexistent $ORRERY replay - --out new <log.swf", exitFailed, "the folder for temporary files, /nonexistent (TMPDIR)"},
+		{"TMPDIR=/nonexistent $ORRERY replay --out new", exitFailed, "the folder for temporary files, /nonexistent (TMPDIR)"},
+		{"cat log.swf | TMPDIR=/nonexistent $ORRERY import /dev/stdin --out new.trace", exitFailed, "the folder for temporary files, /nonexistent (TMPDIR)"},
+		{"TMPDIR=/nonexistent $ORRERY verify log.swf", exitFailed, "/nonexistent"},
+		{"$ORRERY version >/dev/full", exitFailed, "no space left"},
+		{"$ORRERY help metrics >/dev/full", exitFailed, "no space left"},
+		{"$ORRERY replay --help >/dev/full", exitFailed, "no space left"},
+		{"$ORRERY trace info log.swf >/dev/full", exitFailed, "no space left"},
+		{"$ORRERY export run >/dev/full", exitFailed, "no space left"},
+		{"ulimit -n 9; $ORRERY replay log.swf --facts --out new -q", exitFailed, "too many open files"},
+		{"ulimit -n 12; $ORRERY replay log.swf --facts --out new -q", exitFailed, "too many open files"},
+	} {
+		t.Setenv("XDG_CACHE_HOME", t.TempDir())
+		cmd := exec.Command("sh", "-c", row.shell)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "ORRERY="+program)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		_ = cmd.Run() // the code says how it ended
+		require.Equal(t, row.code, cmd.ProcessState.ExitCode(), "%s: %s", row.shell, stderr.String())
+		require.Contains(t, stderr.String(), row.says, row.shell)
+		require.NotContains(t, stderr.String(), "a fault in the program", row.shell)
+		require.Equal(t, before, inventory(t, dir), row.shell)
+	}
+}
+
+// TestLargeGateFile is refused for its size, and not read whole.
+func TestLargeGateFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gate.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("runs: []\n"+strings.Repeat("# much\n", 1<<21)), 0o600))
+	got := inProcess(t, "gate", path)
+	require.Contains(t, []int{exitUsage, exitInput}, got.code, got.stderr)
+	require.Contains(t, got.stderr, "bytes")
+}
+
+// TestTuneOfTooLittleTwice says so both times, and leaves the same files.
+func TestTuneOfTooLittleTwice(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	out := filepath.Join(t.TempDir(), "tune")
+	var first map[string]string
+	for range 2 {
+		got := inProcess(t, "tune", "--out", out, "--profile", "default", "--windows", "3+8", "--quiet")
+		require.Equal(t, exitEvidence, got.code, got.stderr)
+		require.Contains(t, got.stderr, "not enough evidence")
+		files := map[string]string{}
+		for _, path := range inventory(t, out) {
+			require.NotContains(t, path, ".partial-")
+			if filepath.Ext(path) == ".json" && filepath.Base(path) != "made.json" {
+				text, err := os.ReadFile(path)
+				require.NoError(t, err)
+				files[path] = string(text)
+			}
+		}
+		if first == nil {
+			first = files
+		}
+		require.Equal(t, first, files)
+	}
+}

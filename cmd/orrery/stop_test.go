@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/ulikunitz/xz"
+)
+
+// withinTwoSeconds starts the program, waits for a sign that it is at work, sends a signal,
+// and asks that it ends soon with code 130 and leaves nothing. Slow computers get more.
+func withinTwoSeconds(t *testing.T, dir string, sig syscall.Signal, after time.Duration, args ...string) {
+	t.Helper()
+	before := inventory(t, dir)
+	cmd := exec.Command("orrery", args...)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	require.NoError(t, cmd.Start())
+	time.Sleep(after) // what is looked for is work that gives no sign
+	require.NoError(t, cmd.Process.Signal(sig), "%v ended before", args)
+	from := time.Now()
+	err := cmd.Wait()
+	took := time.Since(from)
+	var exit *exec.ExitError
+	require.True(t, errors.As(err, &exit), "%v ended well before it was interrupted", args)
+	require.Equal(t, exitInterrupted, exit.ExitCode(), "%v: %s", args, stderr.String())
+	require.Less(t, took, 4*time.Second, "%v: %s", args, stderr.String())
+	require.Equal(t, before, inventory(t, dir), "%v", args)
+	t.Logf("%v: %s", args, took.Round(time.Millisecond))
+}
+
+// manyWaiting is a log of n jobs that are all submitted at once.
+func manyWaiting(n int) []byte {
+	var b bytes.Buffer
+	b.WriteString("; MaxProcs: 64\n; UnixStartTime: 843480031\n")
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, "%d 0 0 %d %d -1 -1 %d %d -1 1 %d 1 1 1 1 -1 -1\n", i, 300+i*7919%600, 1+i*31%60, 1+i*31%60, 1000+600*(i%2), 1+i%5)
+	}
+	return b.Bytes()
+}
+
+// TestSignalsEndEveryVerb interrupts passes over a million waiting jobs, and the verbs that
+// read a trace or a run of them, by each of the three signals.
+func TestSignalsEndEveryVerb(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays a million jobs")
+	}
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	log := filepath.Join(dir, "log.swf")
+	require.NoError(t, os.WriteFile(log, manyWaiting(1_000_000), 0o600))
+	require.Zero(t, inProcess(t, "import", log, "--out", filepath.Join(dir, "x.trace"), "--quiet").code)
+	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+	for i, args := range [][]string{
+		{"replay", "x.trace", "--out", "run"},
+		{"replay", "x.trace", "--order", "wfp3", "--backfill", "conservative", "--out", "run"},
+		{"replay", "x.trace", "--profile", "default", "--out", "run"},
+		{"verify", "x.trace"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) { withinTwoSeconds(t, dir, signals[i%3], 3*time.Second, args...) })
+	}
+	t.Run("validate", func(t *testing.T) {
+		withinTwoSeconds(t, dir, syscall.SIGHUP, 200*time.Millisecond, "trace", "validate", "x.trace")
+	})
+	require.Empty(t, inventory(t, os.Getenv("TMPDIR"))[1:])
+}
+
+// bomb is a log of so many MB of blanks behind a first line, in a few hundred kB.
+func bomb(t *testing.T, path string, mb int, fill []byte) {
+	t.Helper()
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	w, err := xz.NewWriter(f)
+	require.NoError(t, err)
+	_, err = w.Write([]byte("; MaxProcs: 8\n1 0 0 5 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1\n"))
+	require.NoError(t, err)
+	for range mb {
+		_, err := w.Write(fill)
+		require.NoError(t, err)
+	}
+	require.NoError(t, errors.Join(w.Close(), f.Close()))
+}
+
+// TestBomb reads compressed logs that are out of all proportion: they are refused by what
+// comes out of them, and an interrupt before that ends the import at once.
+func TestBomb(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	comments := bytes.Repeat([]byte(";"+strings.Repeat("0", 1022)+"\n"), 1<<10)
+	bomb(t, filepath.Join(dir, "line.swf.xz"), 4, bytes.Repeat([]byte(" "), 1<<20))
+	got := inProcess(t, "import", filepath.Join(dir, "line.swf.xz"), "--out", filepath.Join(dir, "x.trace"))
+	require.Equal(t, exitInput, got.code, got.stderr)
+	require.Contains(t, got.stderr, "a line longer than 1048576 bytes")
+	if testing.Short() {
+		t.Skip("unpacks 256 MB")
+	}
+	mixed := bytes.Clone(comments) // one part in a hundred does not compress
+	draw := rand.New(rand.NewPCG(1, 2))
+	for i := range 10_000 {
+		if mixed[i] == '0' {
+			mixed[i] = byte('a' + draw.IntN(26))
+		}
+	}
+	bomb(t, filepath.Join(dir, "log.swf.xz"), 512, mixed)
+	withinTwoSeconds(t, dir, syscall.SIGINT, 300*time.Millisecond, "import", "log.swf.xz", "--out", "x.trace")
+	bomb(t, filepath.Join(dir, "log.swf.xz"), 2048, comments)
+	got = inProcess(t, "import", filepath.Join(dir, "log.swf.xz"), "--out", filepath.Join(dir, "x.trace"))
+	require.Equal(t, exitInput, got.code, got.stderr)
+	require.Contains(t, got.stderr, "expected at most 250 times as many")
+	require.NoDirExists(t, filepath.Join(dir, "x.trace"))
+}
+
+// TestChildrenEndWithTheirParent kills verify, which cannot tell its two processes.
+func TestChildrenEndWithTheirParent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays a long log")
+	}
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	log := filepath.Join(dir, "log.swf")
+	require.NoError(t, os.WriteFile(log, manyWaiting(200_000), 0o600))
+	cmd := exec.Command("orrery", "verify", log, "--order", "wfp3", "--backfill", "conservative")
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+dir)
+	require.NoError(t, cmd.Start())
+	children := fmt.Sprintf("/proc/%d/task/%d/children", cmd.Process.Pid, cmd.Process.Pid)
+	if _, err := os.Stat(children); err != nil {
+		require.NoError(t, cmd.Process.Kill())
+		t.Skip("this system does not list the children of processes")
+	}
+	var pids []string
+	require.Eventually(t, func() bool {
+		pids = nil
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", cmd.Process.Pid))
+		for _, path := range tasks {
+			text, _ := os.ReadFile(path)
+			pids = append(pids, strings.Fields(string(text))...)
+		}
+		return len(pids) == 2
+	}, time.Minute, 20*time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait() // it was killed
+	require.Eventually(t, func() bool {
+		for _, pid := range pids {
+			state, err := os.ReadFile("/proc/" + pid + "/stat")
+			if err == nil && !bytes.Contains(state, []byte(") Z ")) {
+				return false
+			}
+		}
+		return true
+	}, 20*time.Second, 50*time.Millisecond)
+}

@@ -1,0 +1,3 @@
+// Package pagebytes makes the Parquet library write the same bytes on every CPU of one
+// architecture: what writes tables imports it. It must not know what tables hold.
+package pagebytes
