@@ -50,7 +50,7 @@ func main() {
 	flag.DurationVar(&o.limit, "limit", 3*time.Minute, "`TIME` that the tests of one package may take")
 	flag.Float64Var(&o.dies, "dies", 0.97, "the `PART` of the mutants that has to die")
 	flag.StringVar(&o.given, "given", "tools/mutate/given.txt", "`FILE` of mutants that are always tried")
-	flag.BoolVar(&o.own, "near", false, "run the tests of the mutant's own package alone: quick, and what survives may still die elsewhere")
+	flag.BoolVar(&o.own, "own", false, "run the tests of the mutant's own package alone: quick, and what survives may still die elsewhere")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
