@@ -4,7 +4,7 @@
 //	go run ./tools/mutate                    # 150 mutants of the scheduler, the quorum, the world and the metrics
 //	go run ./tools/mutate -n 20 -seed 2      # others
 //	go run ./tools/mutate -only preempt      # of functions whose package or name has this word
-//	go run ./tools/mutate -near              # the tests of their own packages alone, in a few minutes
+//	go run ./tools/mutate -own               # the tests of their own packages alone, in a few minutes
 //	go run ./tools/mutate -list              # names them and runs nothing
 //
 // Mutants are drawn by a hash of their function and their change, so that adding a line
@@ -37,7 +37,7 @@ type options struct {
 	limit   time.Duration
 	dies    float64
 	given   string
-	near    bool
+	own     bool
 }
 
 func main() {
@@ -50,7 +50,7 @@ func main() {
 	flag.DurationVar(&o.limit, "limit", 3*time.Minute, "`TIME` that the tests of one package may take")
 	flag.Float64Var(&o.dies, "dies", 0.97, "the `PART` of the mutants that has to die")
 	flag.StringVar(&o.given, "given", "tools/mutate/given.txt", "`FILE` of mutants that are always tried")
-	flag.BoolVar(&o.near, "near", false, "run the tests of the mutant's own package alone: quick, and what survives may still die elsewhere")
+	flag.BoolVar(&o.own, "own", false, "run the tests of the mutant's own package alone: quick, and what survives may still die elsewhere")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -88,7 +88,7 @@ func run(ctx context.Context, o options) (int, error) {
 			chosen = append(chosen, m)
 		}
 	}
-	if o.near {
+	if o.own {
 		for _, m := range chosen {
 			m.tests = m.tests[:1]
 		}

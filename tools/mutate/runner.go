@@ -145,7 +145,7 @@ func (r *runner) baseline(ctx context.Context, b *binary) error {
 	var skip []string
 	for b.path != "" {
 		began := time.Now()
-		name, _, ok := r.run(ctx, b, 0)
+		name, why, ok := r.run(ctx, b, 0)
 		if ok {
 			b.limit = min(r.o.limit, 20*time.Second+5*time.Since(began))
 			return nil
@@ -154,7 +154,7 @@ func (r *runner) baseline(ctx context.Context, b *binary) error {
 			return ctx.Err()
 		}
 		if name == "" {
-			return fmt.Errorf("the tests of %s fail without a mutant", b.folder)
+			return fmt.Errorf("the tests of %s, without a mutant: %s; -limit gives them more time", b.folder, why)
 		}
 		fmt.Fprintf(os.Stderr, "%s: %s is left out, for it fails without a mutant\n", b.folder, name)
 		skip = append(skip, "^"+name+"$")

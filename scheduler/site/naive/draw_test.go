@@ -1,9 +1,7 @@
 package naive_test
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"pgregory.net/rapid"
 
@@ -484,21 +482,4 @@ func (d *naiveDraw) changes() {
 			add(model.Fact{Kind: model.FactSensitivePool, Value: int64(d.n("new pool", 0, 8))})
 		}
 	}
-}
-
-// knowPrices makes all changes of the price known beforehand.
-func (w *naiveWorld) knowPrices() {
-	w.tariff = []naiveTariff{{0, w.cfg.Price}}
-	for _, c := range w.changes {
-		if c.fact.Kind == model.FactPrice {
-			w.tariff = append(w.tariff, naiveTariff{c.at, model.Fixed(c.fact.Value)})
-		}
-	}
-	slices.SortStableFunc(w.tariff, func(a, b naiveTariff) int { return cmp.Compare(a.from, b.from) })
-	var at []model.Time
-	var price []model.Fixed
-	for _, t := range w.tariff {
-		at, price = append(at, t.from), append(price, t.price)
-	}
-	w.cfg.Prices = site.NewPriceSeries(at, price)
 }

@@ -1,13 +1,16 @@
 package naive_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site"
 )
 
 // The arithmetic of the score as docs/SCHEDULING.md has it, in fractions. Each product and each
@@ -148,4 +151,28 @@ func (s *naiveSite) scoreAt(l *naiveVCluster, j *naiveJob, t model.Time, f *naiv
 		sum += product(l.policy.Weights[i], x)
 	}
 	return product(naivePenalty(s.tick.budget[r]), sum)
+}
+
+// knowPrices makes all changes of the price known beforehand.
+func (w *naiveWorld) knowPrices() {
+	w.tariff = []naiveTariff{{0, w.cfg.Price}}
+	for _, c := range w.changes {
+		if c.fact.Kind == model.FactPrice {
+			w.tariff = append(w.tariff, naiveTariff{c.at, model.Fixed(c.fact.Value)})
+		}
+	}
+	slices.SortStableFunc(w.tariff, func(a, b naiveTariff) int { return cmp.Compare(a.from, b.from) })
+	var at []model.Time
+	var price []model.Fixed
+	for _, t := range w.tariff {
+		at, price = append(at, t.from), append(price, t.price)
+	}
+	w.cfg.Prices = site.NewPriceSeries(at, price)
+}
+
+// naive is the naive implementation of the core of w.
+func (w *naiveWorld) naive() *naiveSite {
+	s := newNaiveSite(w.cfg)
+	s.tariff = w.tariff
+	return s
 }

@@ -102,13 +102,6 @@ type naiveJob struct {
 	score     int64
 }
 
-// naive is the naive implementation of the core of w.
-func (w *naiveWorld) naive() *naiveSite {
-	s := newNaiveSite(w.cfg)
-	s.tariff = w.tariff
-	return s
-}
-
 // newNaiveSite does what site.New does.
 func newNaiveSite(cfg site.Config) *naiveSite {
 	s := &naiveSite{
