@@ -121,7 +121,7 @@ func (v *explainVerb) tell(e *explain.Explanation, at int) error {
 	}
 	fmt.Fprintln(out, about(e))
 	for _, r := range e.Refusals {
-		fmt.Fprintf(out, "%s  a proposal for it was refused: %s\n", r.At, r.Reason)
+		fmt.Fprintf(out, "%s a proposal to start it was refused: %s (%s).\n", e.Moment(r.At), r.What, r.Reason)
 	}
 	for i := range e.Moves {
 		fmt.Fprintln(out, moved(e, &e.Moves[i]))

@@ -162,6 +162,7 @@ type Move struct {
 type Refusal struct {
 	At     string `json:"at"`
 	Reason string `json:"reason"`
+	What   string `json:"what"` // the same in words
 }
 
 // Size is what a reactive service has from an instant on, and is to have.
@@ -271,7 +272,7 @@ func (x *explainer) finish(e *story) {
 		d := &e.decisions[i]
 		switch d.Kind {
 		case "refused":
-			e.Refusals = append(e.Refusals, Refusal{At: e.instant(d.Time), Reason: d.Reason.String()})
+			e.Refusals = append(e.Refusals, Refusal{At: e.instant(d.Time), Reason: d.Reason.String(), What: reasonWords[d.Reason].Refused})
 		case "preempt", "leave":
 			e.Moves = append(e.Moves, Move{At: e.instant(d.Time), Reason: d.Reason.String(), Job: x.others[d.Behind], Leaves: d.Kind == "leave"})
 		}
