@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
@@ -22,6 +23,9 @@ func (p *pass) preemptForBlocked() {
 	least := p.leastClass()
 	for i := range p.qs.waiting.Jobs {
 		ref := p.qs.waiting.Jobs[i].Ref
+		if p.core.cfg.Explain != nil && rankClass(&p.core.jobs[ref]) <= least {
+			p.noteOutclassed(ref)
+		}
 		if j := &p.core.jobs[ref]; rankClass(j) > least && !p.core.holds.has(ref) && j.failedAt != p.core.factSeq+1 {
 			line = append(line, order.Candidate{Tier: p.rankTier(ref), Ref: ref, At: int32(i)})
 		}
@@ -47,6 +51,7 @@ func (p *pass) preemptForBlocked() {
 		}
 		if tries == p.qs.policy.Preemption.MaxTries {
 			p.triesLeft = true
+			p.noteNoVictims(c.Ref, scheduler.VictimsUntried)
 			return
 		}
 		tries++
@@ -84,11 +89,11 @@ func (p *pass) preempt(ref model.Ref) {
 	if j.IsSensitive() {
 		trigger = preempt.Sensitive
 	}
-	if p.core.lent[p.qs.id] > 0 && p.proposePreemption(ref, preempt.Reclaim) {
-		return
-	}
-	if !p.proposePreemption(ref, trigger) {
+	if (p.core.lent[p.qs.id] > 0 && p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, trigger) {
+		j.note.UpdateVictims(scheduler.VictimsFound)
+	} else {
 		j.failedAt = p.core.factSeq + 1
+		p.noteShortfall(ref, trigger)
 	}
 }
 
@@ -99,8 +104,7 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	if len(running) == 0 {
 		return false
 	}
-	t := trial{s: p.core, qs: p.qs, ref: ref, now: p.now, free: p.core.buf.trial, used: p.core.caps.Used}
-	t.free.CopyFrom(p.qs.free)
+	t := newTrial(p, ref)
 	cfg := &p.qs.policy.Preemption
 	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, &t, p.core.buf.selected)
 	if p.core.buf.selected = selected; !ok || len(selected) == 0 {
@@ -180,6 +184,13 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) []preempt.Vic
 	}
 	p.core.buf.victims = list
 	return list
+}
+
+// newTrial is a trial in which no job has left yet, valid until the next.
+func newTrial(p *pass, ref model.Ref) trial {
+	t := trial{s: p.core, qs: p.qs, ref: ref, now: p.now, free: p.core.buf.trial, used: p.core.caps.Used}
+	t.free.CopyFrom(p.qs.free)
+	return t
 }
 
 // trial implements preempt.Trial for the blocked job ref.

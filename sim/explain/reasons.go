@@ -3,6 +3,7 @@ package explain
 import (
 	"strings"
 
+	"orrery/scheduler"
 	"orrery/scheduler/model"
 )
 
@@ -73,8 +74,8 @@ var reasonWords = [model.LastReason + 1]ReasonWords{
 		Waits:    "for nodes that the reservation <name> set aside",
 		Rejected: "it asks for more time than is left of the reservation that it names",
 	},
-	model.ReasonPriority:  {Waits: "behind the reservation of job <job>"},
-	model.ReasonPreempted: {Ended: "its nodes went to other work"},
+	model.ReasonPriority:     {Waits: "behind the reservation of job <job>"},
+	model.ReasonPreempted:    {Ended: "its nodes went to other work"},
 	model.ReasonNodeFailure:  {Ended: "one of its nodes failed"},
 	model.ReasonReclaimed:    {Ended: "the vCluster that lent its nodes took them back"},
 	model.ReasonNodeNotReady: {Refused: "one of the nodes took no new work any more"},
@@ -116,4 +117,28 @@ func (e *story) waitsFor(r model.Reason) string {
 		return "for " + r.String()
 	}
 	return strings.Join(strings.Fields(strings.Replace(words, "<tenant>", e.Tenant, 1)), " ")
+}
+
+// noVictimWords is why no job was preempted for a blocked one, by the kind of the decision.
+var noVictimWords = map[string]string{
+	scheduler.VictimsNone.String():      "all jobs that it may preempt would not make room, if there are any",
+	scheduler.VictimsProtected.String(): "jobs that would make room are protected: sensitive, of a high class without checkpoints, or about to reach their walltime",
+	scheduler.VictimsTooMany.String():   "more jobs would have to leave than max_victims allows",
+	scheduler.VictimsUntried.String():   "the pass had looked for victims for max_tries jobs before it",
+}
+
+// noVictims lists the times in which no job was preempted for the job, each until another reason,
+// a preemption, a start or the end.
+func (e *story) noVictims() {
+	open := false
+	for i := range e.decisions {
+		d := &e.decisions[i]
+		words, none := noVictimWords[d.Kind]
+		if open && (none || d.Kind == "preempt" || d.Kind == "start") {
+			e.NoVictims[len(e.NoVictims)-1].To, open = e.instant(d.Time), false
+		}
+		if none {
+			e.NoVictims, open = append(e.NoVictims, NoVictim{From: e.instant(d.Time), To: e.End, Reason: d.Kind, What: words}), true
+		}
+	}
 }
