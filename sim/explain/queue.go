@@ -144,8 +144,8 @@ func inQueue(r model.Reason) string {
 	return strings.Join(strings.Fields(strings.Replace(reasonWords[r].Waits, "<tenant>", "", 1)), " ")
 }
 
-// replay replays the run once more. The fingerprints have to agree. With jobs to be explained it
-// tells their places as well.
+// replay replays the run once more. The fingerprints have to agree. Where the places of jobs
+// are asked for it tells them.
 func (x *explainer) replay(ctx context.Context, opt Options, with sim.Options) error {
 	src, err := opt.Open()
 	if err != nil {
@@ -159,7 +159,7 @@ func (x *explainer) replay(ctx context.Context, opt Options, with sim.Options) e
 	if spec, err = spec.Bind(src); err != nil {
 		return err
 	}
-	if with.Queues == nil && len(x.jobs) > 0 {
+	if with.Queues == nil && opt.Places {
 		with.QueuesAt, with.Queues, x.placed = x.placesAt(), x.place, true
 	}
 	with.Progress = opt.Progress
