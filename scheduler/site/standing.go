@@ -56,7 +56,7 @@ func inOrder(p *pass) []order.Candidate {
 	h := p.heap(list)
 	slices.SortFunc(list, func(a, b order.Candidate) int { //detlint:total ids of jobs end the order of the queue
 		switch {
-		case p.qs.policy.AsCoded && a.Key != b.Key: // which knows no tiers
+		case p.qs.mode.scoreOnly && a.Key != b.Key: // before the tiers of partitions
 			return cmp.Compare(b.Key, a.Key)
 		case h.Before(&a, &b):
 			return -1
@@ -71,7 +71,6 @@ func inOrder(p *pass) []order.Candidate {
 func (p *pass) predictedStart(ref model.Ref) model.Time {
 	qs := p.qs
 	switch {
-	case qs.policy.AsCoded:
 	case qs.policy.plans():
 		return qs.plan.At(ref)
 	case qs.policy.Backfill == order.Easy && qs.blocked && qs.reservation.Ref == ref:
