@@ -48,7 +48,7 @@ func (c *Core) hasRoom(now model.Time, ref model.Ref) model.Time {
 	if c.cfg.Backfill != order.Easy {
 		return model.AbsentTime
 	}
-	at := model.Never
+	var at model.Time
 	if c.shaped {
 		found := c.easy
 		c.easy = reservation{}
