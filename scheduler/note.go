@@ -24,6 +24,9 @@ type Note struct {
 	// multifactor.Column, a penalty of 1, and what reaches 2^31 points cut off there.
 	Scored bool
 	Score  score.Explanation
+	// NoVictims says why no job is preempted for it, on a note of its own: then Reason, Behind and
+	// Until are as before, and what follows is not set.
+	NoVictims NoVictims
 	// Nodes proposed, or free of those it may use.
 	Nodes int32
 	Room
@@ -76,3 +79,25 @@ type RejectedSet struct {
 	Keeper model.JobID
 	Until  model.Time
 }
+
+// NoVictims says why a blocked job preempts none, where its vCluster preempts at all.
+type NoVictims uint8
+
+const (
+	// VictimsFound is that some are, or that the job is not blocked.
+	VictimsFound NoVictims = iota
+	// VictimsNone is that all jobs of lower classes would not make room if they left.
+	VictimsNone
+	// VictimsProtected is that they would, but some are sensitive, of a class and without checkpoints
+	// that rule it out, or about to reach their walltime.
+	VictimsProtected
+	// VictimsTooMany is that it would take more than max_victims.
+	VictimsTooMany
+	// VictimsUntried is that the pass looked for victims for max_tries other jobs before it.
+	VictimsUntried
+)
+
+var noVictims = [...]string{"", "victims_none", "victims_protected", "victims_too_many", "victims_untried"}
+
+// String is the kind of the decision in results.
+func (n NoVictims) String() string { return noVictims[n] }

@@ -45,6 +45,10 @@ type Questions interface {
 	// numbers are of jobs behind it. ok is false when there is none. The watch asks, for
 	// the invariant of backfilling.
 	FirstBlocked(v model.VClusterID) (ref model.Ref, since uint64, ok bool)
+	// Queue appends to dst how the waiting jobs of each vCluster stand at now, in the order of
+	// its queue, and behind them those that are in no queue yet. Config.Explain has to ask about
+	// the jobs of a site whose reasons are to be told. explain asks, for the queue at an instant.
+	Queue(now model.Time, dst []Standing) []Standing
 	// Consumed is the node time and GPU time that count against the budgets of t at now.
 	// The watch asks, for the invariant of the ledgers.
 	Consumed(t model.TenantID, now model.Time) (node, gpu model.Duration)

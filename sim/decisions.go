@@ -100,6 +100,13 @@ func (s *siteResults) sized(now model.Time, kind string, ref model.Ref, nodes in
 // Note implements drive.Noter.
 func (s *siteResults) Note(now model.Time, n *scheduler.Note) {
 	j := &s.jobs[n.Ref]
+	if n.NoVictims != scheduler.VictimsFound {
+		if s.decisions != nil {
+			s.row = record.Decision{Time: now, Job: n.Job, ID: j.id, Kind: n.NoVictims.String(), Reason: n.Reason, Behind: -1, Until: model.AbsentTime, KeptFor: -1, KeptUntil: model.AbsentTime}
+			s.decisions.Decision(&s.row)
+		}
+		return
+	}
 	s.series.Waits(now, n.Ref, j.vcluster, j.tenant, n.Reason)
 	if s.decisions == nil {
 		return

@@ -38,6 +38,11 @@ type Options struct {
 	// ask that of every job, or of those for which Explain is true; nil does not.
 	Decisions DecisionWriter
 	Explain   func(model.JobID) bool
+	// Queues takes how the waiting jobs stand when all of the instants QueuesAt, in order, is
+	// over, which makes the core of a site ask why every job waits; nil does not. An instant
+	// behind the end of the run is told with what is left then.
+	QueuesAt []model.Time
+	Queues   func(at model.Time, waiting []scheduler.Standing)
 	// Progress is called now and then with what is done, nil for never.
 	Progress func(Progress)
 	// EveryCycle makes a pass at every tick of the cycle, also where the core
@@ -218,6 +223,7 @@ type run struct {
 	res     Result
 	begun   bool
 	passed  model.Time // last pass of the cycle
+	queues  int        // told so far
 	event   model.Time // the next one of the world, asked for anew when it may be another
 	units   int64      // of the cluster
 	// examined is Work.Examined at the last look at the context.
@@ -329,11 +335,15 @@ func (r *run) replay(ctx context.Context) error {
 	r.event = r.world.Next()
 	for {
 		now, err := r.next()
-		if err != nil || now == model.Never {
+		if err != nil {
 			return err
+		}
+		if r.tellQueues(now); now == model.Never {
+			return nil
 		}
 		if r.measure.over(now) {
 			r.res.Last = r.measure.stop(r.res.Last)
+			r.tellQueues(model.Never)
 			return nil
 		}
 		if err := r.instant(now); err != nil {
@@ -389,11 +399,6 @@ func (r *run) next() (model.Time, error) {
 	return min(now, r.tick(from)), nil
 }
 
-// tick is the first instant of the cycle at or after t.
-func (r *run) tick(t model.Time) model.Time {
-	return t.Grid(r.plan.Spec.Cycle, r.plan.Spec.Phase)
-}
-
 // instant handles everything that happens at now, round by round: what is
 // created at now for now makes the next round. Under a cycle the pass comes
 // once, after the first round.
@@ -434,13 +439,6 @@ func (r *run) instant(now model.Time) error {
 	r.count(now, r.state.Submitted-submitted, r.state.Started-started, r.state.Ended-ended)
 	r.observe(now)
 	return nil
-}
-
-// over says that no further round at now would find anything: rows follow their
-// predecessors or come in order.
-func (r *run) over(now model.Time) bool {
-	r.event = r.world.Next()
-	return r.follow == nil && r.event > now && !r.warms(now)
 }
 
 // count tells the series how many jobs came, started and ended at an instant.

@@ -59,7 +59,7 @@ func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, sta
 	if opt.alter != nil {
 		opt.alter(&c)
 	}
-	if opt.Decisions != nil {
+	if opt.Decisions != nil || opt.Queues != nil {
 		c.Explain = opt.explain()
 	}
 	core := site.New(c)

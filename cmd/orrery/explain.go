@@ -17,13 +17,14 @@ type explainVerb struct {
 	print *printer
 	modes bool
 	trace string
+	at    string
 	quiet bool
 }
 
 func (m *Main) explainCommand() *cobra.Command {
 	v := &explainVerb{m: m}
 	cmd := &cobra.Command{
-		Use:   "explain [RUN JOB]",
+		Use:   "explain [RUN [JOB]]",
 		Short: "Explain why a job started when it did, or why it waits",
 		Long: `Tell in words why JOB (its number in the log) of the run directory RUN started
 when it did, or why it waits or never ran: first the answer in one sentence, then
@@ -39,6 +40,15 @@ Where it was not, name its trace with --trace: the run is replayed once more in
 memory for this job alone, and the fingerprints have to agree. Of a run on a
 plain cluster the tables tell what they can.
 
+--at TIME shows instead the queue at that instant, when all of it was over: the
+position of each waiting job, its score and what each factor adds to it, why it
+waits as of the last pass, and when it is predicted to start by its reservation or
+the plan (a job without one has no prediction). With JOB it shows that job alone.
+TIME is 2026-05-03 14:00:00 (UTC), RFC 3339, or a span since the epoch of the
+trace, such as 36h. It replays the run once more, so it needs the trace. With
+--trace the places of JOB in its queue, when it was submitted and when the replay
+stopped, are told as well.
+
 --mode-differences prints instead in what the two modes of a profile differ:
 'mode: documented' does what the documents of Lattice mean, 'mode: as-coded' what
 its public sources do. The source is where this program has the rule of the
@@ -52,6 +62,7 @@ is not its trace), 3 bad input, 4 the replay of RUN came out otherwise, 130
 interrupted.`,
 		Example: `  orrery explain run 42
   orrery explain run 42 --trace month.trace -o json
+  orrery explain run --at 36h --trace month.trace
   orrery explain --mode-differences -o markdown`,
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: oneDirectory,
@@ -60,6 +71,7 @@ interrupted.`,
 	f := cmd.Flags()
 	f.BoolVar(&v.modes, "mode-differences", false, "list in what the documented and the as-coded mode differ")
 	f.StringVar(&v.trace, "trace", "", "trace `LOG` of RUN, to replay it where it has recorded no decisions")
+	f.StringVar(&v.at, "at", "", "show the queue at `TIME`")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress and no remarks")
 	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown)
 	onlyOnce(f)
@@ -68,12 +80,14 @@ interrupted.`,
 
 func (v *explainVerb) run(cmd *cobra.Command, args []string) error {
 	switch {
-	case v.modes && len(args) > 0:
-		return usagef("--mode-differences goes without RUN and JOB")
+	case v.modes && (len(args) > 0 || v.at != ""):
+		return usagef("--mode-differences goes without RUN and JOB, and without --at")
 	case v.modes:
 		return v.print.differences()
 	case len(args) == 0:
 		return usagef("nothing to explain: give RUN and JOB, or --mode-differences")
+	case len(args) == 1 && v.at != "" && contentOf(args[0]) == contentRun:
+		return v.queue(cmd.Context(), args[0], nil)
 	case len(args) == 1:
 		if is := contentOf(args[0]); is != "" && is != contentRun && is != "a directory" {
 			return otherContent(args[0], errors.New(is), wantRun, exitInput)
@@ -83,6 +97,9 @@ func (v *explainVerb) run(cmd *cobra.Command, args []string) error {
 	id, err := strconv.ParseInt(args[1], 10, 64)
 	if err != nil {
 		return usagef("JOB %q: want the number of a job in the log", args[1])
+	}
+	if v.at != "" {
+		return v.queue(cmd.Context(), args[0], &id)
 	}
 	return v.job(cmd.Context(), args[0], id)
 }

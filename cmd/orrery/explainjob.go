@@ -21,6 +21,28 @@ import (
 
 // job explains the jobs of one number.
 func (v *explainVerb) job(ctx context.Context, dir string, id int64) error {
+	var found []explain.Explanation
+	err := v.open(ctx, dir, func(run *record.Run, o explain.Options) (err error) {
+		o.Places = v.trace != ""
+		found, err = explain.Jobs(ctx, run, id, o)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if v.print.json() {
+		return v.print.document(map[string]any{"jobs": found})
+	}
+	for i := range found {
+		if err := v.tell(&found[i], i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open reads a run, and its trace where there is one, for what explains it.
+func (v *explainVerb) open(ctx context.Context, dir string, explained func(*record.Run, explain.Options) error) error {
 	run, err := record.Open(dir)
 	if err != nil {
 		return readError(err)
@@ -46,12 +68,12 @@ func (v *explainVerb) job(ctx context.Context, dir string, id int64) error {
 			return err
 		}
 		o.Tables, o.Open = t, t.open
-		if bar := v.m.progress("replaying", "jobs", v.quiet || run.HasDecisions()); bar != nil {
+		if bar := v.m.progress("replaying", "jobs", v.quiet || run.HasDecisions() && v.at == "" && v.trace == ""); bar != nil {
 			defer bar.done()
 			o.Progress = bar.replay
 		}
 	}
-	found, err := explain.Jobs(ctx, run, id, o)
+	err = explained(run, o)
 	var none *explain.NoDecisionsError
 	var other *explain.OtherRunError
 	switch {
@@ -61,14 +83,6 @@ func (v *explainVerb) job(ctx context.Context, dir string, id int64) error {
 		return &codedError{exitMismatch, err}
 	case err != nil:
 		return readError(err)
-	}
-	if v.print.json() {
-		return v.print.document(map[string]any{"jobs": found})
-	}
-	for i := range found {
-		if err := v.tell(&found[i], i); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -86,7 +100,7 @@ func of(run *record.Run, t *trace) error {
 // traceOf is where the trace of a site's run is: where --trace says, or beside the
 // run or here under its own name; "" when it is nowhere, or not needed.
 func (v *explainVerb) traceOf(run *record.Run) string {
-	if v.trace != "" || !run.OfSite() {
+	if v.trace != "" || !run.OfSite() && v.at == "" {
 		return v.trace
 	}
 	var d rundir.Document
@@ -123,7 +137,14 @@ func (v *explainVerb) tell(e *explain.Explanation, at int) error {
 	}
 	fmt.Fprintln(out, about(e))
 	for _, r := range e.Refusals {
-		fmt.Fprintf(out, "%s  a proposal for it was refused: %s\n", r.At, r.Reason)
+		fmt.Fprintf(out, "%s a proposal to start it was refused: %s (%s).\n", e.Moment(r.At), r.What, r.Reason)
+	}
+	for i := range e.Places {
+		fmt.Fprintln(out, placed(e, &e.Places[i]))
+	}
+	for i := range e.NoVictims {
+		n := &e.NoVictims[i]
+		fmt.Fprintf(out, "%s to %s no job was preempted for it: %s.\n", e.Moment(n.From), e.Moment(n.To), n.What)
 	}
 	for i := range e.Moves {
 		fmt.Fprintln(out, moved(e, &e.Moves[i]))
@@ -231,6 +252,18 @@ func about(e *explain.Explanation) string {
 		text += " (" + strings.Join(submitter, ", ") + ")"
 	}
 	return text + fmt.Sprintf(", for %s; it left %s as %s.", e.Size(), e.Moment(e.End), strings.Trim(e.State+" "+e.Reason, " "))
+}
+
+// placed is a place in a queue in a sentence.
+func placed(e *explain.Explanation, p *explain.Place) string {
+	text := e.Moment(p.At) + " it was in no queue yet"
+	if p.Position > 0 {
+		text = fmt.Sprintf("%s it was number %d of %d in its queue", e.Moment(p.At), p.Position, p.Of)
+	}
+	if p.PredictedStart != nil {
+		text += ", with its start predicted for " + e.Moment(*p.PredictedStart)
+	}
+	return text + "."
 }
 
 func moved(e *explain.Explanation, m *explain.Move) string {

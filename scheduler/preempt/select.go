@@ -87,6 +87,35 @@ func (c *Config) MayYield(trigger Trigger, pendingClass int32, candidates []Vict
 	return sum > 0 && sum >= nodes
 }
 
+// Shortfall says why Select found no victims: whether the job would fit if all that may be chosen
+// left, so that there would be too many of them, and whether it would if those that are protected
+// left too. The trial is left as it was found.
+func Shortfall(cfg *Config, trigger Trigger, pendingClass int32, candidates []Victim, trial Trial) (tooMany, protected bool) {
+	over := pendingClass
+	if trigger == Sensitive {
+		over = model.SensitiveClass
+	}
+	t := taking{candidates: candidates, trial: trial}
+	for i := range candidates {
+		if cfg.admits(&candidates[i], trigger, pendingClass) {
+			t.order = append(t.order, i)
+		}
+	}
+	admitted := len(t.order)
+	for i := range candidates {
+		v := &candidates[i]
+		if !slices.Contains(t.order[:admitted], i) && (trigger == Reclaim || cfg.Rule.Over(over, v.Class)) {
+			t.order = append(t.order, i)
+		}
+	}
+	t.move(admitted)
+	tooMany = trial.Fits()
+	t.move(len(t.order))
+	protected = trial.Fits()
+	t.move(0)
+	return tooMany, protected
+}
+
 // admits says whether v may lose its nodes to a job of class pending.
 func (c *Config) admits(v *Victim, trigger Trigger, pending int32) bool {
 	if v.Sensitive || !v.Preemptible || v.Usable <= 0 {

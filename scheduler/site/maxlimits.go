@@ -41,15 +41,20 @@ func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
 	a := f.Alloc
 	s.define(a, f.Constraint)
 	k := s.kindOf(a)
-	if a.NodesMin < 1 || !s.couldFit(a, k) {
+	if a.NodesMin < 1 {
 		return model.ReasonTooLarge
+	}
+	if r := s.couldFit(a, k); r != model.ReasonNone {
+		return r
 	}
 	caps := s.cfg.caps()
-	if (caps.Power > 0 && leastDraw(a, k) > caps.Power) || (caps.Bandwidth > 0 && a.IODemand > caps.Bandwidth) {
-		return model.ReasonTooLarge
-	}
-	if caps.Sensitive > 0 && a.IsSensitive() && a.NodesMin > caps.Sensitive {
-		return model.ReasonTooLarge
+	switch {
+	case caps.Power > 0 && leastDraw(a, k) > caps.Power:
+		return model.ReasonPower
+	case caps.Bandwidth > 0 && a.IODemand > caps.Bandwidth:
+		return model.ReasonBandwidth
+	case caps.Sensitive > 0 && a.IsSensitive() && a.NodesMin > caps.Sensitive:
+		return model.ReasonSensitivePool
 	}
 	if a.Reservation >= 0 {
 		r := &s.site.Reservations[a.Reservation]
@@ -61,29 +66,44 @@ func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
 	return s.maxLedger.Unsatisfiable(&c, a.Walltime)
 }
 
-// couldFit says whether the nodes of the idle site hold a, borrowed ones
-// included.
-func (s *Core) couldFit(a *model.Allocation, k *nodeChoice) bool {
+// couldFit says why the nodes of the idle site, borrowed ones included, do not hold a, or
+// ReasonNone: there are enough of them, but not in one conformance group, or more than others
+// lend, or there are too few.
+func (s *Core) couldFit(a *model.Allocation, k *nodeChoice) model.Reason {
 	q := s.vclusters[a.VCluster].search(a, k, a.NodesMin, nil)
 	if s.idle.Fits(&q) {
-		return true
+		return model.ReasonNone
+	}
+	if a.IsSensitive() {
+		if q.Sensitive = false; s.idle.Fits(&q) {
+			return model.ReasonConformance
+		}
+		return model.ReasonTooLarge
 	}
 	if !s.cfg.borrows(a, k) {
-		return false
+		return model.ReasonTooLarge
 	}
-	most := k.mask.Len()
+	own := k.mask.Len()
 	if a.Divides() {
-		most = s.idle.Usable(&q)
+		own = s.idle.Usable(&q)
 	}
+	lent, owned := int32(0), int32(0) // of the other vClusters: at most, and if there were no bound
 	for v := range s.home {
 		if vc := &s.site.VClusters[v]; model.VClusterID(v) != a.VCluster && vc.Lend {
 			copy(s.buf.lender, s.home[v])
 			s.buf.lender.And(k.foreign)
 			s.idle.Roomy(&q, s.buf.lender)
-			most += min(vc.Lendable(s.homes[v]), s.buf.lender.Len())
+			n := s.buf.lender.Len()
+			lent, owned = lent+min(vc.Lendable(s.homes[v]), n), owned+n
 		}
 	}
-	return most >= a.NodesMin
+	switch {
+	case own+lent >= a.NodesMin:
+		return model.ReasonNone
+	case own+owned >= a.NodesMin:
+		return model.ReasonLendLimit
+	}
+	return model.ReasonTooLarge
 }
 
 // leastDraw is a lower bound on the power that a is reckoned with: what it

@@ -1,8 +1,13 @@
 package site
 
 import (
+	"math"
+
+	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
+	"orrery/scheduler/order"
+	"orrery/scheduler/preempt"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/notes"
 )
@@ -35,6 +40,48 @@ func (s *Core) note(ref model.Ref, r model.Reason) {
 	out := notes.Of(&c)
 	out.Score, out.Scored = s.standing(ref)
 	s.notes.Add(out)
+}
+
+// noteNoVictims notes why no job is preempted for ref, when it is to be explained and that has
+// changed.
+func (p *pass) noteNoVictims(ref model.Ref, why scheduler.NoVictims) {
+	s := p.core
+	if s.cfg.Explain == nil {
+		return
+	}
+	j := &s.jobs[ref]
+	if s.cfg.Explain(j.Job) && j.note.UpdateVictims(why) {
+		r, behind := j.note.Noted()
+		s.notes.Add(scheduler.Note{Job: j.Job, Ref: ref, Reason: r, Behind: behind, Until: model.AbsentTime, NoVictims: why})
+	}
+}
+
+// noteShortfall notes why no victims were found for ref.
+func (p *pass) noteShortfall(ref model.Ref, trigger preempt.Trigger) {
+	if p.core.cfg.Explain == nil || !p.core.cfg.Explain(p.core.jobs[ref].Job) {
+		return
+	}
+	t := newTrial(p, ref)
+	why := scheduler.VictimsNone
+	switch tooMany, protected := preempt.Shortfall(&p.qs.policy.Preemption, trigger, p.core.jobs[ref].Class, p.preemptible(ref, trigger), &t); {
+	case tooMany:
+		why = scheduler.VictimsTooMany
+	case protected:
+		why = scheduler.VictimsProtected
+	}
+	p.noteNoVictims(ref, why)
+}
+
+// notePassedOver notes why no job is preempted for ref, for which that is not tried, if it is
+// blocked and to be explained.
+func (p *pass) notePassedOver(ref model.Ref) {
+	j := &p.core.jobs[ref]
+	if p.core.holds.has(ref) || !p.core.cfg.Explain(j.Job) || p.held(order.Candidate{Ref: ref, Key: math.MaxInt64}) != model.ReasonNone {
+		return
+	}
+	if p.choose(ref, &p.core.buf.choice) != model.ReasonNone {
+		p.noteShortfall(ref, triggerOf(j))
+	}
 }
 
 // standing is what a job is ranked by, taken apart; ok is false where it is not.

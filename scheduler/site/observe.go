@@ -291,7 +291,7 @@ func (s *Core) vacate(ref model.Ref) {
 		qs.free.Give(&j.placement)
 		s.retakeInFlight(qs) // what was proposed before it knew of this job
 	}
-	s.countHeld(j, -1)
+	countHeld(s.kinds, j, -1)
 	s.deactivate(ref)
 	s.holds.left(ref)
 	s.vclusters.markAllDirty()
@@ -319,7 +319,7 @@ func (s *Core) granted(f *model.Fact) {
 	s.free.Take(&j.placement)
 	j.predicted, j.started, j.saved, j.phase = end, s.now, model.AbsentTime, running
 	s.activate(ref)
-	s.countHeld(j, 1)
+	countHeld(s.kinds, j, 1)
 	s.backlog.setBacklog(j, 0)
 	s.backlog.setRunning(j, j.gpuTime())
 	s.ledger.Unreserve(&j.usage)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
@@ -15,18 +16,26 @@ import (
 // preemptForBlocked looks for victims for the jobs that have no room when the first
 // blocked job has its turn: those of higher classes first, then in the order of the queue,
 // each on what those before it left. Jobs for which nodes are held already wait for their
-// victims, and those that have room stay behind the blocked one. One for which none could be preempted after so many facts is passed over until
-// there are more, for what runs and what is free are the same. Passed over as well are jobs
-// that would lack nodes even if all left that they may preempt.
+// victims, and those that have room stay behind the blocked one. One for which none could be
+// preempted after so many facts is passed over until there are more, for what runs and what
+// is free are the same. Passed over as well are jobs that would lack nodes even if all left
+// that they may preempt.
 func (p *pass) preemptForBlocked() {
 	least := p.leastClass()
-	if p.qs.waitingOf.most() <= least {
+	explained := p.core.cfg.Explain != nil
+	if p.qs.waitingOf.most() <= least && !explained {
 		return
 	}
 	line := p.core.buf.line[:0]
 	for i := range p.qs.waiting.Jobs {
 		ref := p.qs.waiting.Jobs[i].Ref
-		if j := &p.core.jobs[ref]; rankClass(j) > least && !p.core.holds.has(ref) && j.failedAt != p.core.factSeq+1 && p.lacksRoom(j, ref) {
+		j := &p.core.jobs[ref]
+		switch {
+		case rankClass(j) <= least || !p.mayMakeRoom(j):
+			if explained {
+				p.notePassedOver(ref)
+			}
+		case !p.core.holds.has(ref) && j.failedAt != p.core.factSeq+1 && p.lacksRoom(j, ref):
 			line = append(line, order.Candidate{Tier: rankClass(j), Ref: ref, At: int32(i)})
 		}
 	}
@@ -48,10 +57,9 @@ func (p *pass) preemptForBlocked() {
 	}
 }
 
-// lacksRoom says whether a job that no limit holds has no room, and might have it if others
-// left.
+// lacksRoom says whether a job that no limit holds has no room.
 func (p *pass) lacksRoom(j *job, ref model.Ref) bool {
-	return p.mayMakeRoom(j) && p.core.limited(j, &j.usage) == model.ReasonNone && p.core.graph.Gate(ref) == model.ReasonNone &&
+	return p.core.limited(j, &j.usage) == model.ReasonNone && p.core.graph.Gate(ref) == model.ReasonNone &&
 		p.choose(ref, &p.core.buf.choice) != model.ReasonNone
 }
 
@@ -68,6 +76,7 @@ func (p *pass) preemptForClass(line []order.Candidate, tries *int32) bool {
 			continue
 		}
 		if *tries == p.qs.policy.Preemption.MaxTries {
+			p.noteNoVictims(c.Ref, scheduler.VictimsUntried)
 			return false
 		}
 		*tries++
@@ -82,6 +91,14 @@ func rankClass(j *job) int32 {
 		return max(j.Class, model.SensitiveClass)
 	}
 	return j.Class
+}
+
+// triggerOf is what j preempts others by, where it does not reclaim nodes.
+func triggerOf(j *job) preempt.Trigger {
+	if j.IsSensitive() {
+		return preempt.Sensitive
+	}
+	return preempt.Priority
 }
 
 // leastClass is a class that jobs must be above to preempt any job that runs now.
@@ -121,15 +138,12 @@ func (b *byClass) most() int32 {
 // one, and proposes that they leave.
 func (p *pass) preempt(ref model.Ref) {
 	j := &p.core.jobs[ref]
-	trigger := preempt.Priority
-	if j.IsSensitive() {
-		trigger = preempt.Sensitive
-	}
-	if p.core.lent[p.qs.id] > 0 && p.proposePreemption(ref, preempt.Reclaim) {
-		return
-	}
-	if !p.proposePreemption(ref, trigger) {
+	trigger := triggerOf(j)
+	if (p.core.lent[p.qs.id] > 0 && p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, trigger) {
+		j.note.UpdateVictims(scheduler.VictimsFound)
+	} else {
 		j.failedAt = p.core.factSeq + 1
+		p.noteShortfall(ref, trigger)
 	}
 }
 
@@ -162,8 +176,7 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	if !cfg.MayYield(trigger, j.Class, running, j.NodesMin-p.qs.room(j)) {
 		return false
 	}
-	t := trial{s: p.core, qs: p.qs, ref: ref, now: p.now, free: p.core.buf.trial, used: p.core.caps.Used}
-	t.free.CopyFrom(p.qs.free)
+	t := newTrial(p, ref)
 	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, &t, p.core.buf.selected)
 	if p.core.buf.selected = selected; !ok || len(selected) == 0 {
 		return false
@@ -208,11 +221,11 @@ func (s *nodeState) classAgainst(j, r *job) int32 {
 
 // countHeld adds the nodes of a running job to those of the kinds that were asked for
 // them (sign 1), or takes them away (-1).
-func (s *nodeState) countHeld(j *job, sign int32) {
+func countHeld(kinds []*nodeChoice, j *job, sign int32) {
 	if !j.Preemptible() {
 		return
 	}
-	for _, k := range s.kinds {
+	for _, k := range kinds {
 		if k.held != nil {
 			k.held[j.Class] += sign * j.placement.Within(k.mask)
 		}
@@ -280,6 +293,13 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) []preempt.Vic
 	}
 	p.core.buf.victims = list
 	return list
+}
+
+// newTrial is a trial in which no job has left yet, valid until the next.
+func newTrial(p *pass, ref model.Ref) trial {
+	t := trial{s: p.core, qs: p.qs, ref: ref, now: p.now, free: p.core.buf.trial, used: p.core.caps.Used}
+	t.free.CopyFrom(p.qs.free)
+	return t
 }
 
 // trial implements preempt.Trial for the blocked job ref.

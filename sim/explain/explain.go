@@ -31,6 +31,8 @@ type Options struct {
 	// that to it; nil when there is no trace.
 	Tables   plan.Tables
 	Progress func(sim.Progress)
+	// Places asks for the places of the jobs in their queues, which takes a replay.
+	Places bool
 }
 
 // NoDecisionsError says that a run of a site has not recorded why jobs wait.
@@ -63,6 +65,11 @@ func Jobs(ctx context.Context, run *record.Run, id int64, opt Options) ([]Explan
 			return nil, err
 		}
 	}
+	if opt.Places && opt.Open != nil && !x.placed {
+		if err := x.replay(ctx, opt, sim.Options{Explain: x.asked}); err != nil {
+			return nil, err
+		}
+	}
 	if err := x.look(); err != nil {
 		return nil, err
 	}
@@ -86,6 +93,7 @@ type explainer struct {
 	names  *record.NodeNames // nil where nodes have numbers only
 	jobs   []story
 	others map[model.JobID]*Other // named in decisions, looked up by row only
+	placed bool                   // a replay has told the places of the jobs
 }
 
 // traceName is what the trace was called, for messages.
@@ -105,6 +113,29 @@ func (x *explainer) asked(job model.JobID) bool { return x.wanted(job) != nil }
 
 // load reads what was run, the jobs and their attempts.
 func (x *explainer) load(src plan.Tables) error {
+	if err := x.document(src); err != nil {
+		return err
+	}
+	if err := x.run.Scan(func(c *record.Columns) error { x.find(c); return nil }); err != nil {
+		return err
+	}
+	if len(x.jobs) == 0 {
+		return &plan.UsageError{Text: fmt.Sprintf("no job has the number %d among the %d jobs of %s: give the number of the log; rows that a replay drops are no jobs (see awkward in %s)", x.id, x.run.Rows(), x.run.Dir(), record.FileRun)}
+	}
+	//detlint:total each job is a row of its own in the trace
+	slices.SortFunc(x.jobs, func(a, b story) int { return cmp.Compare(a.Row, b.Row) })
+	for i := range x.jobs {
+		x.jobs[i].Rows = len(x.jobs)
+	}
+	return x.run.Attempts(x.asked, func(a record.Attempt) error {
+		e := x.wanted(a.Job)
+		e.Attempts = append(e.Attempts, x.attempt(e, &a))
+		return nil
+	})
+}
+
+// document reads what was run.
+func (x *explainer) document(src plan.Tables) error {
 	if err := json.Unmarshal(x.run.Info(), &x.doc); err != nil {
 		return &record.DataError{File: x.run.Dir() + "/" + record.FileRun, Row: -1, Found: err.Error(), Expected: "the document of a run", Mend: "replay once more to write it anew"}
 	}
@@ -123,22 +154,7 @@ func (x *explainer) load(src plan.Tables) error {
 			return err
 		}
 	}
-	if err := x.run.Scan(func(c *record.Columns) error { x.find(c); return nil }); err != nil {
-		return err
-	}
-	if len(x.jobs) == 0 {
-		return &plan.UsageError{Text: fmt.Sprintf("no job has the number %d among the %d jobs of %s: give the number of the log; rows that a replay drops are no jobs (see awkward in %s)", x.id, x.run.Rows(), x.run.Dir(), record.FileRun)}
-	}
-	//detlint:total each job is a row of its own in the trace
-	slices.SortFunc(x.jobs, func(a, b story) int { return cmp.Compare(a.Row, b.Row) })
-	for i := range x.jobs {
-		x.jobs[i].Rows = len(x.jobs)
-	}
-	return x.run.Attempts(x.asked, func(a record.Attempt) error {
-		e := x.wanted(a.Job)
-		e.Attempts = append(e.Attempts, x.attempt(e, &a))
-		return nil
-	})
+	return nil
 }
 
 // resolve reads the site from the spec of the run, and its nodes as far as they
@@ -220,27 +236,11 @@ func (x *explainer) decide(ctx context.Context, opt Options) error {
 	if opt.Open == nil {
 		return &NoDecisionsError{x.run.Dir(), x.traceName()}
 	}
-	src, err := opt.Open()
-	if err != nil {
+	if err := x.replay(ctx, opt, sim.Options{Decisions: x, Explain: x.asked}); err != nil {
 		return err
-	}
-	defer src.Close()
-	var spec plan.Spec
-	if err := json.Unmarshal(x.doc.Spec, &spec); err != nil {
-		return err
-	}
-	if spec, err = spec.Bind(src); err != nil {
-		return err
-	}
-	res, err := sim.Run(ctx, spec, opt.Open, sim.Options{Decisions: x, Explain: x.asked, Progress: opt.Progress})
-	if err != nil {
-		return err
-	}
-	if res.Fingerprint != x.doc.Fingerprint {
-		return &OtherRunError{x.run.Dir(), x.doc.Fingerprint, res.Fingerprint, x.doc.Version}
 	}
 	for i := range x.jobs {
-		x.jobs[i].Recomputed, x.jobs[i].Fingerprint = true, res.Fingerprint
+		x.jobs[i].Recomputed, x.jobs[i].Fingerprint = true, x.doc.Fingerprint
 	}
 	return nil
 }

@@ -34,9 +34,11 @@ type Explanation struct {
 	Intervals []Interval `json:"spells"` // of waiting, in order of time
 	Attempts  []Attempt  `json:"attempts"`
 	Moves     []Move     `json:"preemptions,omitempty"`
+	NoVictims []NoVictim `json:"no_victims,omitempty"` // times in which no job was preempted for it, and why
 	Refusals  []Refusal  `json:"refusals,omitempty"`
 	Sizes     []Size     `json:"sizes,omitempty"`  // of a reactive service, in order of time
 	Around    *Around    `json:"around,omitempty"` // of a plain cluster
+	Places    []Place    `json:"places,omitempty"` // in its queue, where a replay told them
 
 	// Recomputed says that the run has not recorded the reasons, and that a replay
 	// of it yields them and the same fingerprint.
@@ -158,10 +160,29 @@ type Move struct {
 	Leaves bool `json:"leaves"`
 }
 
+// NoVictim is a time in which a blocked job preempted none.
+type NoVictim struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Reason string `json:"reason"` // a kind of decisions.parquet
+	What   string `json:"what"`   // the same in words
+}
+
 // Refusal is a proposal for the job that the quorum refused.
 type Refusal struct {
 	At     string `json:"at"`
 	Reason string `json:"reason"`
+	What   string `json:"what"` // the same in words
+}
+
+// Place is where the job stood in the queue of its vCluster when it was submitted, or when the
+// replay stopped: when all of that instant was over.
+type Place struct {
+	At       string `json:"at"`
+	Position int32  `json:"position"` // from 1 on; 0 while it is in no queue: dependent, on hold or not eligible
+	Of       int32  `json:"of"`       // jobs in the queue
+	// PredictedStart is by its reservation or the plan, nil where nothing is reserved for it.
+	PredictedStart *string `json:"predicted_start"`
 }
 
 // Size is what a reactive service has from an instant on, and is to have.
@@ -271,12 +292,13 @@ func (x *explainer) finish(e *story) {
 		d := &e.decisions[i]
 		switch d.Kind {
 		case "refused":
-			e.Refusals = append(e.Refusals, Refusal{At: e.instant(d.Time), Reason: d.Reason.String()})
+			e.Refusals = append(e.Refusals, Refusal{At: e.instant(d.Time), Reason: d.Reason.String(), What: reasonWords[d.Reason].Refused})
 		case "preempt", "leave":
 			e.Moves = append(e.Moves, Move{At: e.instant(d.Time), Reason: d.Reason.String(), Job: x.others[d.Behind], Leaves: d.Kind == "leave"})
 		}
 	}
 	if x.of != nil {
+		e.noVictims()
 		x.intervals(e)
 		e.sizes()
 	}

@@ -11,24 +11,6 @@ import (
 // mostParts is how many causes of waiting the answer names one by one.
 const mostParts = 4
 
-// held are the reasons that need no more than a phrase; %s is the tenant.
-var heldWords = map[model.Reason]string{
-	model.ReasonQuotaNodes:      "because its tenant %s held as many nodes as it may",
-	model.ReasonQuotaGPUs:       "because its tenant %s held as many GPUs as it may",
-	model.ReasonQuotaConcurrent: "because its tenant %s ran as many jobs as it may",
-	model.ReasonQOSLimit:        "for a limit of its quality of service",
-	model.ReasonPartitionLimit:  "because its partition was not up",
-	model.ReasonGroupLimit:      "because its task group was at its concurrency limit",
-	model.ReasonMutex:           "for a mutex that another job held",
-	model.ReasonHeld:            "on hold, until it was released",
-	model.ReasonNotEligible:     "for its eligible time",
-	model.ReasonMinScore:        "because its score was below the min_score of its profile",
-	model.ReasonPower:           "for power under the cap",
-	model.ReasonBandwidth:       "for storage bandwidth under the cap",
-	model.ReasonSensitivePool:   "because sensitive work held as many nodes as it may",
-	model.ReasonDependencyNever: "to be withdrawn, since a condition on a job that it depended on could not hold any more",
-}
-
 // what is a wait interval in words that follow its length.
 func (e *story) what(s *Interval) string {
 	switch s.reason {
@@ -51,10 +33,7 @@ func (e *story) what(s *Interval) string {
 	case model.ReasonReserved:
 		return e.setAside(s)
 	}
-	if words, ok := heldWords[s.reason]; ok {
-		return strings.Join(strings.Fields(strings.Replace(words, "%s", e.Tenant, 1)), " ")
-	}
-	return "for " + s.reason.String()
+	return e.waitsFor(s.reason)
 }
 
 func (e *story) depended(s *Interval) string {
@@ -109,6 +88,7 @@ func (e *story) answer() string {
 			tail += " and waited " + Words(again) + " more in between"
 		}
 	}
+	tail += e.ended()
 	switch {
 	case wait == 0:
 		return name + " started at once" + tail + "."
@@ -116,6 +96,30 @@ func (e *story) answer() string {
 		return name + " waited " + Words(wait) + e.around() + tail + "."
 	}
 	return name + " waited " + Words(wait) + e.parts(e.start) + tail + "."
+}
+
+// ended says why a job that ran has left, where a reason does, or where it stood when the replay
+// stopped.
+func (e *story) ended() string {
+	switch words := reasonWords[e.why].Ended; {
+	case e.why == model.ReasonEndOfRun && e.State == model.Running.String():
+		return "; it still ran when the replay stopped"
+	case e.why == model.ReasonEndOfRun:
+		return "; it waited again when the replay stopped" + e.atLast()
+	case words != "":
+		return "; it ended because " + words
+	}
+	return ""
+}
+
+// atLast says what a job waits for that still does at the end, where it has waited for several
+// things.
+func (e *story) atLast() string {
+	n := len(e.Intervals)
+	if n == 0 || e.start == model.AbsentTime && len(together(e.causes(e.end))) < 2 {
+		return ""
+	}
+	return ", at last " + e.Intervals[n-1].What
 }
 
 // waitsAgain is the time between the attempts.
@@ -126,31 +130,21 @@ func (e *story) waitsAgain() (sum model.Duration) {
 	return sum
 }
 
-var refusedWords = map[model.Reason]string{
-	model.ReasonTooLarge:        "it asks for more than the cluster ever has",
-	model.ReasonQuotaNodes:      "its tenant may never hold so many nodes",
-	model.ReasonQuotaGPUs:       "its tenant may never hold so many GPUs",
-	model.ReasonQuotaConcurrent: "its tenant may never run it",
-	model.ReasonQOSLimit:        "it asks for more than its quality of service allows",
-	model.ReasonPartitionLimit:  "it asks for what its partition does not allow",
-	model.ReasonReserved:        "it asks for more time than is left of the reservation that it names",
-	model.ReasonCancelled:       "its owner withdrew it",
-	model.ReasonDependencyNever: "a condition on a job that it depends on could not hold any more",
-}
-
 func (e *story) neverRan() string {
 	waited := e.end.Sub(e.submit)
 	story := " never ran: it waited " + Words(waited) + e.parts(e.end)
 	switch {
 	case e.why == model.ReasonEndOfRun:
-		return " still waited when the replay stopped, after " + Words(waited) + e.parts(e.end) + "."
+		return " still waited when the replay stopped, after " + Words(waited) + e.parts(e.end) + e.atLast() + "."
+	case waited == 0 && e.why == model.ReasonTooLarge && e.VCluster == "":
+		return " never ran: it was refused at submission, since it asks for more than the cluster ever has."
 	case waited == 0:
-		if words, ok := refusedWords[e.why]; ok {
+		if words := reasonWords[e.why].Rejected; words != "" {
 			return " never ran: it was refused at submission, since " + words + "."
 		}
 		return " never ran: it left when it was submitted (" + strings.Trim(e.State+" "+e.Reason, " ") + ")."
-	case refusedWords[e.why] != "":
-		return story + "; then it was withdrawn: " + refusedWords[e.why] + "."
+	case reasonWords[e.why].Ended != "":
+		return story + "; then it was withdrawn: " + reasonWords[e.why].Ended + "."
 	}
 	return story + "; then it left as " + e.State + "."
 }

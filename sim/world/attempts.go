@@ -141,10 +141,14 @@ func (s *Site) end(ref model.Ref) {
 	s.finishJob(ref, l.ending, l.why, l.gained(s.now))
 }
 
-// finishJob ends the job with its running attempt, of whose work kept counts.
+// finishJob ends the job with its running attempt, of whose work kept counts: of one that failed
+// what a checkpoint has saved at most.
 func (s *Site) finishJob(ref model.Ref, outcome model.JobState, why model.Reason, kept model.Duration) {
 	l := &s.jobs[ref]
 	l.rec.Runtime = l.kept + l.gained(l.worked(s.now))
+	if outcome == model.Failed {
+		kept = min(kept, l.ckpt.safe)
+	}
 	s.endAttempt(ref, outcome, why, kept)
 	l.rec.State, l.rec.Reason = outcome, why
 	if outcome == model.Failed && l.alloc.OutOfRequeues(why != model.ReasonNone, l.rec.Requeues) {
@@ -163,11 +167,7 @@ func (s *Site) finishJob(ref model.Ref, outcome model.JobState, why model.Reason
 func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
 	l := &s.jobs[ref]
 	if !l.alloc.Requeues(hardware, l.rec.Requeues) {
-		kept := l.ckpt.safe
-		if !hardware {
-			kept = l.gained(s.now) // it got as far as it ever would
-		}
-		s.finishJob(ref, model.Failed, why, kept)
+		s.finishJob(ref, model.Failed, why, l.ckpt.safe)
 		return
 	}
 	s.countRequeue(ref, why)

@@ -76,6 +76,16 @@ func TestPeriodicCheckpoints(t *testing.T) {
 			           1 150-240 COMPLETED +80 -0`,
 		},
 		{
+			// 100 s are saved; the 80 s behind that count for nothing.
+			name: "of what crashes by itself counts what is saved", nodes: 1, config: keeps(preempt.YoungInterval, 500*sec),
+			rows: []traces.Job{row(1, 0, manual, runs(180*sec), walltime(400*sec), failed, neverRequeued)},
+			log: `0s submitted 1
+			      0s assigned 1
+			      110s checkpointed 1
+			      190s ended 1 FAILED`,
+			attempts: `1 0-190 FAILED +100 -80`,
+		},
+		{
 			name: "a node that fails while it writes takes the checkpoint along", nodes: 2, config: keeps(preempt.YoungInterval, 500*sec),
 			rows:    []traces.Job{row(1, 0, manual, runs(120*sec), walltime(400*sec))},
 			changes: []translate.Change{fails(105, 0)},

@@ -219,8 +219,8 @@ func TestLives(t *testing.T) {
 			      20s assigned 1
 			      30s ended 1 FAILED MAX_REQUEUE_EXCEEDED`,
 			attempts: `1 0-10 FAILED +0 -10
-			           2 10-20 FAILED +10 -0
-			           1 20-30 FAILED +10 -0`,
+			           2 10-20 FAILED +0 -10
+			           1 20-30 FAILED +0 -10`,
 		},
 		{
 			// D12: the node holds a job that writes its checkpoint, and is not

@@ -76,7 +76,7 @@ func TestSpeeds(t *testing.T) {
 			log: `0s submitted 1
 			      0s assigned 1
 			      14s ended 1 FAILED`,
-			attempts: `1 0-14 FAILED +10 -0`,
+			attempts: `1 0-14 FAILED +0 -10`,
 		},
 		{
 			name: "as recorded at speed 1: at its walltime of the log", nodes: 1,

@@ -55,7 +55,7 @@ func TestUntimed(t *testing.T) {
 			log: `4s submitted 1
 			      4s assigned 1
 			      21s ended 1 FAILED`,
-			attempts: `1 4-21 FAILED +17 -0`,
+			attempts: `1 4-21 FAILED +0 -17`,
 		},
 		{
 			name: "until its owner ends it", nodes: 1, config: until,

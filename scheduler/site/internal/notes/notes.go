@@ -48,14 +48,34 @@ type Last struct {
 	reason model.Reason
 	behind model.JobID
 	made   bool
+	// victims is the last note of why there are none, while the job has nodes to wait for.
+	victims scheduler.NoVictims
 }
 
 // Update says whether the answer has changed, which it takes over.
 func (l *Last) Update(r model.Reason, behind model.JobID) bool {
 	now := Last{reason: r, behind: behind, made: true}
+	if OfNodes(r) {
+		now.victims = l.victims
+	}
 	changed := now != *l
 	*l = now
 	return changed
+}
+
+// UpdateVictims says whether the answer has changed, which it takes over.
+func (l *Last) UpdateVictims(why scheduler.NoVictims) bool {
+	changed := l.victims != why
+	l.victims = why
+	return changed
+}
+
+// Noted is what was noted last: ReasonNone and -1 if nothing was.
+func (l *Last) Noted() (r model.Reason, behind model.JobID) {
+	if !l.made {
+		return model.ReasonNone, -1
+	}
+	return l.reason, l.behind
 }
 
 // Log gathers notes for the next plan.
