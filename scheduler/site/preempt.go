@@ -31,11 +31,13 @@ func (p *pass) preemptForBlocked() {
 		ref := p.qs.waiting.Jobs[i].Ref
 		j := &p.core.jobs[ref]
 		switch {
-		case rankClass(j) <= least || !p.mayMakeRoom(j):
+		case rankClass(j) <= least || !mayMakeRoom(p.core, j):
 			if explained {
 				p.notePassedOver(ref)
 			}
-		case !p.core.holds.has(ref) && j.failedAt != p.core.factSeq+1 && p.lacksRoom(j, ref):
+		case p.core.holds.has(ref) || j.failedAt == p.core.factSeq+1: // it waits for victims, or there are none
+		case p.core.limited(j, &j.usage) == model.ReasonNone && p.core.graph.Gate(ref) == model.ReasonNone &&
+			p.choose(ref, &p.core.buf.choice) != model.ReasonNone:
 			line = append(line, order.Candidate{Tier: rankClass(j), Ref: ref, At: int32(i)})
 		}
 	}
@@ -55,12 +57,6 @@ func (p *pass) preemptForBlocked() {
 		}
 		line = line[alike:]
 	}
-}
-
-// lacksRoom says whether a job that no limit holds has no room.
-func (p *pass) lacksRoom(j *job, ref model.Ref) bool {
-	return p.core.limited(j, &j.usage) == model.ReasonNone && p.core.graph.Gate(ref) == model.ReasonNone &&
-		p.choose(ref, &p.core.buf.choice) != model.ReasonNone
 }
 
 // preemptForClass is preemptForBlocked for jobs of one class; it says whether there was a
@@ -151,13 +147,13 @@ func (p *pass) preempt(ref model.Ref) {
 // that may be preempted and are of lower classes, or of any where j reclaims nodes or its
 // quality of service preempts others. It errs on the side of yes: it heeds neither which
 // nodes are kept for others, nor that a node counts for each job that shares it.
-func (p *pass) mayMakeRoom(j *job) bool {
+func mayMakeRoom(s *Core, j *job) bool {
 	below := rankClass(j)
-	if p.core.lent[p.qs.id] > 0 || len(preemptsQOS(p.core.site, j)) > 0 {
+	if s.lent[j.queue.id] > 0 || len(preemptsQOS(s.site, j)) > 0 {
 		below = model.SensitiveClass
 	}
-	lacks := j.NodesMin - j.kind.heldBelow(below, p.core.active, p.core.jobs)
-	return lacks <= 0 || p.qs.room(j) >= lacks
+	lacks := j.NodesMin - j.kind.heldBelow(below, s.active, s.jobs)
+	return lacks <= 0 || j.queue.room(j) >= lacks
 }
 
 // room counts the nodes that are free for j, or for what it takes of each.
