@@ -95,12 +95,17 @@ type naiveTariff struct {
 }
 
 // priceOf is the price that f7 counts for j: that of now or, if it is expected, the mean over the
-// seconds that j has left, of those that begin at now, rounded down.
+// seconds that j has left, of those that begin at now, rounded down. Work without an end
+// counts with a day.
 func (s *naiveSite) priceOf(l *naiveVCluster, j *naiveJob, now model.Time) model.Fixed {
 	if !l.policy.Expected || len(s.tariff) == 0 {
 		return s.price
 	}
-	sum, n := model.Fixed(0), max(1, int64(j.left/model.Second))
+	left := j.left
+	if now.Add(left) == model.Never {
+		left = model.Day
+	}
+	sum, n := model.Fixed(0), max(1, int64(left/model.Second))
 	for k := range n {
 		var price model.Fixed
 		for _, t := range s.tariff {

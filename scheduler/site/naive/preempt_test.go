@@ -107,7 +107,12 @@ func (s *naiveSite) preemptForBlocked(l *naiveVCluster) {
 // which it might preempt are as many as it needs. A node counts for each job that holds it.
 func (s *naiveSite) mayMakeRoom(l *naiveVCluster, j *naiveJob) bool {
 	view := s.view(l, nil)
-	n := len(s.only(s.may(j), func(n int) bool { return s.idle(view, n) || j.Divides() && s.fitsOn(view, j, n) }))
+	n := len(s.only(s.may(j), func(n int) bool {
+		if j.Divides() {
+			return s.fitsOn(view, j, n)
+		}
+		return s.idle(view, n)
+	}))
 	any := j.IsSensitive() || j.QOS >= 0 && len(s.st.QOS[j.QOS].PreemptsQOS) > 0 || s.lends(l)
 	for _, r := range s.jobs {
 		if r.phase == naiveRunning && r.Preemptible() && (any || r.Class < j.Class) {
