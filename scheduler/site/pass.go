@@ -104,6 +104,7 @@ func (p *pass) run() {
 	}
 	p.qs.underProvisioned = p.lacksNodes()
 	p.publish()
+	p.dropIdleHolds() // what is promised was found beside them
 	if p.qs.belowMinScore {
 		// The accounts may lift a job to min_score as well.
 		if at, may := p.core.ledger.NextChange(p.now); may {
@@ -123,7 +124,6 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 	p.qs.waiting.FreeChanged()
 	first := len(p.core.plan.Proposals)
 	p.qs.by.pass(p, scalingUp)
-	p.dropIdleHolds()
 	if len(p.core.plan.Proposals) > first {
 		p.qs.quietUntil = p.now // what is free has changed, and f9 with it
 	} else if ((!p.qs.orderHolds && !p.heeding && !p.triesLeft) || p.beyondPatience()) && p.core.still() && p.core.nextBoundary(p.now) == model.Never {
