@@ -57,8 +57,8 @@ Bundles that were made with the same key name equal things equally. Keep it, or
 throw it away: with it the numbers of jobs can be found again by trying all.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
-		Example: `  orrery capture anonymise telemetry --key-file key --out shared.trace
-  orrery capture anonymise telemetry --key-file key --out shared.trace --force`,
+		Example: `  orrery capture anonymise telemetry --key-file key --out anonymous.trace
+  orrery capture anonymise telemetry --key-file key --out anonymous.trace --force`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return v.write(args, "anonymised telemetry", func(s *archive.Set) (func(*traces.Telemetry) bool, func(*traces.Event) bool, error) {

@@ -54,7 +54,7 @@ decisions.csv and result.json.
 Exit codes: 0 done, 1 failed, 2 usage (a scaling file that is wrong too), 3 bad input,
 130 interrupted.`,
 		Example: `  orrery scale scaling.yaml
-  orrery scale scaling.yaml --out compared
+  orrery scale scaling.yaml --out scaled
   orrery scale scaling.yaml -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: v.run,
