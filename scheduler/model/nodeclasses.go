@@ -139,6 +139,21 @@ func (m *NodeClasses) Thousandths(p *Placement, nodes int32) int64 {
 	return sum
 }
 
+// Units is what whole nodes of p, of so many nodes, count for by size: each its GPUs, at least
+// one. Cost: the words of p.
+func (m *NodeClasses) Units(p *Placement, nodes int32) int32 {
+	if len(m.Of) == 1 {
+		return nodes * max(m.Of[0].GPUs, 1)
+	}
+	sum := int32(0)
+	for _, w := range p.Words {
+		for _, c := range m.Word(w.Word) {
+			sum += int32(bits.OnesCount64(c.Mask&w.Mask)) * max(m.Of[c.Part].GPUs, 1)
+		}
+	}
+	return sum
+}
+
 // busy is what whole nodes, which are n, draw at work.
 func (m *NodeClasses) busy(words []NodeWord, n int32) int64 {
 	if len(m.Of) == 1 { // as on most sites

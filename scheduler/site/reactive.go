@@ -394,7 +394,7 @@ func (s *Core) resized(f *model.Fact) {
 		qs.free.Take(f.Placement)
 		s.retakeInFlight(qs)
 	}
-	s.ledger.Resize(&j.usage, n, n*j.kind.gpusOf(&j.Allocation), s.nodeClasses.Thousandths(f.Placement, n), f.Placement.Shares, s.now)
+	s.ledger.Resize(&j.usage, n, j.kind.unitsHeld(&j.Allocation, f.Placement, n, s.nodeClasses), s.nodeClasses.Thousandths(f.Placement, n), f.Placement.Shares, s.now)
 	j.placement.Set(f.Placement)
 	countHeld(s.kinds, j, 1)
 	j.usage.Shares = j.placement.Shares

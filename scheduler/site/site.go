@@ -247,6 +247,7 @@ func claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.ResourceUsage {
 func (s *Core) setTaken(j *job) {
 	j.usage.Shares = j.placement.Shares
 	if j.kind.gpusDiffer && !j.usage.Divides {
+		j.usage.GPUs = j.kind.unitsHeld(&j.Allocation, &j.placement, j.usage.Nodes, s.nodeClasses)
 		j.usage.Milli = s.nodeClasses.Thousandths(&j.placement, j.usage.Nodes)
 	}
 }
@@ -268,6 +269,14 @@ func (k *nodeChoice) gpusOf(a *model.Allocation) int32 {
 		return a.Cards()
 	}
 	return k.gpus
+}
+
+// unitsHeld is how many GPUs a counts with where it holds the n nodes of p.
+func (k *nodeChoice) unitsHeld(a *model.Allocation, p *model.Placement, n int32, classes *model.NodeClasses) int32 {
+	if k.gpusDiffer && !a.Divides() {
+		return classes.Units(p, n)
+	}
+	return n * k.gpusOf(a)
 }
 
 // unitsOf is what each node of a counts for by size: its GPUs, a share without any as one.

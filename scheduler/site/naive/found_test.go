@@ -113,6 +113,20 @@ func TestNaiveFoundThese(t *testing.T) {
 			"00:00:02: 2 assign job 2 on [1] borrowed",
 			"00:00:09: 3 assign job 1 on [0 1]",
 		}},
+		{"whole nodes cost the GPUs that they have", func() *naiveWorld {
+			w := foundWorld(3, found(0, 1, 1, tenant(0)), found(10, 5, 1, tenant(0)), found(10, 5, 1))
+			w.cfg.Site.Nodes[1].GPUs, w.cfg.Site.Nodes[2].GPUs = 4, 4
+			w.cfg.Site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{GPUBudget: 2 * model.Second}}}
+			w.cfg.Quota.Tenants, w.cfg.Quota.Tick = w.cfg.Site.Tenants, 10*model.Second
+			p := &w.cfg.Policies[0]
+			p.Ranking = site.ByScore
+			p.Weights, _ = score.Normalise([score.NumFactors]float64{score.Priority: 1})
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:10: 2 assign job 1 on [0]",
+			"00:00:10: 3 assign job 2 on [1]",
+		}},
 		{"a refused job asks for its least size again", func() *naiveWorld {
 			w := foundWorld(3, found(0, 5, 1, growsTo(3), tenant(0)), found(1, 9, 1, tenant(0)))
 			w.cfg.Site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxNodes: 3}}}
