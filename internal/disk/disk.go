@@ -253,11 +253,29 @@ func Move(old, path string) error {
 
 // Delete removes a file, or a folder with all that is in it; it may be gone already.
 func Delete(path string) error {
-	err := take(Step{Kind: Remove, Path: path}, func(*Step) error { return os.RemoveAll(path) })
+	err := take(Step{Kind: Remove, Path: path}, func(*Step) error { return removeAll(path) })
 	if err == nil {
 		settled(path)
 	}
 	return err
+}
+
+// removeAll is os.RemoveAll, which holds two folders open at a time, and gets by with one
+// where no more files may be open: what failed for want of them is to leave nothing.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+		return err
+	}
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if inside := filepath.Join(path, e.Name()); e.IsDir() {
+			err = errors.Join(err, removeAll(inside))
+		} else {
+			err = errors.Join(err, os.Remove(inside))
+		}
+	}
+	return errors.Join(err, os.Remove(path))
 }
 
 // Folder makes a folder and those above it, and returns once they are on the disk.
