@@ -77,8 +77,8 @@ func TestSignalsEndEveryVerb(t *testing.T) {
 	require.Empty(t, inventory(t, os.Getenv("TMPDIR"))[1:])
 }
 
-// bomb is a log of so many MB of blanks behind a first line, in a few hundred kB.
-func bomb(t *testing.T, path string, mb int, fill []byte) {
+// bomb is a log of so many MB behind a first line, each as fill makes it, packed.
+func bomb(t *testing.T, path string, mb int, fill func() []byte) {
 	t.Helper()
 	f, err := os.Create(path)
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func bomb(t *testing.T, path string, mb int, fill []byte) {
 	_, err = w.Write([]byte("; MaxProcs: 8\n1 0 0 5 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1\n"))
 	require.NoError(t, err)
 	for range mb {
-		_, err := w.Write(fill)
+		_, err := w.Write(fill())
 		require.NoError(t, err)
 	}
 	require.NoError(t, errors.Join(w.Close(), f.Close()))
@@ -99,23 +99,26 @@ func TestBomb(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	comments := bytes.Repeat([]byte(";"+strings.Repeat("0", 1022)+"\n"), 1<<10)
-	bomb(t, filepath.Join(dir, "line.swf.xz"), 4, bytes.Repeat([]byte(" "), 1<<20))
+	bomb(t, filepath.Join(dir, "line.swf.xz"), 4, func() []byte { return bytes.Repeat([]byte(" "), 1<<20) })
 	got := inProcess(t, "import", filepath.Join(dir, "line.swf.xz"), "--out", filepath.Join(dir, "x.trace"))
 	require.Equal(t, exitInput, got.code, got.stderr)
 	require.Contains(t, got.stderr, "a line longer than 1048576 bytes")
 	if testing.Short() {
 		t.Skip("unpacks 256 MB")
 	}
-	mixed := bytes.Clone(comments) // one part in a hundred does not compress
 	draw := rand.New(rand.NewPCG(1, 2))
-	for i := range 10_000 {
-		if mixed[i] == '0' {
-			mixed[i] = byte('a' + draw.IntN(26))
+	mixed := func() []byte { // one part in a hundred does not compress, and never comes again
+		fill := bytes.Clone(comments)
+		for i := range 10_000 {
+			if fill[i] == '0' {
+				fill[i] = byte('a' + draw.IntN(26))
+			}
 		}
+		return fill
 	}
-	bomb(t, filepath.Join(dir, "log.swf.xz"), 512, mixed)
+	bomb(t, filepath.Join(dir, "log.swf.xz"), 128, mixed)
 	withinTwoSeconds(t, dir, syscall.SIGINT, 300*time.Millisecond, "import", "log.swf.xz", "--out", "x.trace")
-	bomb(t, filepath.Join(dir, "log.swf.xz"), 2048, comments)
+	bomb(t, filepath.Join(dir, "log.swf.xz"), 2048, func() []byte { return comments })
 	got = inProcess(t, "import", filepath.Join(dir, "log.swf.xz"), "--out", filepath.Join(dir, "x.trace"))
 	require.Equal(t, exitInput, got.code, got.stderr)
 	require.Contains(t, got.stderr, "expected at most 250 times as many")

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -39,16 +39,40 @@ func TestManyTenants(t *testing.T) {
 	}
 	_, err = w.Close()
 	require.NoError(t, err)
-	run := func(args ...string) *os.ProcessState {
+	run := func(args ...string) (ended *os.ProcessState, most int64) {
+		var said bytes.Buffer
 		cmd := exec.Command("orrery", args...)
-		cmd.Dir = dir
-		said, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%v: %s", args, said)
-		return cmd.ProcessState
+		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
+		require.NoError(t, cmd.Start())
+		stop, watched := make(chan struct{}), make(chan int64)
+		go watchMemory(cmd.Process.Pid, stop, watched)
+		err := cmd.Wait()
+		close(stop)
+		require.NoError(t, err, "%v: %s", args, said.String())
+		return cmd.ProcessState, <-watched
 	}
-	usage, ok := run("replay", "x.trace", "--cluster", "site.yaml", "--out", "run", "--quiet").SysUsage().(*syscall.Rusage)
-	require.True(t, ok)
-	require.Less(t, usage.Maxrss, int64(1_000_000), "kB")
-	report := run("report", "run", "--quiet")
+	_, most := run("replay", "x.trace", "--cluster", "site.yaml", "--out", "run", "--quiet")
+	require.Positive(t, most)
+	require.Less(t, most, int64(1_000_000), "kB")
+	report, _ := run("report", "run", "--quiet")
 	require.Less(t, report.UserTime()+report.SystemTime(), 20*time.Second)
+}
+
+// watchMemory sends, when it is stopped, the most resident memory in kB that the process had
+// when last looked at. Rusage would not do: its maximum begins with that of the process that
+// started this one, which is that of all tests.
+func watchMemory(pid int, stop <-chan struct{}, most chan<- int64) {
+	kB := int64(0)
+	for tick := time.Tick(10 * time.Millisecond); ; {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // gone once it has ended
+		if _, peak, found := strings.Cut(string(status), "VmHWM:"); found {
+			_, _ = fmt.Sscanf(peak, "%d", &kB)
+		}
+		select {
+		case <-stop:
+			most <- kB
+			return
+		case <-tick:
+		}
+	}
 }
