@@ -139,28 +139,31 @@ func (s *nodeState) newKind(a *model.Allocation) *nodeChoice {
 		k.gpus = max(k.gpus, s.site.Nodes[n].GPUs)
 		k.watts = max(k.watts, s.site.Nodes[n].BusyPower)
 	}
-	k.leastGPUs = k.fewest
-	if most := s.borrowedGPUs(k); most > k.leastGPUs {
-		k.gpusDiffer = true
-	}
+	var most int32
+	k.leastGPUs, most = s.gpusWithin(k)
+	k.gpusDiffer = most > k.leastGPUs
 	k.least, k.part = s.leastPower(k)
 	s.kinds = append(s.kinds, k)
 	return k
 }
 
-// borrowedGPUs brings leastGPUs down to that of the nodes that could be borrowed, and
-// returns the most that any node of k has.
-func (s *nodeState) borrowedGPUs(k *nodeChoice) (most int32) {
+// gpusWithin are the fewest and the most GPUs of the nodes of k, borrowed ones included; 0
+// and 0 without any node.
+func (s *nodeState) gpusWithin(k *nodeChoice) (least, most int32) {
+	none := true
 	for _, mask := range [...]model.NodeSet{k.mask, k.foreign} {
 		if mask == nil {
 			continue
 		}
 		for n := mask.Next(0); n >= 0; n = mask.Next(n + 1) {
-			k.leastGPUs = min(k.leastGPUs, s.site.Nodes[n].GPUs)
-			most = max(most, s.site.Nodes[n].GPUs)
+			g := s.site.Nodes[n].GPUs
+			if none || g < least {
+				least = g
+			}
+			most, none = max(most, g), false
 		}
 	}
-	return most
+	return least, most
 }
 
 // leastPower is what the nodes of a kind draw at least, and one GPU of them.

@@ -127,6 +127,16 @@ func TestNaiveFoundThese(t *testing.T) {
 			"00:00:10: 2 assign job 1 on [0]",
 			"00:00:10: 3 assign job 2 on [1]",
 		}},
+		{"the GPUs of nodes that may be borrowed only count against limits", func() *naiveWorld {
+			w := foundWorld(1, found(0, 5, 2, tenant(0)), found(0, 5, 1))
+			st := w.cfg.Site
+			st.VClusters = []model.VCluster{{Name: "a", Borrow: true}, {Name: "b", Lend: true, MaxLent: model.One}}
+			st.Nodes[0].Home, st.Nodes[0].GPUs = 1, 4
+			st.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxGPUs: 2}}}
+			w.cfg.Quota.Tenants = st.Tenants
+			w.cfg.Policies = append(w.cfg.Policies, w.cfg.Policies[0])
+			return w
+		}, []string{"00:00:00: 1 assign job 1 on [0] borrowed"}},
 		{"a refused job asks for its least size again", func() *naiveWorld {
 			w := foundWorld(3, found(0, 5, 1, growsTo(3), tenant(0)), found(1, 9, 1, tenant(0)))
 			w.cfg.Site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxNodes: 3}}}
