@@ -70,9 +70,13 @@ type faulty struct {
 
 // TestFaults lets one step on the disk go wrong, in ways and at places that are drawn: what is
 // left is whole or absent, success means that it is whole, and the same command then goes on.
-// ORRERY_LONG draws 10,000 times, in 50 pieces, otherwise it is 200 in one.
+// ORRERY_LONG draws 10,000 times, in 50 pieces, otherwise it is 200 in one, and 30 under the
+// race detector.
 func TestFaults(t *testing.T) {
-	pieces := 1
+	pieces, rounds := 1, 200
+	if underRace {
+		rounds = 30 // what is concurrent is the same in each
+	}
 	if os.Getenv("ORRERY_LONG") != "" {
 		pieces = 50
 	}
@@ -95,7 +99,7 @@ func TestFaults(t *testing.T) {
 	for piece := range pieces {
 		t.Run(fmt.Sprintf("%02d", piece), func(t *testing.T) {
 			draw := rand.New(rand.NewPCG(17, uint64(piece)))
-			for round := range 200 {
+			for round := range rounds {
 				share := draw.IntN(100)
 				v := verbs[slices.IndexFunc(verbs, func(v faulty) bool { return share < v.share })]
 				v.failing(t, given, newFault(draw, 60), round)
