@@ -21,6 +21,9 @@ type Cluster struct {
 	StorageBandwidth Rate   `yaml:"storage_bandwidth" zero:"none" default:"none" min:"0" unit:"rate" doc:"storage traffic that running jobs may demand in all"`
 	SensitivePool    int32  `yaml:"sensitive_pool" zero:"none" default:"none" min:"0" unit:"nodes" doc:"most nodes that sensitive jobs hold together"`
 
+	UserSessions int32  `yaml:"user_sessions" zero:"none" default:"none" min:"0" unit:"jobs" doc:"sessions of a user that run at a time at most"`
+	OverLimit    string `yaml:"over_limit" of:"wait,reject" default:"wait" doc:"what becomes of a job that a limit on what is in use keeps from starting at its submission: it waits, or is rejected at once"`
+
 	Price          float64 `yaml:"price" default:"0.5" min:"0" max:"1" unit:"price" doc:"of energy until an event changes it; 0 is cheap, 1 is dear"`
 	UnknownTenants string  `yaml:"unknown_tenants" of:"none,neutral,reject" default:"none" doc:"work that names no tenant of the site: behind all that have a share left, as a tenant without a share, or refused"`
 

@@ -22,9 +22,11 @@ type Site struct {
 	JobMemory     int64 // likewise, bytes
 	Price         model.Fixed
 	Unknown       string // none, neutral or reject
-	Quorum        Quorum
-	Agents        Agents
-	Failures      Failures
+	// RejectOverLimit withdraws jobs that are over a limit at their submission.
+	RejectOverLimit bool
+	Quorum          Quorum
+	Agents          Agents
+	Failures        Failures
 	// Tick and Usage are those of the profiles that keep accounts, which agree.
 	Tick    model.Duration
 	Usage   Usage
@@ -75,6 +77,7 @@ func (c *Cluster) Resolve() (*Site, error) {
 	r.site = &Site{Shared: c.Sharing != "whole", JobCPUs: c.JobCPUs, JobMemory: int64(c.JobMemory), Quorum: c.Quorum, Agents: c.Agents, Failures: c.Failures}
 	r.site.Amounts = c.Sharing == "resources"
 	r.site.Price, r.site.Unknown = model.FixedOf(c.Price), c.UnknownTenants
+	r.site.RejectOverLimit = c.OverLimit == "reject"
 	for _, x := range c.Classes {
 		r.site.TargetWait[x.Class] = x.TargetWait
 	}

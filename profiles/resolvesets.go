@@ -14,7 +14,7 @@ import (
 // limits takes over everything that has no nodes in it.
 func (r *resolver) limits() {
 	s, c := r.site, r.c
-	s.PowerCap, s.Bandwidth, s.SensitivePool = int64(c.PowerCap), int64(c.StorageBandwidth), c.SensitivePool
+	s.PowerCap, s.Bandwidth, s.SensitivePool, s.UserSessions = int64(c.PowerCap), int64(c.StorageBandwidth), c.SensitivePool, c.UserSessions
 	for i := range c.Tenants {
 		s.Tenants = append(s.Tenants, model.Tenant{Name: c.Tenants[i].Name, Limits: c.Tenants[i].limits()})
 		s.AssocPriority = append(s.AssocPriority, c.Tenants[i].Priority)

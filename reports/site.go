@@ -209,7 +209,7 @@ var waitsFor = map[string]string{
 	"PARTITION_LIMIT": "partition", "GROUP_LIMIT": "limit of its task group", "MUTEX": "mutex", "DEPENDENCY": "a predecessor",
 	"HELD": "its release", "NOT_ELIGIBLE": "its eligible time", "MIN_SCORE": "a higher score", "RESOURCES": "free nodes",
 	"POWER": "power cap", "BANDWIDTH": "storage bandwidth", "CONFORMANCE": "nodes of one kind", "RESERVED": "a reservation's end",
-	"PRIORITY": "jobs before it", "SENSITIVE_POOL": "the sensitive pool",
+	"PRIORITY": "jobs before it", "SENSITIVE_POOL": "the sensitive pool", "SESSION_LIMIT": "sessions of its user",
 }
 
 func reasonWords(code string) string {

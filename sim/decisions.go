@@ -20,7 +20,7 @@ type siteResults struct {
 	series    *metric.Series
 	decisions DecisionWriter // may be nil
 	explain   func(model.JobID) bool
-	refused   [model.ReasonQuotaGPUs + 1]int64 // proposals, by reason
+	refused   [model.LastReason + 1]int64 // proposals, by reason
 	jobs      []siteJob                        // by model.Ref, of the jobs in the system
 	row       record.Decision
 	text      []byte

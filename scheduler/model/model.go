@@ -145,6 +145,16 @@ func (s JobState) CanBecome(next JobState) bool {
 	return false
 }
 
+// Withdrawn is how a job ends that is withdrawn for a reason while it waits: by its owner, or
+// since what it waits for cannot happen, or since it was over a limit at its submission.
+func Withdrawn(why Reason) JobState {
+	switch why {
+	case ReasonCancelled, ReasonDependencyNever:
+		return Cancelled
+	}
+	return Rejected
+}
+
 // Reason says why a job is in its state or why a proposal was refused.
 type Reason uint8
 
@@ -187,10 +197,11 @@ const (
 	ReasonSensitivePool          // waits: the bound on nodes of sensitive work
 	ReasonMaxRequeue             // failed once more than it may be requeued
 	ReasonQuotaGPUs              // waits: the tenant's GPU limit
+	ReasonSessionLimit           // waits: the bound on the sessions of a user
 )
 
 // LastReason is the one with the highest number.
-const LastReason = ReasonQuotaGPUs
+const LastReason = ReasonSessionLimit
 
 var reasons = [...]string{
 	"", "TOO_LARGE", "WALLTIME_LIMIT", "CANCELLED", "NOT_PENDING", "NODES_TAKEN", "UNKNOWN_NODE", "BAD_PLACEMENT", "END_OF_RUN",
@@ -198,7 +209,7 @@ var reasons = [...]string{
 	"DEPENDENCY", "DEPENDENCY_NEVER", "HELD", "NOT_ELIGIBLE", "MIN_SCORE", "RESOURCES",
 	"POWER", "BANDWIDTH", "CONFORMANCE", "RESERVED", "PRIORITY", "PREEMPTED",
 	"NODE_FAILURE", "RECLAIMED", "NODE_NOT_READY", "NOT_OWNED", "LEND_LIMIT", "VICTIM_GONE",
-	"NOT_PREEMPTIBLE", "NOT_RUNNING", "SENSITIVE_POOL", "MAX_REQUEUE_EXCEEDED", "QUOTA_GPUS",
+	"NOT_PREEMPTIBLE", "NOT_RUNNING", "SENSITIVE_POOL", "MAX_REQUEUE_EXCEEDED", "QUOTA_GPUS", "SESSION_LIMIT",
 }
 
 // String is the spelling in result files; the empty string is no reason.

@@ -44,6 +44,7 @@ type Site struct {
 	Bandwidth int64 // B/s of storage that running jobs may demand in all, 0 for no cap
 	// SensitivePool bounds the nodes held by sensitive jobs, 0 for no bound.
 	SensitivePool int32
+	UserSessions  int32 // sessions of a user that run at a time at most, 0 for no bound
 }
 
 // Node is one node as the scheduler knows it.

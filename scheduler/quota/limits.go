@@ -3,7 +3,7 @@ package quota
 import "orrery/scheduler/model"
 
 // Check says which hard limit forbids c to start now, or ReasonNone: the first
-// that fails of tenant, quality of service and partition. A limit on the nodes of several
+// that fails of tenant, quality of service, partition and sessions of its user. A limit on the nodes of several
 // jobs does not forbid shares, which may go to nodes that these hold: see Confines.
 func (b *Ledger) Check(c *ResourceUsage) model.Reason { return b.check(c, c.Nodes, 1, c.Milli) }
 
@@ -99,8 +99,18 @@ func (b *Ledger) check(c *ResourceUsage, nodes, jobs int32, milli int64) model.R
 		return model.ReasonQOSLimit
 	case !b.withinPartition(c) || c.Partition >= 0 && !b.cfg.Partitions[c.Partition].Up:
 		return model.ReasonPartitionLimit
+	case c.Session && c.User >= 0 && over(b.sessionsOf(c.User), jobs, b.cfg.UserSessions):
+		return model.ReasonSessionLimit
 	}
 	return model.ReasonNone
+}
+
+// sessionsOf is how many sessions of a user are in use.
+func (b *Ledger) sessionsOf(user int32) int32 {
+	if int(user) < len(b.sessions) {
+		return b.sessions[user]
+	}
+	return 0
 }
 
 // Unsatisfiable says which limit forbids a job of this size and requested walltime even

@@ -22,6 +22,8 @@ type Config struct {
 	Partitions []model.Partition
 	Nodes      int32 // of the site
 	GPUs       int64 // of the site
+	// UserSessions is how many sessions of a user run at a time at most, 0 for no bound.
+	UserSessions int32
 
 	Tick     model.Duration // between two accountings
 	Window   model.Duration // of budgets, and of rolling usage
@@ -66,6 +68,7 @@ type ResourceUsage struct {
 	QOS       model.QOSID
 	Partition model.PartitionID
 	User      int32
+	Session   bool // it counts as a session of its user
 	Nodes     int32
 	GPUs      int32 // in all, as its nodes have them when it starts
 	// Milli is what it takes of GPUs in thousandths of one, against limits on GPUs; before
@@ -92,9 +95,11 @@ type Ledger struct {
 	tenants []account      // likewise
 	site    account        // as if a tenant had held the whole site since the ledger was opened
 	qos     []pool
-	clock   clock
-	busy    int64 // nodes charged for
-	frozen  frozen
+	// sessions in use, by user as far as users were met
+	sessions []int32
+	clock    clock
+	busy     int64 // nodes charged for
+	frozen   frozen
 }
 
 // pool is what is in use of a quality of service.
@@ -201,6 +206,10 @@ func (b *Ledger) Resize(c *ResourceUsage, nodes, gpus int32, milli int64, shares
 // use counts what is taken against the limits, or given back with numbers below 0; of
 // shares the nodes are counted one by one.
 func (b *Ledger) use(c *ResourceUsage, nodes, jobs int32, milli int64, shares []model.NodeShare) {
+	if c.Session && c.User >= 0 {
+		b.sessions = append(b.sessions, make([]int32, max(0, int(c.User)+1-len(b.sessions)))...)
+		b.sessions[c.User] += jobs
+	}
 	if len(shares) > 0 {
 		b.useShares(c, nodes, jobs, milli, shares)
 		return

@@ -17,8 +17,9 @@ const (
 // three partitions, all with limits.
 func limited() *Ledger {
 	return New(&Config{
-		Nodes: 100,
-		GPUs:  400,
+		UserSessions: 3,
+		Nodes:        100,
+		GPUs:         400,
 		Tenants: []model.Tenant{
 			{Name: "a", Limits: model.Limits{MaxNodes: 10, MaxConcurrent: 3}},
 			{Name: "b"},
@@ -48,6 +49,9 @@ func TestCheck(t *testing.T) {
 	in := func(p model.PartitionID, nodes int32) ResourceUsage {
 		return ResourceUsage{Tenant: -1, QOS: -1, Partition: p, User: -1, Nodes: nodes}
 	}
+	session := func(user int32) ResourceUsage {
+		return ResourceUsage{Tenant: -1, QOS: -1, Partition: -1, User: user, Session: true, Nodes: 1}
+	}
 	for _, c := range []struct {
 		name    string
 		runs    []ResourceUsage
@@ -73,6 +77,10 @@ func TestCheck(t *testing.T) {
 		{"small for the partition", nil, in(1, 4), model.ReasonPartitionLimit},
 		{"partition down", nil, in(2, 1), model.ReasonPartitionLimit},
 		{"partition", nil, in(1, 50), model.ReasonNone},
+		{"a session too many", []ResourceUsage{session(1), session(1), session(1)}, session(1), model.ReasonSessionLimit},
+		{"the last session of a user", []ResourceUsage{session(1), session(1), session(2)}, session(1), model.ReasonNone},
+		{"a session of no user", []ResourceUsage{session(-1), session(-1), session(-1)}, session(-1), model.ReasonNone},
+		{"a job beside sessions", []ResourceUsage{session(1), session(1), session(1)}, ResourceUsage{Tenant: -1, QOS: -1, Partition: -1, User: 1, Nodes: 1}, model.ReasonNone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, inFlight := range []bool{false, true} {

@@ -10,17 +10,17 @@ import (
 )
 
 // jobTable is the jobs in the system. A job in phase running is in active once, at the
-// index that it has; one in phase early is in later once; one in phase unsatisfiable is
-// in unsatisfiable until its withdrawal is proposed. The graph has all dependencies.
+// index that it has; one in phase early is in later once; one in phase unwanted is
+// in unwanted until its withdrawal is proposed. The graph has all dependencies.
 type jobTable struct {
-	jobs          []job // by Ref
-	active        []model.Ref
-	activeOf      byClass // exactly those
-	later         []model.Ref
-	unsatisfiable []model.Ref
-	graph         *workflow.Graph
-	changes       workflow.Changes // memory for what the graph answers
-	walk          uint64           // walks of predicted ends so far
+	jobs     []job // by Ref
+	active   []model.Ref
+	activeOf byClass // exactly those
+	later    []model.Ref
+	unwanted []unwantedJob
+	graph    *workflow.Graph
+	changes  workflow.Changes // memory for what the graph answers
+	walk     uint64           // walks of predicted ends so far
 }
 
 // job is what the core knows of a job in the system.
@@ -70,10 +70,16 @@ const (
 	proposed       // proposed, not answered
 	withdrawn
 	running
-	dependent     // waits for others
-	early         // waits for its eligible time, or is on hold
-	unsatisfiable // can never start; its withdrawal is proposed
+	dependent // waits for others
+	early     // waits for its eligible time, or is on hold
+	unwanted  // can never start, or was over a limit at its submission; its withdrawal is proposed
 )
+
+// unwantedJob is a job whose withdrawal is to be proposed.
+type unwantedJob struct {
+	ref model.Ref
+	why model.Reason
+}
 
 // activate lists a job that starts among the running ones.
 func (t *jobTable) activate(ref model.Ref) {

@@ -1,6 +1,8 @@
 package site
 
 import (
+	"slices"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
 	"orrery/scheduler/site/internal/caps"
@@ -129,22 +131,28 @@ func (s *Core) submitted(f *model.Fact) {
 	s.prepareOrder(j)
 	s.backlog.setBacklog(j, j.gpuTime())
 	status := s.graph.Submit(a, f.Ref)
+	if s.cfg.RejectOverLimit && !s.restoring {
+		if r := s.ledger.Check(&j.usage); r != model.ReasonNone {
+			s.setUnwanted(f.Ref, r)
+			return
+		}
+	}
 	switch status {
 	case workflow.Blocked:
 		j.phase = dependent
 		s.note(f.Ref, model.ReasonDependency)
 	case workflow.Unsatisfiable:
-		s.setUnsatisfiable(f.Ref)
+		s.setUnwanted(f.Ref, model.ReasonDependencyNever)
 	default:
 		s.admit(f.Ref)
 	}
 }
 
-// setUnsatisfiable proposes to withdraw a job that can never start.
-func (s *Core) setUnsatisfiable(ref model.Ref) {
-	s.jobs[ref].phase = unsatisfiable
-	s.unsatisfiable = append(s.unsatisfiable, ref)
-	s.note(ref, model.ReasonDependencyNever)
+// setUnwanted proposes to withdraw a job.
+func (s *Core) setUnwanted(ref model.Ref, why model.Reason) {
+	s.jobs[ref].phase = unwanted
+	s.unwanted = append(s.unwanted, unwantedJob{ref, why})
+	s.note(ref, why)
 	s.jobs[ref].queue.dirty = true
 }
 
@@ -228,8 +236,8 @@ func (s *Core) withdrawn(ref model.Ref) {
 		j.queue.dirty = true
 	case early:
 		s.later = without(s.later, ref)
-	case unsatisfiable:
-		s.unsatisfiable = without(s.unsatisfiable, ref)
+	case unwanted:
+		s.unwanted = slices.DeleteFunc(s.unwanted, func(u unwantedJob) bool { return u.ref == ref })
 	}
 	s.depart(ref, model.Cancelled)
 }
@@ -247,10 +255,14 @@ func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	s.changes.Reset()
 	s.graph.Ended(j.Job, ref, outcome, false, &s.changes)
 	for _, r := range s.changes.Released {
-		s.admit(r)
+		if s.jobs[r].phase != unwanted {
+			s.admit(r)
+		}
 	}
 	for _, r := range s.changes.Unsatisfiable {
-		s.setUnsatisfiable(r)
+		if s.jobs[r].phase != unwanted {
+			s.setUnwanted(r, model.ReasonDependencyNever)
+		}
 	}
 }
 

@@ -52,16 +52,16 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	return &s.plan
 }
 
-// withdraw proposes to cancel the jobs that can never start.
+// withdraw proposes to cancel the jobs that can never start, or are not to wait.
 func (s *Core) withdraw() {
-	for _, ref := range s.unsatisfiable {
-		j := &s.jobs[ref]
+	for _, u := range s.unwanted {
+		j := &s.jobs[u.ref]
 		s.seq++
 		s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
-			Kind: model.ProposeCancel, Reason: model.ReasonDependencyNever, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,
+			Kind: model.ProposeCancel, Reason: u.why, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: u.ref,
 		})
 	}
-	s.unsatisfiable = s.unsatisfiable[:0]
+	s.unwanted = s.unwanted[:0]
 }
 
 // pass is one look of a vCluster at its queue. What it holds does not change until it is

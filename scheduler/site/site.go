@@ -79,6 +79,9 @@ type Config struct {
 	Quota    quota.Config
 	// AssocPriority of each tenant is for orders by Slurm's priority, nil for none.
 	AssocPriority []int64
+	// RejectOverLimit withdraws a job that is over a hard limit at its submission, by what is
+	// in use then; else it waits.
+	RejectOverLimit bool
 	// Shared says that nodes may be divided by GPU.
 	Shared bool
 	// Bandwidth for checkpoints in B/s, 0 when it is not known.
@@ -239,7 +242,7 @@ func claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.ResourceUsage {
 		each = model.WholeGPU*int64(a.GPUs) + int64(a.GPUMilli)
 	}
 	return quota.ResourceUsage{
-		Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * k.gpusOf(a), Milli: int64(n) * each, Each: each, Divides: a.Divides(),
+		Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Session: a.Kind == model.Session, Nodes: n, GPUs: n * k.gpusOf(a), Milli: int64(n) * each, Each: each, Divides: a.Divides(),
 	}
 }
 

@@ -25,7 +25,7 @@ func (s *Core) Queue(now model.Time, dst []scheduler.Standing) []scheduler.Stand
 	}
 	for ref := range s.jobs {
 		switch s.jobs[ref].phase {
-		case dependent, early, unsatisfiable, proposed:
+		case dependent, early, unwanted, proposed:
 			dst = append(dst, standingOf(&s.jobs[ref]))
 		}
 	}

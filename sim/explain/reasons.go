@@ -32,11 +32,11 @@ var reasonWords = [model.LastReason + 1]ReasonWords{
 	model.ReasonBadPlacement:  {Refused: "the nodes do not fit its request"},
 	model.ReasonEndOfRun:      {Ended: "the replay stopped"},
 	model.ReasonQuotaNodes: {
-		Waits: "because its tenant <tenant> held as many nodes as it may", Rejected: "its tenant may never hold so many nodes",
+		Waits: "because its tenant <tenant> held as many nodes as it may", Rejected: "it would have taken its tenant over its limit on nodes",
 		Refused: "its tenant would hold more nodes than it may",
 	},
 	model.ReasonQuotaConcurrent: {
-		Waits: "because its tenant <tenant> ran as many jobs as it may", Rejected: "its tenant may never run it",
+		Waits: "because its tenant <tenant> ran as many jobs as it may", Rejected: "it would have taken its tenant over its limit on running jobs",
 		Refused: "its tenant would run more jobs than it may",
 	},
 	model.ReasonQOSLimit: {
@@ -94,8 +94,11 @@ var reasonWords = [model.LastReason + 1]ReasonWords{
 	},
 	model.ReasonMaxRequeue: {Ended: "it failed once more than it may be requeued"},
 	model.ReasonQuotaGPUs: {
-		Waits: "because its tenant <tenant> held as many GPUs as it may", Rejected: "its tenant may never hold so many GPUs",
+		Waits: "because its tenant <tenant> held as many GPUs as it may", Rejected: "it would have taken its tenant over its limit on GPUs",
 		Refused: "its tenant would hold more GPUs than it may",
+	},
+	model.ReasonSessionLimit: {
+		Waits: "because as many sessions of its user ran as may (user_sessions)", Rejected: "it would have taken its user over the limit on sessions (user_sessions)",
 	},
 }
 

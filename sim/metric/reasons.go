@@ -66,7 +66,7 @@ func (w *reasons) settle(j *waiting, now model.Time) {
 	w.time[j.reason] = model.Plus(w.time[j.reason], d)
 	j.since = now
 	switch j.reason {
-	case model.ReasonQuotaNodes, model.ReasonQuotaGPUs, model.ReasonQuotaConcurrent, model.ReasonQOSLimit:
+	case model.ReasonQuotaNodes, model.ReasonQuotaGPUs, model.ReasonQuotaConcurrent, model.ReasonQOSLimit, model.ReasonSessionLimit:
 		w.quota[j.vcluster] = model.Plus(w.quota[j.vcluster], d)
 		if j.tenant >= 0 {
 			of := &w.quota[w.first+int(j.tenant)]

@@ -17,7 +17,7 @@ import (
 
 // coreOf is the configuration of the scheduler core.
 func coreOf(s *profiles.Site) (site.Config, error) {
-	c := site.Config{Site: &s.Site, Shared: s.Shared, CheckpointBandwidth: int64(s.Agents.CheckpointBandwidth), Price: s.Price}
+	c := site.Config{Site: &s.Site, RejectOverLimit: s.RejectOverLimit, Shared: s.Shared, CheckpointBandwidth: int64(s.Agents.CheckpointBandwidth), Price: s.Price}
 	c.Quota, c.AssocPriority = booksOf(s), s.AssocPriority
 	for i := range s.Profiles {
 		p, err := policyOf(&s.Profiles[i], &s.Agents, i, len(s.Profiles))
@@ -136,7 +136,7 @@ func preemptionOf(p *profiles.Preemption, a *profiles.Agents) preempt.Config {
 
 // booksOf is the accounting, of which a site has one.
 func booksOf(s *profiles.Site) quota.Config {
-	q := quota.Config{Tenants: s.Tenants, QOS: s.QOS, Partitions: s.Partitions, Nodes: int32(len(s.Nodes))}
+	q := quota.Config{Tenants: s.Tenants, QOS: s.QOS, Partitions: s.Partitions, Nodes: int32(len(s.Nodes)), UserSessions: s.UserSessions}
 	for i := range s.Nodes {
 		q.GPUs += int64(max(1, s.Nodes[i].GPUs))
 	}

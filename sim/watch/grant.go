@@ -247,6 +247,9 @@ func (w *Watcher) bound(j *job, n int32, had *job, flying bool) (number int, fou
 	if t := w.groups[j.TaskGroup]; j.TaskGroup >= 0 && t != nil && over(t, 0, 0, j.MaxConcurrent, "task group") {
 		return 23, found, expected
 	}
+	if t := w.sessions[j.User]; j.Kind == model.Session && j.User >= 0 && t != nil && over(t, 0, 0, w.site.UserSessions, "user, sessions,") {
+		return 22, found, expected
+	}
 	for _, d := range j.Deps {
 		if t := w.locks[d.Mutex]; d.Condition == model.Mutex && t != nil && !runs && over(t, 0, 0, 1, "mutex") {
 			return 23, found, expected

@@ -88,6 +88,7 @@ type ledger struct {
 	tenants  []account
 	qos      []tally
 	users    map[userOf]*tally
+	sessions map[int32]*tally // by user
 	groups   map[int32]*tally
 	locks    map[int32]*tally
 
@@ -171,7 +172,7 @@ func newLedger(s *model.Site) ledger {
 		nodes: make([]node, len(s.Nodes)), amounts: newAmounts(s), ready: model.NewNodeSet(len(s.Nodes)), owned: model.NewNodeSet(len(s.Nodes)),
 		homes: make([]int32, len(s.VClusters)), lent: make([]int32, len(s.VClusters)),
 		tenants: make([]account, len(s.Tenants)), qos: make([]tally, len(s.QOS)),
-		users: map[userOf]*tally{}, groups: map[int32]*tally{}, locks: map[int32]*tally{},
+		users: map[userOf]*tally{}, sessions: map[int32]*tally{}, groups: map[int32]*tally{}, locks: map[int32]*tally{},
 		power: budget{cap: s.PowerCap}, bandwidth: budget{cap: s.Bandwidth}, pool: s.SensitivePool,
 	}
 	for i := range s.Nodes {
@@ -208,6 +209,9 @@ func (b *ledger) tallies(j *job) []*tally {
 	}
 	if j.TaskGroup >= 0 {
 		find(b.groups, j.TaskGroup)
+	}
+	if j.Kind == model.Session && j.User >= 0 {
+		find(b.sessions, j.User)
 	}
 	for _, d := range j.Deps {
 		if d.Condition == model.Mutex {

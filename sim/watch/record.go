@@ -32,7 +32,7 @@ func (w *Watcher) Job(r *model.JobRecord) {
 	w.Records++
 	w.left++
 	switch {
-	case r.State == model.Rejected:
+	case r.State == model.Rejected && w.leavers[r.Job] == nil:
 		if w.jobs[r.Job] != nil || w.outcome(r.Job) != model.Pending {
 			w.unknownJob(2, r.Job, "it is rejected and submitted", "one of both")
 		}

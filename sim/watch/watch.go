@@ -229,7 +229,7 @@ func (w *Watcher) jobFact(j *job, f *model.Fact) {
 		j.demand = f.Value
 	case model.FactCancelled:
 		w.flight(f)
-		w.become(j, model.Cancelled)
+		w.become(j, model.Withdrawn(f.Reason))
 		w.leave(j)
 	case model.FactEnded:
 		w.stops(j)

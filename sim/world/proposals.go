@@ -78,7 +78,7 @@ func (s *Site) decide(p *model.Proposal) model.Fact {
 		s.preempt(f.Ref, f.Reason)
 	case model.FactCancelled:
 		s.setWaiting(l, -1)
-		l.rec.State, l.rec.Reason, l.rec.Runtime = model.Cancelled, f.Reason, l.kept
+		l.rec.State, l.rec.Reason, l.rec.Runtime = model.Withdrawn(f.Reason), f.Reason, l.kept
 		s.depart(f.Ref)
 	}
 	return f

@@ -180,6 +180,8 @@ func (d *naiveDraw) st() {
 	if d.has(withLimits) {
 		d.w.cfg.Quota.Usage = quota.Usage(d.n("usage", 0, 1))
 		d.w.cfg.Quota.Unknown = quota.Unknown(d.n("unknown", 0, 1))
+		d.w.cfg.Quota.UserSessions = int32(d.n("user sessions", 0, 2))
+		d.w.cfg.RejectOverLimit = d.chance("rejects", 20)
 	}
 }
 
@@ -396,6 +398,9 @@ func (d *naiveDraw) traits(a *model.Allocation) {
 	}
 	if d.has(withQOS | withBounds) {
 		a.User = int32(d.n("user", -1, 2))
+	}
+	if d.has(withLimits) && d.chance("session", 10) {
+		a.Kind = model.Session
 	}
 	if d.has(withPartitions) {
 		a.Partition = model.PartitionID(d.n("in", -1, len(st.Partitions)-1))

@@ -22,10 +22,10 @@ type naiveSite struct {
 	ended     map[model.JobID]model.JobState
 	vclusters []*naiveVCluster
 	// happened are the facts observed but for submissions.
-	factSeq       int
-	lastFact      model.Time  // when anything was observed last
-	stableAt      model.Time  // nothing observed before moves the accounts after
-	unsatisfiable []*naiveJob // to be withdrawn: what they wait for cannot happen
+	factSeq  int
+	lastFact model.Time  // when anything was observed last
+	stableAt model.Time  // nothing observed before moves the accounts after
+	unwanted []*naiveJob // to be withdrawn: what they wait for cannot happen, or they were over a limit when they came
 
 	up     []model.NodeState
 	limits []model.Limits
@@ -78,6 +78,7 @@ type naiveJob struct {
 	model.Allocation
 	ref       model.Ref
 	phase     naivePhase
+	why       model.Reason   // to be withdrawn
 	left      model.Duration // requested time from the next start on
 	whole     model.Duration // likewise, after a requeue
 	nodes     []int          // held, ascending
@@ -245,40 +246,11 @@ func (s *naiveSite) submit(f *model.Fact) {
 	j := &naiveJob{Allocation: *f.Alloc, ref: f.Ref, left: f.Alloc.Walltime, whole: f.Walltime, holding: -1}
 	j.Deps = slices.Clone(j.Deps)
 	s.jobs = append(s.jobs, j)
+	if why := s.rejectedFor(j); why != model.ReasonNone {
+		s.never(j, why)
+		return
+	}
 	s.look(j)
-}
-
-// look works out whether what j waits for has happened, or never will.
-func (s *naiveSite) look(j *naiveJob) {
-	open := false
-	for _, d := range j.Deps {
-		if d.Condition == model.Mutex {
-			continue
-		}
-		end, over := s.ended[d.On]
-		switch {
-		case !over:
-			open = true
-		case !naiveHolds(d.Condition, end):
-			j.phase = naiveNever
-			s.vclusterOf(j).changed = true
-			s.unsatisfiable = append(s.unsatisfiable, j)
-			return
-		}
-	}
-	if !open {
-		j.phase = naiveEarly
-	}
-}
-
-func naiveHolds(c model.Condition, end model.JobState) bool {
-	switch c {
-	case model.AfterOK, model.AfterCorr:
-		return end == model.Completed
-	case model.AfterNotOK:
-		return end == model.Failed || end == model.Timeout
-	}
-	return true
 }
 
 // wake lets the jobs into the queue that nothing keeps out of it.
@@ -310,7 +282,7 @@ func (s *naiveSite) cancelled(j *naiveJob) {
 func (s *naiveSite) gone(j *naiveJob, outcome model.JobState) {
 	s.ended[j.Job] = outcome
 	s.jobs = slices.DeleteFunc(s.jobs, func(o *naiveJob) bool { return o == j })
-	s.unsatisfiable = slices.DeleteFunc(s.unsatisfiable, func(o *naiveJob) bool { return o == j })
+	s.unwanted = slices.DeleteFunc(s.unwanted, func(o *naiveJob) bool { return o == j })
 	s.unkeep(j)
 	if s.endPromise(j) {
 		s.promiseChanged(s.vclusterOf(j))
@@ -387,10 +359,10 @@ func (s *naiveSite) Plan(now model.Time) *scheduler.Plan {
 	s.advance(now)
 	s.plan = scheduler.Plan{Due: model.Never, QuietUntil: now}
 	s.admitDue()
-	for _, j := range s.unsatisfiable {
-		s.propose(model.Proposal{Kind: model.ProposeCancel, Reason: model.ReasonDependencyNever, VCluster: j.VCluster, Job: j.Job, Ref: j.ref})
+	for _, j := range s.unwanted {
+		s.propose(model.Proposal{Kind: model.ProposeCancel, Reason: j.why, VCluster: j.VCluster, Job: j.Job, Ref: j.ref})
 	}
-	s.unsatisfiable = nil
+	s.unwanted = nil
 	from := s.next
 	s.next = 0
 	for i, l := range s.vclusters {
@@ -503,7 +475,7 @@ func (s *naiveSite) due() model.Time {
 			at = min(at, j.Eligible)
 		}
 	}
-	if len(s.unsatisfiable) > 0 {
+	if len(s.unwanted) > 0 {
 		at = s.now
 	}
 	return at
