@@ -14,6 +14,7 @@ import (
 // drawCoded draws a world for the as-coded mode with raw weights.
 func drawCoded(t *rapid.T, with naiveFeature) *naiveWorld {
 	w := drawNaive(t, with&^withVClusters)
+	w.cfg.Quota.UserSessions, w.cfg.RejectOverLimit = 0, false // Lattice's sources have neither
 	p := &w.cfg.Policies[0]
 	*p = site.Policy{AsCoded: true, Ranking: site.ByScore, Reference: p.Reference, Cycle: p.Cycle, Phase: p.Phase}
 	var raw [score.NumFactors]float64
