@@ -68,11 +68,11 @@ type faulty struct {
 	share       int      // of a hundred, those before it included
 }
 
-// TestFaults lets one step on the disk go wrong, in ways and at places that are drawn: what is
+// TestDiskFaults lets one step on the disk go wrong, in ways and at places that are drawn: what is
 // left is whole or absent, success means that it is whole, and the same command then goes on.
 // ORRERY_LONG draws 10,000 times, in 50 pieces, otherwise it is 200 in one, and 30 under the
 // race detector.
-func TestFaults(t *testing.T) {
+func TestDiskFaults(t *testing.T) {
 	pieces, rounds := 1, 200
 	if underRace {
 		rounds = 30 // what is concurrent is the same in each
