@@ -190,12 +190,16 @@ func (t *Tree) pass(now model.Time) {
 		}
 	}
 	for t.next <= now {
+		idle := true
 		for i := range t.of {
 			a := &t.of[i]
 			a.charge(t.next)
 			a.recent = t.left.Of(a.recent)
+			idle = idle && a.recent == 0 && a.held == 0
 		}
-		t.next = t.next.Add(t.tick)
+		if t.next = t.next.Add(t.tick); idle && t.next <= now { // nothing is left to decay: on to the last period
+			t.next = t.next.Add(now.Sub(t.next) / t.tick * t.tick)
+		}
 	}
 }
 

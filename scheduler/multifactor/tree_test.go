@@ -121,6 +121,23 @@ func TestHalfLife(t *testing.T) {
 	require.EqualValues(t, 0, tree.nextTick(-1))
 }
 
+// TestIdleForMillennia: periods in which nothing is left to decay are passed over at once, and
+// the next one ends where it would have.
+func TestIdleForMillennia(t *testing.T) {
+	late := model.Time(200_000 * 365 * model.Day).Add(3 * minute / 2)
+	for _, used := range []int64{0, 10} {
+		tree := site(t, Sharing{})
+		tree.Use(3, used, 0)
+		tree.Use(3, -used, model.Time(minute))
+		tree.Freeze(late)
+		require.Zero(t, tree.Used(3))
+		require.Equal(t, tree.nextTick(late), tree.next)
+		tree.Use(3, 10, late)
+		tree.Freeze(late.Add(minute))
+		require.EqualValues(t, 10*minute, tree.Used(3))
+	}
+}
+
 // TestBadTrees says what is wrong with a list.
 func TestBadTrees(t *testing.T) {
 	for want, list := range map[string][]Association{
