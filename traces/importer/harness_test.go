@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/internal/doctest"
 	"orrery/traces"
 	"orrery/traces/importer/format"
 )
@@ -328,14 +329,6 @@ func TestEveryFormatIsFuzzed(t *testing.T) {
 
 // The document lists every format as the program does; -update writes the list.
 func TestDocumentListsTheFormats(t *testing.T) {
-	name := filepath.Join("..", "..", "docs", "IMPORT.md")
-	text, err := os.ReadFile(name)
-	require.NoError(t, err)
-	begin, end := "<!-- formats -->\n", "<!-- end of formats -->"
-	head, rest, ok := strings.Cut(string(text), begin)
-	require.True(t, ok)
-	_, tail, ok := strings.Cut(rest, end)
-	require.True(t, ok)
 	list := "| format | files | becomes | untested | `--time-zone` |\n|---|---|---|---|---|\n"
 	for _, f := range formats {
 		tables, untested, zone := map[string]bool{}, "", ""
@@ -360,12 +353,7 @@ func TestDocumentListsTheFormats(t *testing.T) {
 		}
 		list += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", f.Name, f.What, strings.Join(becomes, ", "), untested, zone)
 	}
-	want := head + begin + list + end + tail
-	if *update {
-		require.NoError(t, os.WriteFile(name, []byte(want), 0o600))
-		return
-	}
-	require.Equal(t, want, string(text))
+	doctest.Part{File: filepath.Join("..", "..", "docs", "IMPORT.md"), Begin: "<!-- formats -->\n", End: "<!-- end of formats -->"}.Holds(t, list, *update)
 }
 
 // tablesOf are the tables that a fixture becomes.
