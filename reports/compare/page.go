@@ -24,7 +24,7 @@ var pageHTML string
 //go:embed assets/page.css
 var pageCSS string
 
-var pageTemplate = template.Must(template.New("compare").Funcs(page.Words).Parse(pageHTML))
+var pageTemplate = page.Template("compare", pageHTML)
 
 // pageContent is what assets/page.html shows. It has no script.
 type pageContent struct {

@@ -14,7 +14,7 @@ import (
 //go:embed assets/page.html
 var pageHTML string
 
-var pageTemplate = template.Must(template.New("scaling").Funcs(page.Words).Parse(pageHTML))
+var pageTemplate = page.Template("scaling", pageHTML)
 
 // pageContent is what assets/page.html shows. It has no script.
 type pageContent struct {

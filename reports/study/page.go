@@ -35,7 +35,7 @@ var pageJS string
 //go:embed assets/draw.js
 var drawJS string
 
-var pageTemplate = template.Must(template.New("study").Funcs(page.Words).Parse(pageHTML))
+var pageTemplate = page.Template("study", pageHTML)
 
 // Write draws a study into dir, which is made when it is missing:
 // report.html (one page that opens without a network), report.json (the study
