@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,20 +40,56 @@ func TestExitCodesOfASmallComputer(t *testing.T) {
 		{"$ORRERY replay --help >/dev/full", exitFailed, "no space left"},
 		{"$ORRERY trace info log.swf >/dev/full", exitFailed, "no space left"},
 		{"$ORRERY export run >/dev/full", exitFailed, "no space left"},
+		{"export XDG_CACHE_HOME=/dev/null; ulimit -f 1; $ORRERY replay log.swf --out new -q", exitFailed, "the folder for temporary files, $TMPDIR (TMPDIR)"},
+		{"ulimit -f 1; cat log.swf log.swf | $ORRERY replay - --out new -q", exitFailed, "the folder for temporary files, $TMPDIR (TMPDIR)"},
 		{"ulimit -n 9; $ORRERY replay log.swf --facts --out new -q", exitFailed, "too many open files"},
 		{"ulimit -n 12; $ORRERY replay log.swf --facts --out new -q", exitFailed, "too many open files"},
 	} {
 		t.Setenv("XDG_CACHE_HOME", t.TempDir())
+		t.Setenv("TMPDIR", t.TempDir())
 		cmd := exec.Command("sh", "-c", row.shell)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "ORRERY="+program)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		_ = cmd.Run() // the code says how it ended
 		require.Equal(t, row.code, cmd.ProcessState.ExitCode(), "%s: %s", row.shell, stderr.String())
-		require.Contains(t, stderr.String(), row.says, row.shell)
+		require.Contains(t, stderr.String(), os.ExpandEnv(row.says), row.shell)
 		require.NotContains(t, stderr.String(), "a fault in the program", row.shell)
 		require.Equal(t, before, inventory(t, dir), row.shell)
+		require.Empty(t, inventory(t, os.Getenv("TMPDIR"))[1:], row.shell)
 	}
+}
+
+// TestFewOpenFiles: however few files may be open, what a replay has begun and cannot put in
+// its place is removed. The Go runtime cannot start with fewer than these, which is its exit
+// code 2.
+func TestFewOpenFiles(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log.swf")
+	require.NoError(t, os.WriteFile(log, []byte(smallLog()), 0o600))
+	before := inventory(t, dir)
+	ended := map[int]bool{}
+	for n := 7; n < 12; n++ {
+		t.Setenv("XDG_CACHE_HOME", t.TempDir())
+		t.Setenv("TMPDIR", t.TempDir())
+		cmd := exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d; exec orrery replay log.swf --facts --out new -q", n))
+		cmd.Dir = dir
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		_ = cmd.Run() // the code says how it ended
+		code := cmd.ProcessState.ExitCode()
+		ended[code] = true
+		require.Contains(t, []int{exitFailed, 2}, code, "%d: %s", n, stderr.String())
+		if code == exitFailed {
+			require.Contains(t, stderr.String(), "too many open files", n)
+		}
+		require.Equal(t, before, inventory(t, dir), n)
+		require.Empty(t, inventory(t, os.Getenv("TMPDIR"))[1:], n)
+		imports, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "orrery", "imports", ".*"))
+		require.NoError(t, err)
+		require.Empty(t, imports, n)
+	}
+	require.True(t, ended[exitFailed])
 }
 
 // TestLargeGateFile is refused for its size, and not read whole.

@@ -253,11 +253,32 @@ func Move(old, path string) error {
 
 // Delete removes a file, or a folder with all that is in it; it may be gone already.
 func Delete(path string) error {
-	err := take(Step{Kind: Remove, Path: path}, func(*Step) error { return os.RemoveAll(path) })
+	err := take(Step{Kind: Remove, Path: path}, func(*Step) error { return removeAll(path) })
 	if err == nil {
 		settled(path)
 	}
 	return err
+}
+
+// removeAll is os.RemoveAll, which keeps a folder open for each level of what it removes, and
+// where there are too many open files does with one.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if !errors.Is(err, syscall.EMFILE) {
+		return err
+	}
+	list, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if d.IsDir() {
+			err = errors.Join(err, removeAll(filepath.Join(path, d.Name())))
+		} else {
+			err = errors.Join(err, os.Remove(filepath.Join(path, d.Name())))
+		}
+	}
+	return errors.Join(err, os.Remove(path))
 }
 
 // Folder makes a folder and those above it, and returns once they are on the disk.

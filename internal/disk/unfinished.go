@@ -62,7 +62,7 @@ func Abandon() {
 	unfinished.Lock()
 	defer unfinished.Unlock()
 	for path := range unfinished.paths { //detlint:ordered each is removed, whichever comes first
-		_ = os.RemoveAll(path)
+		_ = removeAll(path)
 	}
 	for _, path := range slices.Backward(unfinished.folders) {
 		_ = os.Remove(path) // fails, as it should, when something is in it
