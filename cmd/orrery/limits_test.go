@@ -92,6 +92,34 @@ func TestFewOpenFiles(t *testing.T) {
 	require.True(t, ended[exitFailed])
 }
 
+// TestTooLittleMemory: the Go runtime ends a replay that gets no memory, with its own code 2.
+// The help of exit codes says so, and that the same command goes well with enough of it.
+func TestTooLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("under the race detector a process has other limits")
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "log.swf"), []byte(smallLog()), 0o600))
+	replay := func(limit string) (int, string) {
+		cmd := exec.Command("sh", "-c", limit+"exec orrery replay log.swf --out run -q")
+		cmd.Dir = dir
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		_ = cmd.Run() // the code says how it ended
+		return cmd.ProcessState.ExitCode(), stderr.String()
+	}
+	code, says := replay("ulimit -v 400000; ")
+	require.Equal(t, 2, code, says)
+	require.Contains(t, says, "fatal error: ")
+	require.NotContains(t, says, "orrery replay --help")
+	code, says = replay("")
+	require.Zero(t, code, says)
+	require.Contains(t, inProcess(t, "help", "exit-codes").stdout, `with code 2, a line that begins
+with "fatal error:"`)
+}
+
 // TestLargeGateFile is refused for its size, and not read whole.
 func TestLargeGateFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gate.yaml")
