@@ -59,7 +59,7 @@ func ParseCluster(file string, text []byte) (*Cluster, error) {
 	}
 	c.src = src
 	if c.Name == "" {
-		c.Name = strings.TrimSuffix(filepath.Base(filepath.ToSlash(file)), filepath.Ext(file))
+		c.Name = nameOf(file)
 	}
 	for i := range c.VClusters {
 		if p := c.VClusters[i].Profile.Inline; p != nil && p.Name == "" {

@@ -10,14 +10,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"orrery/internal/doctest"
 )
 
 var update = flag.Bool("update", false, "write the tables of keys into the documents")
-
-const (
-	docBegin = "<!-- printed: keys, by go generate ./profiles -->\n"
-	docEnd   = "<!-- end -->"
-)
 
 func fieldsOfProfile() []field { return fieldsOf(reflect.TypeFor[Profile]()) }
 
@@ -31,18 +28,7 @@ func TestDocumentsListTheKeys(t *testing.T) {
 		"../docs/GATE-FORMAT.md":       gateKeys(),
 		"../docs/SCALING-FORMAT.md":    scalingKeys(),
 	} {
-		doc, err := os.ReadFile(path)
-		require.NoError(t, err)
-		before, rest, ok := strings.Cut(string(doc), docBegin)
-		require.True(t, ok, "%s has lost the line %q", path, docBegin)
-		have, after, ok := strings.Cut(rest, docEnd)
-		require.True(t, ok, "%s has lost the line %q", path, docEnd)
-		want := keyTable(keys)
-		if *update {
-			require.NoError(t, os.WriteFile(path, []byte(before+docBegin+want+docEnd+after), 0o666))
-			continue
-		}
-		require.Equal(t, want, have, "run: go test ./profiles -run Document -update")
+		doctest.Part{File: path, Begin: "<!-- printed: keys, by go generate ./profiles -->\n", End: "<!-- end -->"}.Holds(t, keyTable(keys), *update)
 	}
 }
 

@@ -39,7 +39,7 @@ type Experiment struct {
 	Constraints []Constraint `yaml:"constraints" doc:"what a point must keep, in each scenario, to be feasible"`
 	Show        []string     `yaml:"show" unit:"metrics" doc:"further columns of the table: METRIC, or METRIC of KIND NAME, such as wait_p95 of tenant physics"`
 
-	src *source
+	*source // where it was read from
 }
 
 // EqualNodes is a cluster of equal nodes, which jobs have for themselves.
@@ -145,9 +145,9 @@ func ParseExperiment(file string, text []byte) (*Experiment, error) {
 	if src == nil {
 		return nil, wrong
 	}
-	e.src = src
+	e.source = src
 	if e.Name == "" {
-		e.Name = strings.TrimSuffix(filepath.Base(filepath.ToSlash(file)), filepath.Ext(file))
+		e.Name = nameOf(file)
 	}
 	return e, Joined(wrong, e.Validate())
 }
@@ -170,13 +170,7 @@ func (e *Experiment) FullJSON() []byte {
 }
 
 func (e *Experiment) checker() *checker {
-	return &checker{problems{src: e.src}, reflect.ValueOf(e).Elem(), ""}
-}
-
-// Wrong is an error about the value of a key, settings[2].path, told where it
-// stands in the file.
-func (e *Experiment) Wrong(key, format string, args ...any) error {
-	return &Error{[]Problem{e.src.problem(key, fmt.Sprintf(format, args...))}}
+	return &checker{problems{src: e.source}, reflect.ValueOf(e).Elem(), ""}
 }
 
 // Validate says what is wrong with e as one *Error, nil when nothing is.

@@ -3,10 +3,8 @@ package profiles
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 
 	"orrery/internal/spelling"
 	"orrery/scheduler/model"
@@ -32,7 +30,7 @@ type Gate struct {
 	Steady  []GateSteady  `yaml:"steady" doc:"assertions that the queue does not grow without end"`
 	Thrash  []GateThrash  `yaml:"thrash" doc:"assertions that work is not moved to and fro"`
 
-	src *source
+	*source // where it was read from
 }
 
 // GateRun is a replay, or several: of windows of a trace, and with several seeds.
@@ -221,9 +219,9 @@ func ParseGate(file string, text []byte) (*Gate, error) {
 	if err != nil {
 		return nil, cmp.Or(otherKind(file, text, KindGate), err)
 	}
-	g.src = src
+	g.source = src
 	if g.Name == "" {
-		g.Name = strings.TrimSuffix(filepath.Base(filepath.ToSlash(file)), filepath.Ext(file))
+		g.Name = nameOf(file)
 	}
 	c := &checker{problems{src: src}, reflect.ValueOf(g).Elem(), ""}
 	c.check()
@@ -232,30 +230,22 @@ func ParseGate(file string, text []byte) (*Gate, error) {
 	return g, c.err()
 }
 
-// Wrong is an error about the key at path, runs[0].trace, told by its place in
-// the file.
-func (g *Gate) Wrong(path, format string, args ...any) error {
-	p := problems{src: g.src}
-	p.add(path, format, args...)
-	return p.err()
-}
-
 // Note is a remark about the key at path, told by its place in the file.
 func (g *Gate) Note(path, format string, args ...any) Problem {
-	return g.src.problem(path, fmt.Sprintf(format, args...))
+	return g.problem(path, fmt.Sprintf(format, args...))
 }
 
 // Place is where the key at path stands in the file, both from 1; 0 where it does not.
 func (g *Gate) Place(path string) (line, column int) {
-	if g.src == nil {
+	if g.source == nil {
 		return 0, 0
 	}
-	at := g.src.at[path]
+	at := g.at[path]
 	return at.line, at.column
 }
 
 // Sets says whether the file sets the key at path.
-func (g *Gate) Sets(path string) bool { return g.src.has(path) }
+func (g *Gate) Sets(path string) bool { return g.has(path) }
 
 // runs checks the runs, and lets each take what it leaves out.
 func (g *Gate) runs(c *checker) {

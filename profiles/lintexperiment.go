@@ -10,8 +10,8 @@ const manyPoints = 100_000
 
 // Remarks says what of a valid experiment has no effect, or one that may surprise.
 func (e *Experiment) Remarks() []Problem {
-	all := problems{src: e.src}
-	if len(e.Jitter.Seeds) == 0 && e.src.has("jitter.by") {
+	all := problems{src: e.source}
+	if len(e.Jitter.Seeds) == 0 && e.source.has("jitter.by") {
 		all.add("jitter.by", "has no effect without seeds: give jitter: {by: %s, seeds: [1, 2, 3]}", formatSpan(e.Jitter.By))
 	}
 	for i, p := range e.Profiles {

@@ -74,6 +74,12 @@ func read(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
+// nameOf names what a file describes, where its text does not: the file without its
+// folder and its ending.
+func nameOf(file string) string {
+	return strings.TrimSuffix(filepath.Base(filepath.ToSlash(file)), filepath.Ext(file))
+}
+
 // Parse reads a profile; file is what errors call it, and names the profile
 // when the text does not. The error is an *Error that lists every problem.
 func Parse(file string, text []byte) (Profile, error) {
@@ -84,7 +90,7 @@ func Parse(file string, text []byte) (Profile, error) {
 	}
 	p.src = src
 	if p.Name == "" {
-		p.Name = strings.TrimSuffix(filepath.Base(filepath.ToSlash(file)), filepath.Ext(file))
+		p.Name = nameOf(file)
 	}
 	if err := p.Validate(); err != nil {
 		return Profile{}, err

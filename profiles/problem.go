@@ -133,6 +133,12 @@ func (s *source) problem(path, text string) Problem {
 	}
 }
 
+// Wrong is an error about the value at path, settings[2].path, told by its place in the
+// file.
+func (s *source) Wrong(path, format string, args ...any) error {
+	return &Error{[]Problem{s.problem(path, fmt.Sprintf(format, args...))}}
+}
+
 // parent is the path of the block around a key: of groups[2].type groups[2],
 // of that groups.
 func parent(path string) string {

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -103,12 +104,7 @@ func (d *detail) finish(units []int32) *detail {
 		return nil
 	}
 	slices.SortStableFunc(d.rows, func(a, b allocation) int {
-		switch {
-		case a.start != b.start:
-			return cmpInt(a.start, b.start)
-		default:
-			return cmpInt(int64(a.job), int64(b.job))
-		}
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.job, b.job))
 	})
 	if d.shared && !d.byGPU(units) {
 		return nil
@@ -191,16 +187,6 @@ func soonest(times []int64) int32 {
 		}
 	}
 	return int32(best)
-}
-
-func cmpInt(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // bars are the allocations as the Gantt figure takes them.

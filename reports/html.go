@@ -34,7 +34,7 @@ var uplotCSS string
 //go:embed assets/uplot/LICENSE
 var uplotLicence string
 
-var pageTemplate = template.Must(template.New("page").Funcs(page.Words).Parse(pageHTML))
+var pageTemplate = page.Template("page", pageHTML)
 
 // pageContent is what assets/page.html shows.
 type pageContent struct {

@@ -7,7 +7,6 @@ package reports
 
 import (
 	"io"
-	"path/filepath"
 
 	"orrery/reports/page"
 	"orrery/reports/plot"
@@ -48,13 +47,9 @@ func Write(dir string, o Options) error {
 		o.Title = r.About.Title()
 	}
 	figures := r.figures()
-	if err := page.WriteFigures(filepath.Join(dir, page.DirFigures), figures...); err != nil {
-		return err
-	}
-	if err := page.WriteFile(filepath.Join(dir, FileMarkdown), func(w io.Writer) error { return r.writeMarkdown(w, o, figures) }); err != nil {
-		return err
-	}
-	return page.WriteFile(filepath.Join(dir, page.FileHTML), func(w io.Writer) error { return r.writeHTML(w, o, figures) })
+	return page.Write(dir, figures,
+		page.File{Name: FileMarkdown, Fill: func(w io.Writer) error { return r.writeMarkdown(w, o, figures) }},
+		page.File{Name: page.FileHTML, Fill: func(w io.Writer) error { return r.writeHTML(w, o, figures) }})
 }
 
 // figures draws the five figures of a run, in the order of the report, and

@@ -27,7 +27,6 @@ type stage interface {
 	Take(t model.Time, dst []model.Fact) []model.Fact
 	Close()
 	Abandon(model.Time) int64
-	Held(model.Ref) *model.Placement
 	// submission turns row i of b into a fact, which it puts into f; ok is false
 	// when the row is dropped or rejected.
 	submission(b *traces.Batch, i int, f *model.Fact) (ok bool, err error)

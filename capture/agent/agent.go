@@ -111,6 +111,16 @@ func Inventory(src capture.Source, root string) (*capture.Inventory, error) {
 	return v, nil
 }
 
+// divided are the GPUs that MIG has divided into instances.
+func divided(v *capture.Inventory) (gpus []int32) {
+	for _, g := range v.GPUs {
+		if v.Value(fmt.Sprintf("gpu.%d.mig", g.Index)) == "on" {
+			gpus = append(gpus, g.Index)
+		}
+	}
+	return gpus
+}
+
 // Run measures until ctx ends, the recording does, or --for is over. When it returns, everything that was
 // measured is on the disk.
 func (a *Agent) Run(ctx context.Context) error {
@@ -141,6 +151,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.stats.mode(a.o.Mode)
 	a.stats.fingerprint(capture.Fingerprint(node))
 	a.log.Info("measuring", "node", a.o.Node, "gpus", len(a.gpus), "interval", a.o.Interval, "mode", a.o.Mode, "fingerprint", capture.Fingerprint(node), "out", a.o.Out)
+	if split := divided(node); len(split) > 0 {
+		a.log.Warn("MIG is on: samples are of whole GPUs, not of their instances", "gpus", split)
+	}
 	for i, u := range a.units {
 		go a.work(i, u)
 	}

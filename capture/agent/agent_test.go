@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type source struct {
 	fail   map[int]error
 	change func(*capture.Reading, int)
 	driver string
+	mig    []int32
 }
 
 func (s *source) Inventory() (*capture.Inventory, error) {
@@ -41,6 +43,9 @@ func (s *source) Inventory() (*capture.Inventory, error) {
 	defer s.mu.Unlock()
 	v := &capture.Inventory{}
 	v.Add(capture.FactDriver, s.driver)
+	for _, gpu := range s.mig {
+		v.Add(fmt.Sprintf("gpu.%d.mig", gpu), "on")
+	}
 	for i := range s.gpus {
 		v.GPUs = append(v.GPUs, capture.GPU{Index: i, Name: "Scripted", Slowdown: 87})
 	}
@@ -333,5 +338,17 @@ func TestOptionsSayWhatIsWrong(t *testing.T) {
 	err := o.Validate()
 	for _, part := range []string{"node name", "interval 7ms", "multiple of the interval", "disk bound", `mode "fast"`} {
 		require.ErrorContains(t, err, part)
+	}
+}
+
+// The agent says at its start of which GPUs the samples are of all instances together.
+func TestMIGIsSaid(t *testing.T) {
+	for _, on := range [][]int32{nil, {1}} {
+		var said bytes.Buffer
+		a, err := agent.New(&source{gpus: 2, mig: on}, options(t), slog.New(slog.NewTextHandler(&said, nil)))
+		require.NoError(t, err)
+		require.NoError(t, a.Run(context.Background()))
+		require.Contains(t, said.String(), "msg=measuring")
+		require.Equal(t, len(on) > 0, strings.Contains(said.String(), `level=WARN msg="MIG is on: samples are of whole GPUs, not of their instances" gpus=[1]`), said.String())
 	}
 }

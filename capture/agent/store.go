@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -87,15 +88,7 @@ func (s *store) finish(node traces.Node) error {
 		b.w.Abort()
 		return err
 	}
-	slices.SortStableFunc(b.events, func(x, y traces.Event) int {
-		switch {
-		case x.Time < y.Time:
-			return -1
-		case x.Time > y.Time:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(b.events, func(x, y traces.Event) int { return cmp.Compare(x.Time, y.Time) })
 	for _, e := range b.events {
 		e.Time = model.Time(e.Time.Sub(b.epoch))
 		if err := b.w.WriteEvent(e); err != nil {

@@ -3,6 +3,7 @@
 package archive
 
 import (
+	"cmp"
 	"errors"
 	"iter"
 	"os"
@@ -59,20 +60,10 @@ func Open(bundles []string) (*Set, error) {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(s.parts, func(a, b part) int { return compare(a.first, b.first) })
-	slices.SortStableFunc(s.Events, func(a, b traces.Event) int { return compare(a.Time, b.Time) })
+	slices.SortStableFunc(s.parts, func(a, b part) int { return cmp.Compare(a.first, b.first) })
+	slices.SortStableFunc(s.Events, func(a, b traces.Event) int { return cmp.Compare(a.Time, b.Time) })
 	slices.SortStableFunc(s.Nodes, func(a, b traces.Node) int { return strings.Compare(a.Name, b.Name) })
 	return s, nil
-}
-
-func compare(a, b model.Time) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (s *Set) add(path string) (err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"orrery/internal/disk"
 	"orrery/reports/compare"
@@ -87,7 +88,7 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &room):
+	case errors.As(err, &room), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE): // no file is to blame
 		return exitFailed
 	case errors.As(err, &usage), errors.As(err, &different):
 		return exitUsage

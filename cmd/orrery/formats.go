@@ -67,10 +67,12 @@ var (
 	tasksFormat = &fileFormat{"study tasks", "about.tasks of study.json", versionIn(aboutTasks), 1, map[int]string{
 		2: "numbers of all groups",
 		3: "windows under the load that goes on behind them, and parts of windows",
+		4: "the jitter of a task is its key jitter; tasks are those of 3",
 	}}
 	planFormat = &fileFormat{"study plan", "schema of experiment.json", experiment.Schema, experiment.OldestSchema, map[int]string{
 		2: "windows are parts of one replay, with a lead and a follow-up",
 		3: "it has its SHA-256, which readers check",
+		4: "the jitter of a scenario is its key jitter",
 	}}
 	baselineFormat = &fileFormat{"baseline schema", "schema of the baseline", gate.BaselineSchema, gate.OldestBaseline, map[int]string{
 		2: "windows are parts of one replay, with replicas",

@@ -280,7 +280,7 @@ func TestStudiesOfOtherVersions(t *testing.T) {
 			require.Contains(t, got.stdout, "00:03:00")
 		}
 		for _, verb := range []string{"materialize", "profile"} {
-			if v == tasksFormat.now {
+			if v >= sameTasks {
 				break
 			}
 			got := inProcess(t, "study", verb, dir, "0")
@@ -300,6 +300,36 @@ func TestStudiesOfOtherVersions(t *testing.T) {
 		require.Equal(t, exitUsage, got.code, got.stderr)
 		require.Contains(t, got.stderr, "To compute it anew: orrery sweep exp.yaml --out "+dir+"-new\n")
 	}
+}
+
+// TestTasksThatAreTheSame: tasks of a version that only says them otherwise are replayed as
+// those of today.
+func TestTasksThatAreTheSame(t *testing.T) {
+	formatsHere(t)
+	require.Zero(t, inProcess(t, "import", "log.swf", "--out", "log.trace").code)
+	b, err := traces.Open("log.trace")
+	require.NoError(t, err)
+	hash := b.Info().Hash
+	require.NoError(t, b.Close())
+	materialized := func(tasks int, key string) string {
+		dir := fmt.Sprintf("tasks-%d-%s", tasks, key)
+		s, err := sweep.Create(dir, sweep.Options{Binary: "b", About: json.RawMessage(fmt.Sprintf(`{"tasks":"orrery-tasks-%d"}`, tasks))})
+		require.NoError(t, err)
+		spec := fmt.Sprintf(`{"spec":{"semantics":%d,"trace":%q,"cluster":{"procs":4}},%q:{"by_us":60000000,"seed":1}}`, plan.Semantics, hash, key)
+		_, _, err = s.Add([][]byte{[]byte(spec)})
+		require.NoError(t, err)
+		require.NoError(t, os.CopyFS(filepath.Join(dir, "traces", hash+".trace"), os.DirFS("log.trace")))
+		got := inProcess(t, "study", "materialize", dir, "0", "--out", dir+"-run")
+		require.Zero(t, got.code, got.stderr)
+		_, fingerprint, ok := strings.Cut(got.stdout, "fingerprint: ")
+		require.True(t, ok, got.stdout)
+		return fingerprint
+	}
+	now := materialized(tasksFormat.now, "jitter")
+	require.Equal(t, now, materialized(sameTasks, "shake"))
+	logged := inProcess(t, "replay", "log.trace", "--procs", "4", "--out", "run", "-o", "json")
+	require.Zero(t, logged.code, logged.stderr)
+	require.NotContains(t, logged.stdout, strings.TrimSpace(now), "the jitter has moved arrivals")
 }
 
 // TestStudyOfOtherSemantics: its table is shown with a warning, its tasks are not

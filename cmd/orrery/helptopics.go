@@ -85,6 +85,12 @@ func exitCodesPage() string {
 	b.WriteString(`
 Errors go to standard error: what is wrong, where, what was found, what was
 expected, and how to mend it. Standard output carries results only.
+
+Of two ends the program has no say. Where it gets no more memory (ulimit -v, a
+computer without any left), the Go runtime ends it, with code 2, a line that begins
+with "fatal error:" and a stack; or the system kills it, which a shell calls 137. What
+it had begun is then still there, under hidden names or in the folder for temporary
+files, and the same command replaces or passes over it.
 `)
 	return b.String()
 }

@@ -164,3 +164,41 @@ func TestChildrenEndWithTheirParent(t *testing.T) {
 		return true
 	}, 20*time.Second, 50*time.Millisecond)
 }
+
+// TestSignalsEndReaders interrupts the verbs that read runs of many jobs while they read: no
+// page, no table and no file for the time being is left.
+func TestSignalsEndReaders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays many jobs")
+	}
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	log := filepath.Join(dir, "x.trace")
+	require.Zero(t, inProcess(t, "synth", "lublin", "--out", log, "--jobs", "400000", "--procs", "128", "--load", "0.7", "--quiet").code)
+	for _, run := range []string{"a", "b"} {
+		require.Zero(t, inProcess(t, "replay", log, "--procs", "128", "--out", filepath.Join(dir, run), "--quiet").code)
+	}
+	for i, args := range [][]string{
+		{"report", "a", "--most-jobs", "1000000"},
+		{"compare", "a", "b", "--noise", "x.trace", "--out", "compared"},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			withinTwoSeconds(t, dir, []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[i], 700*time.Millisecond, args...)
+		})
+	}
+	t.Run("explain", func(t *testing.T) {
+		before := inventory(t, dir)
+		cmd := exec.Command("orrery", "explain", "a", "399999", "--trace", "x.trace")
+		cmd.Dir = dir
+		require.NoError(t, cmd.Start())
+		time.Sleep(300 * time.Millisecond)
+		from := time.Now()
+		_ = cmd.Process.Signal(syscall.SIGINT) // fails when it has ended
+		_ = cmd.Wait()                         // the code says how
+		require.Contains(t, []int{exitOK, exitInterrupted}, cmd.ProcessState.ExitCode(), "a fast computer has the answer before")
+		require.Less(t, time.Since(from), 4*time.Second)
+		require.Equal(t, before, inventory(t, dir))
+	})
+	require.Empty(t, inventory(t, os.Getenv("TMPDIR"))[1:])
+}

@@ -22,7 +22,7 @@ import (
 const (
 	planFile   = "experiment.json" // the last experiment that was swept into it
 	tracesDir  = "traces"          // the traces that its tasks name, as HASH.trace
-	aboutTasks = "orrery-tasks-3"
+	aboutTasks = "orrery-tasks-4"
 )
 
 // studyAbout marks a study whose specs are tasks of sim/task.
@@ -42,9 +42,21 @@ func ours(s *sweep.Study) error {
 	return tasksFormat.only(filepath.Join(s.Dir(), "study.json"), v, sweepAnew(s.Dir()))
 }
 
+// sameTasks is the first version of tasks that ask for the same replay as those of today.
+// Since 4 their jitter is called that.
+const sameTasks = 3
+
+// understood refuses a study of tasks that ask for something else than those of today.
+func understood(s *sweep.Study) error {
+	if v := tasksOf(s); v >= sameTasks && v < tasksFormat.now {
+		return nil
+	}
+	return ours(s)
+}
+
 // replayable refuses a study of tasks that this program does not replay as they were.
 func replayable(s *sweep.Study) error {
-	if err := ours(s); err != nil {
+	if err := understood(s); err != nil {
 		return err
 	}
 	if v := semanticsOf(s); v > 0 {

@@ -42,7 +42,7 @@ one.`,
 			if err != nil {
 				return err
 			}
-			if err := ours(s); err != nil {
+			if err := understood(s); err != nil {
 				return err
 			}
 			m.warnOfStudy(s, false)

@@ -86,14 +86,14 @@ func TestAlteredStudy(t *testing.T) {
 	require.Contains(t, got.stderr, results[0]+": found content with the SHA-256")
 	require.Contains(t, got.stderr, "it was altered; remove it to have the task computed again")
 	undo()
-	for path, from := range map[string]string{"experiment.json": `"schema":3`, "study.json": `"lease_ms": 6`} {
+	for path, from := range map[string]string{"experiment.json": `"schema":4`, "study.json": `"lease_ms": 6`} {
 		undo := alter(t, filepath.Join(study, path), from, from[:len(from)-1]+" "+from[len(from)-1:])
 		got := inProcess(t, "study", "table", study)
 		require.Equal(t, exitInput, got.code, got.stderr)
 		require.Contains(t, got.stderr, "it was altered")
 		undo()
 	}
-	undo = alter(t, filepath.Join(study, "experiment.json"), `"schema":3`, `"schema":77`)
+	undo = alter(t, filepath.Join(study, "experiment.json"), `"schema":4`, `"schema":77`)
 	got = inProcess(t, "study", "table", study)
 	require.Equal(t, exitInput, got.code)
 	require.Contains(t, got.stderr, "found study plan 77")

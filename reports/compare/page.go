@@ -24,7 +24,7 @@ var pageHTML string
 //go:embed assets/page.css
 var pageCSS string
 
-var pageTemplate = template.Must(template.New("compare").Funcs(page.Words).Parse(pageHTML))
+var pageTemplate = page.Template("compare", pageHTML)
 
 // pageContent is what assets/page.html shows. It has no script.
 type pageContent struct {
@@ -66,10 +66,7 @@ func Write(dir string, c *Comparison, made page.Made) error {
 	if err != nil {
 		return err
 	}
-	if err := page.WriteFigures(filepath.Join(dir, page.DirFigures), figures...); err != nil {
-		return err
-	}
-	return page.WriteFile(filepath.Join(dir, page.FileHTML), func(w io.Writer) error { return c.writeHTML(w, figures, made) })
+	return page.Write(dir, figures, page.File{Name: page.FileHTML, Fill: func(w io.Writer) error { return c.writeHTML(w, figures, made) }})
 }
 
 // allFigures draws the state of both runs over time, beside each other, and their

@@ -10,29 +10,34 @@ import (
 	"orrery/reports/plot"
 )
 
-// WriteFigures writes each figure as NAME.svg and NAME.png into dir, which is
-// made when it is missing.
-func WriteFigures(dir string, figures ...*plot.Figure) error {
-	if err := disk.Folder(dir); err != nil {
+// File is a file of a page: its name, and what is in it.
+type File struct {
+	Name string
+	Fill func(io.Writer) error
+}
+
+// Write writes each figure as NAME.svg and NAME.png into the folder of figures of dir, which is
+// made when it is missing, and then the files into dir. All is drawn before the first is
+// written, so that an interrupt finds all there, or, but for an instant, nothing.
+func Write(dir string, figures []*plot.Figure, files ...File) error {
+	var all []File
+	for _, f := range figures {
+		all = append(all, File{filepath.Join(DirFigures, f.Name+".svg"), f.WriteSVG}, File{filepath.Join(DirFigures, f.Name+".png"), f.WritePNG})
+	}
+	all = append(all, files...)
+	drawn := make([]bytes.Buffer, len(all))
+	for i, f := range all {
+		if err := f.Fill(&drawn[i]); err != nil {
+			return fmt.Errorf("writing %s: %w", filepath.Join(dir, f.Name), err)
+		}
+	}
+	if err := disk.Folder(filepath.Join(dir, DirFigures)); err != nil {
 		return fmt.Errorf("drawing figures: %w", err)
 	}
-	for _, f := range figures {
-		if err := WriteFile(filepath.Join(dir, f.Name+".svg"), f.WriteSVG); err != nil {
-			return err
-		}
-		if err := WriteFile(filepath.Join(dir, f.Name+".png"), f.WritePNG); err != nil {
+	for i, f := range all {
+		if err := disk.WriteFile(filepath.Join(dir, f.Name), drawn[i].Bytes()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// WriteFile writes beside and renames, so that a reader never meets half a
-// file.
-func WriteFile(path string, fill func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := fill(&b); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return disk.WriteFile(path, b.Bytes())
 }

@@ -7,7 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	_ "embed" // the style
+	_ "embed" // the style and the parts
 	"encoding/base64"
 	"fmt"
 	"html/template"
@@ -31,8 +31,16 @@ const (
 //go:embed assets/page.css
 var CSS string
 
-// Words are what the templates do to texts.
-var Words = template.FuncMap{"soft": soft}
+//go:embed assets/parts.html
+var parts string
+
+// Template is a page that has the parts of all pages: "head" up to its style, in which it
+// puts the "title" that the page defines, "figure" of a Figure, "table" of a Table, and "made"
+// of a Made. It panics where the text is no template, as it is part of the program.
+func Template(name, text string) *template.Template {
+	t := template.New(name).Funcs(template.FuncMap{"soft": soft})
+	return template.Must(template.Must(t.Parse(parts)).Parse(text))
+}
 
 // soft lets a text of a table break behind its underscores, for narrow screens.
 func soft(text string) template.HTML {

@@ -27,7 +27,7 @@ func IsShare(name string) bool { return shares[name] }
 // Tile is one of the few numbers shown large.
 type Tile struct{ Value, Label, Class string }
 
-// Count spells a number of things: "1 job", "2,000 jobs".
+// Count writes a number of things: "1 job", "2,000 jobs".
 func Count(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -35,7 +35,7 @@ func Count(n int64, one, many string) string {
 	return plot.Count(n) + " " + many
 }
 
-// Reading spells a metric as people say it: spans as 3.4 h, shares in percent,
+// Reading writes a metric as people say it: spans as 3.4 h, shares in percent,
 // and others to four digits.
 func Reading(m metric.Metric) string {
 	switch {
@@ -47,7 +47,7 @@ func Reading(m metric.Metric) string {
 	return Number(*m.Value)
 }
 
-// Number spells a value to four digits, whole numbers in full.
+// Number writes a value to four digits, whole numbers in full.
 func Number(v float64) string {
 	switch a := math.Abs(v); {
 	case v == math.Trunc(v) && a < 1e15:

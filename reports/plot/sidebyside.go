@@ -88,7 +88,7 @@ func (s *statePair) busy(c draw.Canvas, i int, right bool) *plot.Plot {
 	p := s.plot(c, "", s.unit+" allocated", right)
 	p.Y.Max, p.Y.Tick.Marker = 1, percentTicks(5)
 	p.X.Tick.Marker = unlabelled(s.clock.ticker(5))
-	p.Add(steps{s.loads[i], func(l Load) float64 { return l.Busy }, alpha(Blue, 110), Blue})
+	p.Add(steps[Load]{s.loads[i], func(l Load) float64 { return l.Busy }, alpha(Blue, 110), Blue, loadLine})
 	return p
 }
 
@@ -99,8 +99,8 @@ func (s *statePair) queue(c draw.Canvas, i int, right bool) *plot.Plot {
 	p.X.Tick.Marker = s.clock.ticker(5)
 	spaceLabels(p, c.Max.X-c.Min.X)
 	p.Add(
-		steps{s.loads[i], func(l Load) float64 { return l.QueuedMax }, alpha(Orange, 110), nil},
-		steps{s.loads[i], func(l Load) float64 { return l.Queued }, nil, Vermilion},
+		steps[Load]{s.loads[i], func(l Load) float64 { return l.QueuedMax }, alpha(Orange, 110), nil, 0},
+		steps[Load]{s.loads[i], func(l Load) float64 { return l.Queued }, nil, Vermilion, loadLine},
 	)
 	return p
 }

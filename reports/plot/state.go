@@ -29,6 +29,8 @@ func (w Window) empty() bool { return w.ToUS <= w.FromUS }
 // stateColumns bounds the number of points of a curve over time.
 const stateColumns = 600
 
+const loadLine = 0.9 * pt // width of the line of a curve
+
 // Shown is how much of a run's time is drawn. The drain, in which the last jobs run
 // out and none is submitted, can be longer than all before it.
 type Shown struct {
@@ -154,10 +156,10 @@ func drawState(c draw.Canvas, loads []Load, unit string, clock Clock, steady Win
 		p.X.Min, p.X.Max = lo, hi
 		p.Add(grid{x: true, y: true})
 	}
-	top.Add(steps{loads, func(l Load) float64 { return l.Busy }, alpha(Blue, 110), Blue})
+	top.Add(steps[Load]{loads, func(l Load) float64 { return l.Busy }, alpha(Blue, 110), Blue, loadLine})
 	bottom.Add(
-		steps{loads, func(l Load) float64 { return l.QueuedMax }, alpha(Orange, 110), nil},
-		steps{loads, func(l Load) float64 { return l.Queued }, nil, Vermilion},
+		steps[Load]{loads, func(l Load) float64 { return l.QueuedMax }, alpha(Orange, 110), nil, 0},
+		steps[Load]{loads, func(l Load) float64 { return l.Queued }, nil, Vermilion, loadLine},
 	)
 	if !steady.empty() {
 		marks := windowMarks{float64(steady.FromUS) / secondUS, float64(steady.ToUS) / secondUS}
@@ -189,31 +191,39 @@ func loadSpan(loads []Load) (lo, hi float64) {
 	return float64(loads[0].StartUS) / secondUS, float64(last.StartUS+last.WidthUS) / secondUS
 }
 
-// steps draws one value of the loads as a step curve, as an area, or both.
-type steps struct {
-	loads []Load
-	value func(Load) float64
-	area  color.Color // nil: no area
-	line  color.Color // nil: no line
+// timed is what holds over a span of time, in µs.
+type timed interface {
+	span() (fromUS, toUS int64)
 }
 
-func (s steps) Plot(c draw.Canvas, p *plot.Plot) {
-	if len(s.loads) == 0 {
+func (l Load) span() (fromUS, toUS int64) { return l.StartUS, l.StartUS + l.WidthUS }
+
+// steps draws one value of spans that touch as a step curve, as an area, or both.
+type steps[S timed] struct {
+	all   []S
+	value func(S) float64
+	area  color.Color // nil: no area
+	line  color.Color // nil: no line
+	width vg.Length   // of the line
+}
+
+func (s steps[S]) Plot(c draw.Canvas, p *plot.Plot) {
+	if len(s.all) == 0 {
 		return
 	}
 	tx, ty := p.Transforms(&c)
-	pts := make([]vg.Point, 0, 2*len(s.loads)+2)
-	for _, l := range s.loads {
-		y := ty(s.value(l))
-		pts = append(pts, vg.Point{X: tx(float64(l.StartUS) / secondUS), Y: y},
-			vg.Point{X: tx(float64(l.StartUS+l.WidthUS) / secondUS), Y: y})
+	pts := make([]vg.Point, 0, 2*len(s.all)+2)
+	for _, x := range s.all {
+		from, to := x.span()
+		y := ty(s.value(x))
+		pts = append(pts, vg.Point{X: tx(float64(from) / secondUS), Y: y}, vg.Point{X: tx(float64(to) / secondUS), Y: y})
 	}
 	if s.area != nil {
 		base := []vg.Point{{X: pts[len(pts)-1].X, Y: ty(0)}, {X: pts[0].X, Y: ty(0)}}
 		c.FillPolygon(s.area, append(pts[:len(pts):len(pts)], base...))
 	}
 	if s.line != nil {
-		c.StrokeLines(draw.LineStyle{Color: s.line, Width: 0.9 * pt}, pts)
+		c.StrokeLines(draw.LineStyle{Color: s.line, Width: s.width}, pts)
 	}
 }
 

@@ -2,7 +2,6 @@ package plot
 
 import (
 	"fmt"
-	"image/color"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -18,6 +17,8 @@ type Supply struct {
 	Held             float64 // mean number of those that cost
 	Missed           float64 // share of the requests that were late or lost, 0 to 1
 }
+
+func (s Supply) span() (fromUS, toUS int64) { return s.StartUS, s.StartUS + s.WidthUS }
 
 // SupplyRow is one policy of a figure.
 type SupplyRow struct {
@@ -103,9 +104,9 @@ func drawSupplies(c draw.Canvas, rows []SupplyRow, clock Clock, most float64) {
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, end, 0, most*1.05
 		p.X.Tick.Marker, p.Y.Tick.Marker = ticker, linearTicks(3, true)
 		p.Add(grid{x: true, y: true},
-			supplyCurve{r.Supplies, func(s Supply) float64 { return s.Need }, alpha(Muted, 90), nil, 0},
-			supplyCurve{r.Supplies, func(s Supply) float64 { return s.Held }, nil, Sky, 0.8 * pt},
-			supplyCurve{r.Supplies, func(s Supply) float64 { return s.Ready }, nil, Blue, 1.3 * pt},
+			steps[Supply]{r.Supplies, func(s Supply) float64 { return s.Need }, alpha(Muted, 90), nil, 0},
+			steps[Supply]{r.Supplies, func(s Supply) float64 { return s.Held }, nil, Sky, 0.8 * pt},
+			steps[Supply]{r.Supplies, func(s Supply) float64 { return s.Ready }, nil, Blue, 1.3 * pt},
 			missedMarks{r.Supplies, r.Limit},
 		)
 		if i == len(rows)-1 {
@@ -116,32 +117,6 @@ func drawSupplies(c draw.Canvas, rows []SupplyRow, clock Clock, most float64) {
 	for i, canvases := range plot.Align(table, draw.Tiles{Rows: len(rows), Cols: 1, PadY: 6 * pt}, c) {
 		table[i][0].Draw(canvases[0])
 	}
-}
-
-// supplyCurve draws one value as a step curve, as an area or a line.
-type supplyCurve struct {
-	all   []Supply
-	value func(Supply) float64
-	area  color.Color // nil: a line
-	line  color.Color
-	width vg.Length
-}
-
-func (s supplyCurve) Plot(c draw.Canvas, p *plot.Plot) {
-	if len(s.all) == 0 {
-		return
-	}
-	tx, ty := p.Transforms(&c)
-	pts := make([]vg.Point, 0, 2*len(s.all)+2)
-	for _, x := range s.all {
-		y := ty(s.value(x))
-		pts = append(pts, vg.Point{X: tx(float64(x.StartUS) / secondUS), Y: y}, vg.Point{X: tx(float64(x.StartUS+x.WidthUS) / secondUS), Y: y})
-	}
-	if s.area != nil {
-		c.FillPolygon(s.area, append(pts, vg.Point{X: pts[len(pts)-1].X, Y: ty(0)}, vg.Point{X: pts[0].X, Y: ty(0)}))
-		return
-	}
-	c.StrokeLines(draw.LineStyle{Color: s.line, Width: s.width}, pts)
 }
 
 // missedMarks mark the stretches in which more was missed than may be.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"path/filepath"
 
 	"orrery/reports/page"
 	"orrery/sim/scaling"
@@ -14,7 +13,7 @@ import (
 //go:embed assets/page.html
 var pageHTML string
 
-var pageTemplate = template.Must(template.New("scaling").Funcs(page.Words).Parse(pageHTML))
+var pageTemplate = page.Template("scaling", pageHTML)
 
 // pageContent is what assets/page.html shows. It has no script.
 type pageContent struct {
@@ -41,9 +40,6 @@ const pageDecisions = 60
 // replacing older ones.
 func Write(dir string, c *scaling.Comparison, made page.Made) error {
 	drawn := figures(c)
-	if err := page.WriteFigures(filepath.Join(dir, page.DirFigures), drawn...); err != nil {
-		return err
-	}
 	p := pageContent{
 		Name: c.Name, Description: c.Description, Made: made, Style: template.CSS(page.CSS), Summary: page.Unbroken(About(c)), // our own files
 		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
@@ -60,10 +56,10 @@ func Write(dir string, c *scaling.Comparison, made page.Made) error {
 		}
 		p.Figures = append(p.Figures, h)
 	}
-	return page.WriteFile(filepath.Join(dir, page.FileHTML), func(w io.Writer) error {
+	return page.Write(dir, drawn, page.File{Name: page.FileHTML, Fill: func(w io.Writer) error {
 		if err := pageTemplate.Execute(w, p); err != nil {
 			return fmt.Errorf("filling the page: %w", err)
 		}
 		return nil
-	})
+	}})
 }

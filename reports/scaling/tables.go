@@ -128,7 +128,7 @@ func About(c *scaling.Comparison) []string {
 	if c.Fluid {
 		mode = "as flows"
 	}
-	out := []string{fmt.Sprintf("%s, %s, %s of demand with %s requests, simulated %s.", policies(len(c.Policies)), table.Counted(c.Seeds, "seed"), plot.Span(c.Length.Seconds()), plot.Count(int64(c.Requests)), mode)}
+	out := []string{fmt.Sprintf("%s, %s, %s of demand with %s requests, simulated %s.", table.Counted(len(c.Policies), "policy"), table.Counted(c.Seeds, "seed"), plot.Span(c.Length.Seconds()), plot.Count(int64(c.Requests)), mode)}
 	if len(c.Policies) > 1 {
 		missed, cost := measureAt("missed"), measureAt("cost")
 		best := func(k int) string {
@@ -141,13 +141,6 @@ func About(c *scaling.Comparison) []string {
 		out = append(out, n+".")
 	}
 	return out
-}
-
-func policies(n int) string {
-	if n == 1 {
-		return "1 policy"
-	}
-	return fmt.Sprintf("%d policies", n)
 }
 
 // front are the policies than which no other misses less at no more cost.

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"orrery/internal/disk"
 	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/sim/metric"
@@ -35,7 +34,7 @@ var pageJS string
 //go:embed assets/draw.js
 var drawJS string
 
-var pageTemplate = template.Must(template.New("study").Funcs(page.Words).Parse(pageHTML))
+var pageTemplate = page.Template("study", pageHTML)
 
 // Write draws a study into dir, which is made when it is missing:
 // report.html (one page that opens without a network), report.json (the study
@@ -53,20 +52,17 @@ func Write(dir string, s *Study, made page.Made) error {
 		s.markFront()
 	}
 	figures := s.figures()
-	if err := page.WriteFigures(filepath.Join(dir, page.DirFigures), figures...); err != nil {
-		return err
-	}
 	raw, err := s.json()
 	if err != nil {
 		return err
 	}
-	if err := disk.WriteFile(filepath.Join(dir, fileName), raw); err != nil {
+	err = page.Write(dir, figures,
+		page.File{Name: fileName, Fill: func(w io.Writer) error { _, err := w.Write(raw); return err }},
+		page.File{Name: page.FileHTML, Fill: func(w io.Writer) error { return s.writeHTML(w, figures, made) }})
+	if err != nil {
 		return err
 	}
-	if err := writeMade(dir, made); err != nil {
-		return err
-	}
-	return page.WriteFile(filepath.Join(dir, page.FileHTML), func(w io.Writer) error { return s.writeHTML(w, figures, made) })
+	return writeMade(dir, made)
 }
 
 // In is the path of the study to draw when path names one: the file

@@ -175,3 +175,11 @@ func TestCSV(t *testing.T) {
 	require.Contains(t, b.String(), `{"name": "a, b", "mean_wait": 123.45678901234567, "at_us": 7}`)
 	require.Panics(t, func() { x.Key("nothing", "x") })
 }
+
+func TestCounted(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 job": Counted(1, "job"), "0 jobs": Counted(0, "job"), "1 policy": Counted(1, "policy"), "2 policies": Counted(2, "policy"), "3 days": Counted(3, "day"),
+	} {
+		require.Equal(t, want, got)
+	}
+}

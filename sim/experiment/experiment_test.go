@@ -152,6 +152,9 @@ func TestExpandRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "point x has")
 	_, err = ParsePlan([]byte(`{"schem":1}`))
 	require.Error(t, err)
+	before, err := ParsePlan([]byte(`{"schema":2,"scenarios":[{"trace":0,"name":"x","shake":{"by_us":5,"seed":3}}]}`))
+	require.NoError(t, err)
+	require.Equal(t, []Scenario{{Name: "x", Jitter: &task.Jitter{By: 5, Seed: 3}}}, before.Scenarios)
 }
 
 // TestFewJobs: windows with fewer than 20 jobs are set aside, counted, and do not

@@ -6,6 +6,7 @@ package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,10 +18,10 @@ import (
 	"orrery/sim/task"
 )
 
-// Schema is the version of Plan as JSON. Since 3 it holds its SHA-256. Those from
-// OldestSchema on are read.
+// Schema is the version of Plan as JSON. Since 3 it holds its SHA-256, and since 4 the jitter
+// is called that. Those from OldestSchema on are read.
 const (
-	Schema       = 3
+	Schema       = 4
 	OldestSchema = 2
 	sealedSchema = 3
 )
@@ -88,7 +89,9 @@ type Scenario struct {
 	// this one among them, from 1, and 0 where the whole window is the scenario.
 	Parts  []metric.Span `json:"parts,omitempty"`
 	Part   int           `json:"part,omitempty"`
-	Jitter *task.Jitter  `json:"shake,omitempty"`
+	Jitter *task.Jitter  `json:"jitter,omitempty"`
+	// Before is the jitter in plans before schema 4. ParsePlan makes it Jitter.
+	Before *task.Jitter `json:"shake,omitempty"`
 }
 
 // shares says whether a point has one task for two scenarios.
@@ -166,6 +169,10 @@ func ParsePlan(b []byte) (*Plan, error) {
 	}
 	if p.Schema < OldestSchema || p.Schema > Schema {
 		return nil, fmt.Errorf("reading the plan of a study: found schema %d, want %d to %d: sweep the experiment again with this program", p.Schema, OldestSchema, Schema)
+	}
+	for i := range p.Scenarios {
+		x := &p.Scenarios[i]
+		x.Jitter, x.Before = cmp.Or(x.Jitter, x.Before), nil
 	}
 	for i := range p.Points {
 		if q := &p.Points[i]; len(q.Tasks) != len(p.Scenarios) || len(q.Values) != len(p.Parameters) || len(q.At) != len(q.Values) {

@@ -3,20 +3,17 @@ package explain
 import (
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"orrery/internal/doctest"
 )
 
 var update = flag.Bool("update", false, "rewrite the table in docs/EXPLAIN.md")
 
-const (
-	docPath  = "../../docs/EXPLAIN.md"
-	docBegin = "<!-- reasons: go test ./sim/explain -update -->\n"
-	docEnd   = "<!-- end of reasons -->\n"
-)
+var document = doctest.Part{File: "../../docs/EXPLAIN.md", Begin: "<!-- reasons: go test ./sim/explain -update -->\n", End: "<!-- end of reasons -->\n"}
 
 // markdown is the table of all reasons with their sentences.
 func markdown() string {
@@ -30,18 +27,7 @@ func markdown() string {
 
 // The table in the document is the table in the code.
 func TestDocumentHoldsTheReasons(t *testing.T) {
-	doc, err := os.ReadFile(docPath)
-	require.NoError(t, err)
-	before, rest, ok := strings.Cut(string(doc), docBegin)
-	require.True(t, ok, "the document has lost the line %q", docBegin)
-	have, after, ok := strings.Cut(rest, docEnd)
-	require.True(t, ok, "the document has lost the line %q", docEnd)
-	want := markdown()
-	if *update {
-		require.NoError(t, os.WriteFile(docPath, []byte(before+docBegin+want+docEnd+after), 0o666))
-		return
-	}
-	require.Equal(t, want, have, "run: go test ./sim/explain -update")
+	document.Holds(t, markdown(), *update)
 }
 
 // Each reason has a sentence somewhere, and none would break the table.

@@ -3,20 +3,17 @@ package metric
 import (
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"orrery/internal/doctest"
 )
 
 var update = flag.Bool("update", false, "rewrite the table in docs/METRICS.md")
 
-const (
-	docPath  = "../../docs/METRICS.md"
-	docBegin = "<!-- definitions: go test ./sim/metric -update -->\n"
-	docEnd   = "<!-- end of definitions -->\n"
-)
+var document = doctest.Part{File: "../../docs/METRICS.md", Begin: "<!-- definitions: go test ./sim/metric -update -->\n", End: "<!-- end of definitions -->\n"}
 
 // markdown is the legend and the table of all definitions.
 func markdown() string {
@@ -37,18 +34,7 @@ func markdown() string {
 
 // The table in the document is the table in the code.
 func TestDocumentHoldsTheDefinitions(t *testing.T) {
-	doc, err := os.ReadFile(docPath)
-	require.NoError(t, err)
-	before, rest, ok := strings.Cut(string(doc), docBegin)
-	require.True(t, ok, "the document has lost the line %q", docBegin)
-	have, after, ok := strings.Cut(rest, docEnd)
-	require.True(t, ok, "the document has lost the line %q", docEnd)
-	want := markdown()
-	if *update {
-		require.NoError(t, os.WriteFile(docPath, []byte(before+docBegin+want+docEnd+after), 0o666))
-		return
-	}
-	require.Equal(t, want, have, "run: go test ./sim/metric -update")
+	document.Holds(t, markdown(), *update)
 }
 
 func TestDefinitionsAreComplete(t *testing.T) {

@@ -157,8 +157,8 @@ func TestSiteByHand(t *testing.T) {
 	require.Equal(t, [2]int64{32 * hour, 8 * hour}, nodes)
 }
 
-// A tenant that has a target and submitted nothing is none of those among whom the nodes
-// are shared out: the index and the deviations are those without it.
+// A tenant that has a target and submitted nothing gets no part of the nodes: the index and
+// the deviations are those without it.
 func TestTenantsWithoutJobsShareNothing(t *testing.T) {
 	cfg := siteConfig()
 	cfg.Site.Tenants, cfg.Site.Targets = append(cfg.Site.Tenants, "air"), append(cfg.Site.Targets, model.One/4)

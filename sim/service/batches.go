@@ -30,34 +30,14 @@ type engine struct {
 // batches simulates the inference of language models with continuous batching: a request
 // joins the batch of a replica as soon as there is room, and leaves it when it is done.
 type batches struct {
-	s        *Sim
-	arrivals *demand.Arrivals
-	coming   demand.Arrival
-	line     []demand.Arrival // first come first served
-	engines  []engine         // by replica
+	arrivals
+	line    []demand.Arrival // first come first served
+	engines []engine         // by replica
 }
-
-func (w *batches) begin(model.Time) (err error) {
-	if w.arrivals, err = demand.NewArrivals(w.s.demand, w.s.cfg.Draws); err != nil {
-		return err
-	}
-	w.fetch()
-	return nil
-}
-
-func (w *batches) fetch() {
-	var ok bool
-	if w.coming, ok = w.arrivals.Next(); ok && w.coming.At < w.s.demand.End {
-		w.s.push(w.coming.At, des.RankSubmission, 0, 0)
-	}
-}
-
-func (w *batches) settle(model.Time) {}
 
 func (w *batches) event(now model.Time, e des.Event) {
 	if e.Rank() == des.RankSubmission {
-		x := w.coming
-		w.fetch()
+		x := w.take()
 		w.s.arrived(1)
 		w.s.moved(now, 1, 1)
 		if w.s.cfg.Line >= 0 && int64(len(w.line)) >= w.s.cfg.Line && !w.room() {

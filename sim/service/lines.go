@@ -34,41 +34,18 @@ var emptyLine = line{-1, -1}
 // lines simulates queues and rooms request by request: exact for any distribution of the
 // times between arrivals and of the work.
 type lines struct {
-	s        *Sim
-	arrivals *demand.Arrivals
-	coming   demand.Arrival
+	arrivals
 	requests []request
 	free     []int32
 	gate     line   // of all replicas, or of requests that found none
 	own      []line // by replica, where each has one
 }
 
-func (w *lines) begin(model.Time) (err error) {
-	w.gate = emptyLine
-	if w.arrivals, err = demand.NewArrivals(w.s.demand, w.s.cfg.Draws); err != nil {
-		return err
-	}
-	w.fetch()
-	return nil
-}
-
-// fetch schedules the next arrival.
-func (w *lines) fetch() {
-	var ok bool
-	if w.coming, ok = w.arrivals.Next(); ok && w.coming.At < w.s.demand.End {
-		w.s.push(w.coming.At, des.RankSubmission, 0, 0)
-	}
-}
-
-func (w *lines) settle(model.Time) {}
-
 func (w *lines) event(now model.Time, e des.Event) {
 	i := int32(e.Job())
 	switch e.Rank() {
 	case des.RankSubmission:
-		x := w.coming
-		w.fetch()
-		w.arrive(now, x)
+		w.arrive(now, w.take())
 	case des.RankEnd:
 		if w.requests[i].gen == e.Ref() {
 			w.complete(now, i)

@@ -76,9 +76,9 @@ func New(cfg Config, d *demand.Demand, p autoscale.Policy, watch Observer) (*Sim
 	case cfg.Fluid:
 		s.work = &fluid{s: s}
 	case cfg.Kind == Inference:
-		s.work = &batches{s: s}
+		s.work = &batches{arrivals: arrivals{s: s}}
 	default:
-		s.work = &lines{s: s}
+		s.work = &lines{arrivals: arrivals{s: s}, gate: emptyLine}
 	}
 	return s, nil
 }

@@ -8,6 +8,7 @@ package task
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -95,7 +96,8 @@ type Jitter struct {
 type wire struct {
 	Spec   json.RawMessage `json:"spec"`
 	Window *Window         `json:"window,omitempty"`
-	Jitter *Jitter         `json:"shake,omitempty"`
+	Jitter *Jitter         `json:"jitter,omitempty"`
+	Before *Jitter         `json:"shake,omitempty"` // the jitter, as it was called; read and not written
 	Load   int             `json:"load_thousandths,omitempty"`
 	Parts  []metric.Span   `json:"parts,omitempty"`
 	Brief  []metric.Span   `json:"brief,omitempty"`
@@ -109,7 +111,7 @@ func (t Task) Of(spec []byte) []byte { return t.with(spec) }
 
 // with is JSON where the canonical form of the spec is at hand.
 func (t Task) with(spec []byte) []byte {
-	b, err := json.Marshal(wire{spec, t.Window, t.Jitter, t.Load, t.Parts, t.Brief})
+	b, err := json.Marshal(wire{Spec: spec, Window: t.Window, Jitter: t.Jitter, Load: t.Load, Parts: t.Parts, Brief: t.Brief})
 	if err != nil {
 		panic(err) // integers, and JSON
 	}
@@ -138,7 +140,7 @@ func Parse(b []byte) (Task, error) {
 	if err := strict(w.Spec, &t.Spec); err != nil {
 		return t, fmt.Errorf("reading the spec of a task: %w", err)
 	}
-	t.Window, t.Jitter, t.Load, t.Parts, t.Brief = w.Window, w.Jitter, w.Load, w.Parts, w.Brief
+	t.Window, t.Jitter, t.Load, t.Parts, t.Brief = w.Window, cmp.Or(w.Jitter, w.Before), w.Load, w.Parts, w.Brief
 	if w := t.Window; w != nil {
 		if err := w.validate(); err != nil {
 			return t, fmt.Errorf("reading a task: %w", err)

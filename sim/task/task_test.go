@@ -432,3 +432,15 @@ func TestWarmWindowsKnowWhatWasConsumed(t *testing.T) {
 	var data *traces.DataError
 	require.ErrorAs(t, err, &data)
 }
+
+// TestParseReadsTheJitterOfBefore: tasks of before call it shake.
+func TestParseReadsTheJitterOfBefore(t *testing.T) {
+	before, err := Parse([]byte(`{"spec":{"semantics":1,"trace":"t","cluster":{}},"shake":{"by_us":60000000,"seed":3}}`))
+	require.NoError(t, err)
+	require.Equal(t, &Jitter{By: model.Minute, Seed: 3}, before.Jitter)
+	require.Contains(t, string(before.JSON()), `"jitter":{"by_us":60000000,"seed":3}`)
+	require.NotContains(t, string(before.JSON()), "shake")
+	now, err := Parse(before.JSON())
+	require.NoError(t, err)
+	require.Equal(t, before, now)
+}

@@ -15,7 +15,7 @@ import (
 )
 
 // reportSchema is the version of the report's JSON.
-const reportSchema = 2
+const reportSchema = 3
 
 // Decisions.
 const (
@@ -49,7 +49,7 @@ type Report struct {
 	Budget     int         `json:"budget"`
 	Seed       uint64      `json:"seed"`
 	Replicas   int         `json:"replicas"`
-	JitterUS   int64       `json:"shake_us"`
+	JitterUS   int64       `json:"jitter_us"`
 	FollowUS   int64       `json:"follow_us"`
 	Confidence float64     `json:"confidence"`
 	Runs       int         `json:"runs"`

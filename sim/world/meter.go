@@ -10,12 +10,12 @@ import (
 // Meter is what a site and its parts hold and draw now, and what has come to pass.
 type Meter struct {
 	SiteCounts
-	Power  int64 // W drawn now, idle nodes included
 	Energy Energy
+	power  int64 // W drawn now, idle nodes included
 
-	All       Share
-	VClusters []Share // by VClusterID
-	Tenants   []Share // by TenantID
+	all       Share
+	vclusters []Share // by VClusterID
+	tenants   []Share // by TenantID
 	shares    []Share // both: the vClusters, and behind them the tenants
 	// Touched are the vClusters and tenants whose shares have changed since the reader
 	// untouched and dropped them: vClusters by their ids, and behind them tenants.
@@ -25,7 +25,7 @@ type Meter struct {
 // shared are the shares of so many vClusters and tenants.
 func (st *Meter) shared(vclusters, tenants int) {
 	st.shares = make([]Share, vclusters+tenants)
-	st.VClusters, st.Tenants = st.shares[:vclusters:vclusters], st.shares[vclusters:]
+	st.vclusters, st.tenants = st.shares[:vclusters:vclusters], st.shares[vclusters:]
 }
 
 // Untouch is the share of an entry of Touched, which is to be dropped from there.
@@ -68,9 +68,9 @@ type Share struct {
 	Borrowed         int64 // of Nodes: at home in another vCluster
 	Lent             int64 // of a vCluster: its home nodes held by jobs of others
 
-	NodeTime, GPUTime, BorrowedTime, LentTime int64 // µs, up to the last change
-	at                                        model.Time
-	touched                                   bool
+	nodeTime, gpuTime int64 // µs, up to the last change
+	at                model.Time
+	touched           bool
 }
 
 // advance integrates h up to now.
@@ -80,12 +80,10 @@ func (h *Share) advance(now model.Time) {
 	}
 	d := now.Sub(h.at)
 	if h.Milli != 0 {
-		h.GPUTime = model.Plus(h.GPUTime, d.Of(h.Milli)/model.WholeGPU)
+		h.gpuTime = model.Plus(h.gpuTime, d.Of(h.Milli)/model.WholeGPU)
 	}
-	h.NodeTime = model.Plus(h.NodeTime, d.Of(h.Nodes))
-	h.GPUTime = model.Plus(h.GPUTime, d.Of(h.GPUs))
-	h.BorrowedTime = model.Plus(h.BorrowedTime, d.Of(h.Borrowed))
-	h.LentTime = model.Plus(h.LentTime, d.Of(h.Lent))
+	h.nodeTime = model.Plus(h.nodeTime, d.Of(h.Nodes))
+	h.gpuTime = model.Plus(h.gpuTime, d.Of(h.GPUs))
 	h.at = now
 }
 
@@ -228,9 +226,9 @@ func (s *Site) account(ref model.Ref, sign int64) {
 	g, st := &l.holds, &s.State
 	st.Running += int32(sign)
 	st.BusyUnits += sign * int64(g.units)
-	s.Meter.Power += sign * g.power
+	s.Meter.power += sign * g.power
 	s.load.running += sign * l.weight()
-	s.Meter.All.hold(s.now, g, sign)
+	s.Meter.all.hold(s.now, g, sign)
 	s.vcluster(l.alloc).hold(s.now, g, sign)
 	if h := s.tenant(l.alloc); h != nil {
 		h.hold(s.now, g, sign)
@@ -318,7 +316,7 @@ func (s *Site) borrow(p *model.Placement, v model.VClusterID, sign int64) {
 // lend counts n nodes of a make as lent if v is not their home.
 func (s *Site) lend(k *model.NodeClass, v model.VClusterID, n int64) {
 	if foreign(k, v) {
-		h := &s.Meter.VClusters[k.Home]
+		h := &s.Meter.vclusters[k.Home]
 		h.advance(s.now)
 		h.Lent += n
 		s.Meter.touch(h, int(k.Home))
@@ -334,7 +332,7 @@ func (s *Site) setWaiting(l *siteJob, sign int64) {
 	s.State.QueuedUnits += sign * int64(l.rec.Procs)
 	s.load.queued += sign * l.weight()
 	s.load.classes[l.alloc.Class] += int32(sign)
-	s.Meter.All.Waiting += int32(sign)
+	s.Meter.all.Waiting += int32(sign)
 	s.vcluster(l.alloc).Waiting += int32(sign)
 	if h := s.tenant(l.alloc); h != nil {
 		h.Waiting += int32(sign)
@@ -343,7 +341,7 @@ func (s *Site) setWaiting(l *siteJob, sign int64) {
 
 // vcluster is the share of the vCluster of a job, which changes.
 func (s *Site) vcluster(a *model.Allocation) *Share {
-	h := &s.Meter.VClusters[a.VCluster]
+	h := &s.Meter.vclusters[a.VCluster]
 	s.Meter.touch(h, int(a.VCluster))
 	return h
 }
@@ -353,15 +351,15 @@ func (s *Site) tenant(a *model.Allocation) *Share {
 	if a.Tenant < 0 {
 		return nil
 	}
-	h := &s.Meter.Tenants[a.Tenant]
-	s.Meter.touch(h, len(s.Meter.VClusters)+int(a.Tenant))
+	h := &s.Meter.tenants[a.Tenant]
+	s.Meter.touch(h, len(s.Meter.vclusters)+int(a.Tenant))
 	return h
 }
 
 // advance integrates what is drawn from the first event up to now.
 func (s *Site) advance(now model.Time) {
 	if s.begun && now > s.now {
-		s.Meter.Energy.add(max(s.Meter.Power, 0), now.Sub(s.now))
+		s.Meter.Energy.add(max(s.Meter.power, 0), now.Sub(s.now))
 	}
 	s.begun, s.now = true, now
 }
@@ -369,11 +367,11 @@ func (s *Site) advance(now model.Time) {
 // integrate integrates every share up to now.
 func (s *Site) integrate() {
 	st := &s.Meter
-	st.All.advance(s.now)
-	for i := range st.VClusters {
-		st.VClusters[i].advance(s.now)
+	st.all.advance(s.now)
+	for i := range st.vclusters {
+		st.vclusters[i].advance(s.now)
 	}
-	for i := range st.Tenants {
-		st.Tenants[i].advance(s.now)
+	for i := range st.tenants {
+		st.tenants[i].advance(s.now)
 	}
 }

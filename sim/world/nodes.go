@@ -87,10 +87,10 @@ func (s *Site) setState(id model.NodeID, state model.NodeState) {
 	n := &s.nodes[id]
 	idle := s.site.Nodes[id].IdlePower
 	if n.state == model.Down {
-		s.Meter.Power += idle
+		s.Meter.power += idle
 	}
 	if state == model.Down {
-		s.Meter.Power -= idle
+		s.Meter.power -= idle
 	}
 	if n.state == model.Draining {
 		s.draining.Remove(id)

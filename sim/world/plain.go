@@ -56,9 +56,6 @@ func New(cfg Config, sink Sink) *World {
 	return &World{lifecycle: lifecycle{sink: sink}, cfg: cfg, quorum: quorum.New(cfg.Cluster)}
 }
 
-// Held is what the running job under ref holds; valid until it ends.
-func (w *World) Held(ref model.Ref) *model.Placement { return w.quorum.Held(ref) }
-
 // Next is the instant of the next event, model.Never when nothing is under way.
 func (w *World) Next() model.Time { return w.events.Next() }
 

@@ -92,7 +92,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 			s.drains++
 		}
 		if n.State != model.Down {
-			s.Meter.Power += n.IdlePower
+			s.Meter.power += n.IdlePower
 		}
 		s.nodes[i].back = model.AbsentTime
 		s.planFailure(model.NodeID(i))
@@ -103,9 +103,6 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 	}
 	return s
 }
-
-// Held is what the running job under ref holds; valid until it ends.
-func (s *Site) Held(ref model.Ref) *model.Placement { return s.quorum.Held(ref) }
 
 // Next is the instant of the next event, model.Never when nothing is under way.
 func (s *Site) Next() model.Time {

@@ -244,7 +244,7 @@ func (c *tale) tell(t *testing.T) {
 	require.Equal(t, lines(c.log), p.log)
 	require.Equal(t, lines(c.attempts), p.attempts())
 	require.Len(t, p.sink.jobs, len(c.rows))
-	st, all := &p.world.State, &p.world.Meter.All
+	st, all := &p.world.State, &p.world.Meter.all
 	require.Zero(t, [...]int64{int64(st.Waiting), int64(st.Running), st.BusyUnits, st.QueuedUnits, all.Nodes, all.GPUs})
 }
 

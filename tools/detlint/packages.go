@@ -82,6 +82,7 @@ var packageTable = []packageRule{
 		"it asks a server, for live use; what it says is a fact with an instant, and any failure is a missing sample"}}},
 	{dir: "autoscale/conform", may: []string{"scheduler/model", "autoscale", "autoscale/...", "sim/metric/elastic", "sim/service/queueing"}},
 
+	{dir: "internal/doctest", may: []string{"github.com/stretchr/testify/..."}, free: []exemption{files}},
 	{dir: "internal/seal"},
 	{dir: "internal/spelling"},
 	{dir: "internal/disk", free: []exemption{files, {[]string{"concurrency", "global"}, "several files are worked on at once, and a process that is ended removes what it has not finished, whichever run it was for"}}},
@@ -91,7 +92,7 @@ var packageTable = []packageRule{
 	{dir: "traces/hostlist"},
 	{dir: "traces", may: []string{"internal/disk", "internal/pagebytes", "scheduler/model", "github.com/parquet-go/parquet-go/...",
 		"github.com/klauspost/compress/..."}, free: []exemption{files}},
-	{dir: "traces/importer/format", may: []string{"scheduler/model", "traces", "github.com/parquet-go/parquet-go/..."}, free: []exemption{files}},
+	{dir: "traces/importer/format", may: []string{"internal/disk", "scheduler/model", "traces", "github.com/parquet-go/parquet-go/..."}, free: []exemption{files}},
 	{dir: "traces/importer/slurm", may: []string{"scheduler/model", "traces", "traces/importer/format"}},
 	{dir: "traces/importer/batch", may: []string{"scheduler/model", "traces", "traces/importer/format"}},
 	{dir: "traces/importer/alibaba", may: []string{"scheduler/model", "traces", "traces/importer/format"}},

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"orrery/internal/disk"
 	"orrery/traces"
 )
 
@@ -52,6 +53,10 @@ func OpenAny(paths []string, opts Options) (traces.Source, *Opened, error) {
 	if err != nil && !errors.As(err, &data) && !errors.As(err, &stop) {
 		why := err
 		dir, l, err = in.makeEntry(os.TempDir(), "orrery-import-", opts)
+		var room *disk.TemporaryError
+		if err != nil && !errors.As(err, &data) && !errors.As(err, &stop) && !errors.As(err, &room) {
+			err = &disk.TemporaryError{Err: err}
+		}
 		remove = func() error { return os.RemoveAll(dir) }
 		o.Cached = false
 		o.Note = fmt.Sprintf("imported %s into a temporary file, to be removed at the end: no cache (%v)", in.names(), why)

@@ -153,7 +153,7 @@ func TestFromLoad(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []Single{{5, 1, Request{In: 100, Out: 20}}}, d.Singles)
 
-	// 60 present for an hour, of whom each stays ten minutes: 0.1 come in a second.
+	// 60 sessions at a time for an hour, each of ten minutes: 0.1 come in a second.
 	rows := []traces.Load{{Width: 60 * minute, Concurrent: some(60)}, {Time: model.Time(60 * minute), Width: 60 * minute, Concurrent: some(60)}}
 	d, err = FromLoad(rows, 10*minute)
 	require.NoError(t, err)

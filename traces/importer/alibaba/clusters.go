@@ -134,10 +134,7 @@ var PAISpec = format.Spec{
 		t.Log.Account.Assume("nodes.up", "true", "the list does not say which machines were down")
 		return nil
 	},
-	Row: func(_ *format.Table, c *format.Cells, s *format.Sink) error {
-		if c.N == 1 && c.Raw(0) == paiSpec[0] {
-			return nil // the names
-		}
+	Row: belowNames(paiSpec, func(_ *format.Table, c *format.Cells, s *format.Sink) error {
 		n := traces.Node{Name: c.Text(0), CPUs: c.Count(2), Memory: int64(c.Count(3)) << 30, GPUs: c.Count(4), Up: true}
 		if kind := c.Name(1); kind != "CPU" {
 			n.GPUModel = kind
@@ -146,13 +143,24 @@ var PAISpec = format.Spec{
 			return c.Err
 		}
 		return s.Node(c.Place(n.Name), &n, "")
-	},
+	}),
 }.Build()
 
 var (
 	paiSpec = strings.Split("machine,gpu_type,cap_cpu,cap_mem,cap_gpu", ",")
 	paiTask = strings.Split("job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type", ",")
 )
+
+// belowNames passes over the names of the columns, which a file may have though the published
+// ones do not.
+func belowNames(names []string, row func(*format.Table, *format.Cells, *format.Sink) error) func(*format.Table, *format.Cells, *format.Sink) error {
+	return func(t *format.Table, c *format.Cells, s *format.Sink) error {
+		if c.N == 1 && c.Raw(0) == names[0] {
+			return nil
+		}
+		return row(t, c, s)
+	}
+}
 
 // sniffPAI wants rows of so many fields of which one is one of some words.
 func sniffPAI(names []string, at int, words ...string) func(format.Head) format.Match {
@@ -188,10 +196,7 @@ var PAITasks = format.Spec{
 		t.Log.Account.Assume("jobs.submit", "the start", "the table does not say when a task was submitted")
 		return nil
 	},
-	Row: func(_ *format.Table, c *format.Cells, s *format.Sink) error {
-		if c.N == 1 && c.Raw(0) == paiTask[0] {
-			return nil // the names
-		}
+	Row: belowNames(paiTask, func(_ *format.Table, c *format.Cells, s *format.Sink) error {
 		j := traces.Job{ID: c.N, Name: c.Text(1), Group: c.Text(0), Start: c.OptAt(4, model.Second), End: c.OptAt(5, model.Second), GPUTypes: "",
 			ExitState: c.Word(3, "Terminated", "COMPLETED", "Failed", "FAILED", "Waiting", "PENDING", "Running", "RUNNING")}
 		instances := max(1, c.OptWhole(2, 0, format.MostCount).V)
@@ -225,7 +230,7 @@ var PAITasks = format.Spec{
 			return c.Err
 		}
 		return s.Job(c.Place(j.Group+"/"+j.Name), &j, drop)
-	},
+	}),
 }.Build()
 
 // Requests is the format of the image requests of GenAI of 2026 (lora_request_trace.csv): one sample

@@ -42,27 +42,21 @@ func scanOAR(f *format.Format, files []format.File, _ format.Options) (format.Sc
 	l := &format.Log{Format: f, Files: files}
 	l.Account.Assume("jobs.procs_allocated", "the number of resources", "the Gantt does not say what a resource is")
 	l.Read = func(s *format.Sink) error {
-		for _, file := range files {
-			err := format.EachElement(file, []string{"jobs"}, func(e *format.Element) error {
-				var o oarJob
-				if err := e.Into(&o); err != nil {
-					return err
-				}
-				id, err := strconv.ParseInt(e.Key, 10, 64)
-				if err != nil {
-					return e.Wrong("", format.Excerpt(e.Key), "the number of a job")
-				}
-				if bad := min(o.Submission, o.Start, o.Stop) < 0 || max(o.Submission, o.Start, o.Stop) > 1<<40 || o.Walltime != nil && (*o.Walltime < 0 || *o.Walltime > 1<<40); bad {
-					return e.Wrong("submission_time", "a time out of range", "seconds since 1970")
-				}
-				j, drop := o.job(id)
-				return s.Job(e.Place(e.Key), &j, drop)
-			})
-			if err != nil {
+		return format.EachElement(files, []string{"jobs"}, func(e *format.Element) error {
+			var o oarJob
+			if err := e.Into(&o); err != nil {
 				return err
 			}
-		}
-		return nil
+			id, err := strconv.ParseInt(e.Key, 10, 64)
+			if err != nil {
+				return e.Wrong("", format.Excerpt(e.Key), "the number of a job")
+			}
+			if bad := min(o.Submission, o.Start, o.Stop) < 0 || max(o.Submission, o.Start, o.Stop) > 1<<40 || o.Walltime != nil && (*o.Walltime < 0 || *o.Walltime > 1<<40); bad {
+				return e.Wrong("submission_time", "a time out of range", "seconds since 1970")
+			}
+			j, drop := o.job(id)
+			return s.Job(e.Place(e.Key), &j, drop)
+		})
 	}
 	return l.Scan()
 }

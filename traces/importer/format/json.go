@@ -18,7 +18,9 @@ const mostJSON = 64 << 20
 // Element is an element of a list in a file of JSON, or a member of an object.
 type Element struct {
 	File File
-	N    int64  // from 1
+	Of   int    // which of the files it is, from 0
+	N    int64  // from 1, in its file
+	All  int64  // from 1, over all files
 	Key  string // "" in a list
 	JSON json.RawMessage
 }
@@ -45,9 +47,24 @@ func (e *Element) Into(value any) error {
 }
 
 // EachElement goes through the elements of the list or object that stands at a path of
-// keys in a file of JSON, or, where the path is nil, through the values that follow one
-// another. An empty path is the list that the file is.
-func EachElement(f File, path []string, fn func(*Element) error) error {
+// keys in files of JSON, one file behind the other, or, where the path is nil, through the
+// values that follow one another. An empty path is the list that a file is.
+func EachElement(files []File, path []string, fn func(*Element) error) error {
+	all := int64(0)
+	for i, f := range files {
+		err := eachElement(f, path, func(e *Element) error {
+			all++
+			e.Of, e.All = i, all
+			return fn(e)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachElement(f File, path []string, fn func(*Element) error) error {
 	raw, err := f.Open()
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 
+	"orrery/internal/disk"
 	"orrery/scheduler/model"
 )
 
@@ -55,19 +56,27 @@ func (s *sorter[R]) spill() error {
 	s.order()
 	f, err := os.CreateTemp("", "orrery-sort-*")
 	if err != nil {
-		return fmt.Errorf("sorting a log that is not in order of time: %w", err)
+		return sorting(err)
 	}
+	disk.Temporary(f.Name())
 	s.runs = append(s.runs, f)
 	out := bufio.NewWriterSize(f, 256<<10)
 	enc := gob.NewEncoder(out)
 	for i := range s.rows {
 		if err := enc.Encode(&s.rows[i]); err != nil {
-			return fmt.Errorf("sorting a log that is not in order of time: %w", err)
+			return sorting(err)
 		}
 	}
 	clear(s.rows)
 	s.rows = s.rows[:0]
-	return out.Flush()
+	if err := out.Flush(); err != nil {
+		return sorting(err)
+	}
+	return nil
+}
+
+func sorting(err error) error {
+	return &disk.TemporaryError{Err: fmt.Errorf("sorting a log that is not in order of time: %w", err)}
 }
 
 // each goes through the rows in order.

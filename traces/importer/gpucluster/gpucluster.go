@@ -92,32 +92,19 @@ func scanPhilly(f *format.Format, files []format.File, o format.Options) (format
 	clock := format.Clock{Zone: o.Zone, Unordered: true}
 	l := &format.Log{Format: f, Files: files, Zone: o.Zone}
 	l.Read = func(s *format.Sink) error {
-		n := int64(0)
-		for _, file := range files {
-			err := elements(file, func(e *format.Element) error {
-				n++
-				var p phillyJob
-				if err := e.Into(&p); err != nil {
-					return err
-				}
-				j, drop, err := p.job(e, n, &clock)
-				if err != nil {
-					return err
-				}
-				return s.Job(e.Place(p.ID), &j, drop)
-			})
+		return format.EachElement(files, []string{}, func(e *format.Element) error {
+			var p phillyJob
+			if err := e.Into(&p); err != nil {
+				return err
+			}
+			j, drop, err := p.job(e, &clock)
 			if err != nil {
 				return err
 			}
-		}
-		return nil
+			return s.Job(e.Place(p.ID), &j, drop)
+		})
 	}
 	return l.Scan()
-}
-
-// elements goes through the elements of a file that is one list.
-func elements(file format.File, fn func(*format.Element) error) error {
-	return format.EachElement(file, []string{}, fn)
 }
 
 // instant is a time of the log; null, None and the empty one are none.
@@ -137,8 +124,8 @@ func (p *phillyJob) instant(e *format.Element, clock *format.Clock, field, text 
 	return traces.Some(t), nil
 }
 
-func (p *phillyJob) job(e *format.Element, n int64, clock *format.Clock) (j traces.Job, drop string, err error) {
-	j = traces.Job{ID: n, Name: p.ID, User: p.User, Tenant: p.VC}
+func (p *phillyJob) job(e *format.Element, clock *format.Clock) (j traces.Job, drop string, err error) {
+	j = traces.Job{ID: e.All, Name: p.ID, User: p.User, Tenant: p.VC}
 	switch p.Status {
 	case "Pass":
 		j.ExitState = "COMPLETED"

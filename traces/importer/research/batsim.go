@@ -47,46 +47,38 @@ type batsimProfile struct {
 func scanBatsim(f *format.Format, files []format.File, _ format.Options) (format.Scanned, error) {
 	l := &format.Log{Format: f, Files: files, Relative: true}
 	profiles := make([]map[string]batsimProfile, len(files))
-	for i, file := range files {
+	for i := range profiles {
 		profiles[i] = map[string]batsimProfile{}
-		err := format.EachElement(file, []string{"profiles"}, func(e *format.Element) error {
-			var p batsimProfile
-			if err := e.Into(&p); err != nil {
-				return err
-			}
-			profiles[i][e.Key] = p
-			return nil
-		})
-		if err != nil {
-			return nil, err
+	}
+	err := format.EachElement(files, []string{"profiles"}, func(e *format.Element) error {
+		var p batsimProfile
+		if err := e.Into(&p); err != nil {
+			return err
 		}
+		profiles[e.Of][e.Key] = p
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	l.Read = func(s *format.Sink) error {
-		n := int64(0)
-		for i, file := range files {
-			err := format.EachElement(file, []string{"jobs"}, func(e *format.Element) error {
-				n++
-				var b batsimJob
-				if err := e.Into(&b); err != nil {
-					return err
-				}
-				j, drop, err := b.job(e, n, profiles[i])
-				if err != nil {
-					return err
-				}
-				return s.Job(e.Place(j.Name), &j, drop)
-			})
+		return format.EachElement(files, []string{"jobs"}, func(e *format.Element) error {
+			var b batsimJob
+			if err := e.Into(&b); err != nil {
+				return err
+			}
+			j, drop, err := b.job(e, profiles[e.Of])
 			if err != nil {
 				return err
 			}
-		}
-		return nil
+			return s.Job(e.Place(j.Name), &j, drop)
+		})
 	}
 	return l.Scan()
 }
 
-func (b *batsimJob) job(e *format.Element, n int64, profiles map[string]batsimProfile) (j traces.Job, drop string, err error) {
-	j = traces.Job{ID: n, Name: strings.Trim(string(b.ID), `"`), User: b.User}
+func (b *batsimJob) job(e *format.Element, profiles map[string]batsimProfile) (j traces.Job, drop string, err error) {
+	j = traces.Job{ID: e.All, Name: strings.Trim(string(b.ID), `"`), User: b.User}
 	at, _, ok := format.Decimal(b.Submit.String(), model.Second)
 	if !ok {
 		return j, "", e.Wrong("subtime", b.Submit.String(), "seconds")

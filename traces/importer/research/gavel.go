@@ -135,7 +135,7 @@ type speeds []struct {
 // read takes the speeds of jobs alone; those of two on one GPU are passed over.
 func (v *speeds) read(file format.File) error {
 	for _, first := range []bool{true, false} { // v100 before others
-		err := format.EachElement(file, nil, func(e *format.Element) error {
+		err := format.EachElement([]format.File{file}, nil, func(e *format.Element) error {
 			var all map[string]map[string]map[string]json.RawMessage
 			if err := e.Into(&all); err != nil {
 				return err

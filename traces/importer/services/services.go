@@ -42,7 +42,7 @@ func scanMooncake(f *format.Format, files []format.File, o format.Options) (form
 	l := &format.Log{Format: f, Files: files, Relative: true}
 	service := l.Account.ServiceOr(o.Service, "llm")
 	l.Read = func(s *format.Sink) error {
-		return format.EachElement(files[0], nil, func(e *format.Element) error {
+		return format.EachElement(files, nil, func(e *format.Element) error {
 			var r request
 			if err := e.Into(&r); err != nil {
 				return err

@@ -113,24 +113,18 @@ type resource struct {
 func scanJSON(f *format.Format, files []format.File, _ format.Options) (format.Scanned, error) {
 	l := &format.Log{Format: f, Files: files}
 	l.Read = func(s *format.Sink) error {
-		for _, file := range files {
-			err := format.EachElement(file, []string{"jobs"}, func(e *format.Element) error {
-				var r record
-				if err := e.Into(&r); err != nil {
-					return err
-				}
-				place := e.Place(strconv.FormatInt(r.ID, 10))
-				if field := r.outside(); field != "" {
-					return e.Wrong(field, "a number out of range", "a count or seconds since 1970")
-				}
-				j, drop := r.job()
-				return s.Job(place, &j, drop)
-			})
-			if err != nil {
+		return format.EachElement(files, []string{"jobs"}, func(e *format.Element) error {
+			var r record
+			if err := e.Into(&r); err != nil {
 				return err
 			}
-		}
-		return nil
+			place := e.Place(strconv.FormatInt(r.ID, 10))
+			if field := r.outside(); field != "" {
+				return e.Wrong(field, "a number out of range", "a count or seconds since 1970")
+			}
+			j, drop := r.job()
+			return s.Job(place, &j, drop)
+		})
 	}
 	return l.Scan()
 }
