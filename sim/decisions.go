@@ -21,7 +21,7 @@ type siteResults struct {
 	decisions DecisionWriter // may be nil
 	explain   func(model.JobID) bool
 	refused   [model.LastReason + 1]int64 // proposals, by reason
-	jobs      []siteJob                        // by model.Ref, of the jobs in the system
+	jobs      []siteJob                   // by model.Ref, of the jobs in the system
 	row       record.Decision
 	text      []byte
 }
