@@ -25,13 +25,14 @@ type nodeState struct {
 	home       []model.NodeSet // nodes at home in each vCluster
 	homes      []int32         // so many
 	lent       []int32
+	sharers    []int32 // by node, the running jobs that hold a share of it
 }
 
 func newNodeState(site *model.Site) nodeState {
 	n, vclusters := len(site.Nodes), len(site.VClusters)
 	s := nodeState{
 		site: site, space: place.NewSpace(site), nodeClasses: model.NewNodeClasses(site), ready: model.NewNodeSet(n),
-		home: make([]model.NodeSet, vclusters), homes: make([]int32, vclusters), lent: make([]int32, vclusters),
+		home: make([]model.NodeSet, vclusters), homes: make([]int32, vclusters), lent: make([]int32, vclusters), sharers: make([]int32, n),
 	}
 	s.free, s.idle = s.space.NewFree(), s.space.NewFree()
 	s.idle.SetAllAvailable()
@@ -88,10 +89,6 @@ type nodeChoice struct {
 	all        bool  // every node of the site
 	held       *held // nil until it is asked for
 }
-
-// held is the nodes that running jobs hold which may be preempted, by class; a node that
-// several share counts for each.
-type held [model.SensitiveClass]int32
 
 // kindOf is the row of s.kinds for a, made when it is new. Distinct kinds are
 // few, so they are searched one by one.

@@ -17,6 +17,7 @@ import (
 type buffers struct {
 	room, tight []order.Candidate
 	line        []order.Candidate
+	sizes       []sizeRoom
 	scalingUp   []model.Ref
 	choice      choice
 	avoid       model.NodeSet
@@ -24,12 +25,13 @@ type buffers struct {
 	extra       model.NodeSet
 	lender      model.NodeSet
 	trial       *place.Free
+	counted     countedTrial
 	victims     []preempt.Victim
 	selected    []int
 }
 
 func newBuffers(space *place.Space, nodes int) buffers {
-	return buffers{avoid: model.NewNodeSet(nodes), confined: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree()}
+	return buffers{avoid: model.NewNodeSet(nodes), confined: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree(), counted: countedTrial{given: make([]int32, nodes)}}
 }
 
 // query is the search for the nodes of j on n nodes; avoid is what avoids said.
