@@ -21,7 +21,7 @@ type sizeRoom struct {
 	most [model.SensitiveClass + 1]int32 // by class, nodes with room or held by lower ones that may be preempted
 }
 
-func (p *pass) newRoomFound() roomFound {
+func newRoomFound(p *pass) roomFound {
 	r := roomFound{p: p, sizes: p.core.buf.sizes[:0], bySize: len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !p.qs.mode.conformanceFirst}
 	unknown := sizeRoom{free: -1}
 	for c := range unknown.most {
@@ -61,7 +61,7 @@ func (r *roomFound) lacking(q *waiting.Job) bool {
 		switch {
 		case z.free < q.Need && !q.Borrows:
 			return true
-		case z.free >= q.Need && !j.usage.Divides && r.p.core.caps.Fits(j.needs):
+		case z.free >= q.Need && r.p.core.caps.Fits(j.needs) && !r.p.core.confines(j):
 			return false
 		}
 	}

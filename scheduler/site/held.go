@@ -39,31 +39,28 @@ func (h *held) remove(ref model.Ref, j *job) {
 	}
 }
 
-// hold takes a running job in at its nodes, and at the kinds that were asked who holds theirs.
-func (s *Core) hold(ref model.Ref) {
-	s.share(ref, 1)
+// holdNodes counts a running job at the nodes of which it holds shares, and at the kinds that were
+// asked who holds theirs.
+func holdNodes(s *nodeState, ref model.Ref, j *job) {
+	for i := range j.placement.Shares {
+		s.sharers[j.placement.Shares[i].Node]++
+	}
 	for _, k := range s.kinds {
 		if k.held != nil {
-			k.held.add(ref, &s.jobs[ref], k.mask)
+			k.held.add(ref, j, k.mask)
 		}
 	}
 }
 
-// release undoes hold, before its nodes change.
-func (s *Core) release(ref model.Ref) {
-	s.share(ref, -1)
+// releaseNodes undoes holdNodes, before the nodes of the job change.
+func releaseNodes(s *nodeState, ref model.Ref, j *job) {
+	for i := range j.placement.Shares {
+		s.sharers[j.placement.Shares[i].Node]--
+	}
 	for _, k := range s.kinds {
 		if k.held != nil {
-			k.held.remove(ref, &s.jobs[ref])
+			k.held.remove(ref, j)
 		}
-	}
-}
-
-// share counts a running job at the nodes of which it holds a share, sign times.
-func (s *Core) share(ref model.Ref, sign int32) {
-	shares := s.jobs[ref].placement.Shares
-	for i := range shares {
-		s.sharers[shares[i].Node] += sign
 	}
 }
 

@@ -117,8 +117,11 @@ func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 	j := &p.core.jobs[ref]
 	c.borrowed = false
 	q := p.qs.query(j, j.NodesMin, p.core.avoids(ref, p.now, p.now.Add(j.left)))
-	if j.usage.Divides {
-		p.core.confine(j, &q)
+	if p.core.confines(j) {
+		if q.Avoid != nil {
+			p.core.buf.confined.Or(q.Avoid)
+		}
+		q.Avoid = p.core.buf.confined
 	}
 	if !p.qs.free.Select(&q, &c.nodes) {
 		if !p.borrow(j, &q, &c.nodes) {
@@ -129,17 +132,14 @@ func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 	return p.core.overCap(j, &c.nodes)
 }
 
-// confine keeps j to the nodes that a limit on nodes leaves it.
-func (s *Core) confine(j *job, q *place.Query) {
-	avoid := s.buf.confined
-	clear(avoid)
-	if s.ledger.Confines(&j.usage, avoid) == model.ReasonNone {
-		return
+// confines says whether a limit on nodes keeps j, which takes shares if so, to nodes with shares
+// that it counts already; all others are then in buf.confined.
+func (s *Core) confines(j *job) bool {
+	if !j.usage.Divides {
+		return false
 	}
-	if q.Avoid != nil {
-		avoid.Or(q.Avoid)
-	}
-	q.Avoid = avoid
+	clear(s.buf.confined)
+	return s.ledger.Confines(&j.usage, s.buf.confined) != model.ReasonNone
 }
 
 // overCap says which cap the job would break on the nodes.

@@ -25,7 +25,7 @@ func (p *pass) preemptForBlocked() {
 	if p.qs.waitingOf.most() <= least && !explained {
 		return
 	}
-	line, room := p.core.buf.line[:0], p.newRoomFound()
+	line, room := p.core.buf.line[:0], newRoomFound(p)
 	for i := range p.qs.waiting.Jobs {
 		q := &p.qs.waiting.Jobs[i]
 		if int32(q.Rank) <= least || q.Need > room.most(q) {
@@ -98,21 +98,13 @@ func triggerOf(j *job) preempt.Trigger {
 	return preempt.Priority
 }
 
-// below is a class above all those that j may preempt, where it does not reclaim nodes: any
+// belowOf is a class above all those that j may preempt, where it does not reclaim nodes: any
 // where its quality of service preempts others.
-func (s *nodeState) below(j *job) int32 {
-	if len(preemptsQOS(s.site, j)) > 0 {
+func belowOf(site *model.Site, j *job) int32 {
+	if len(preemptsQOS(site, j)) > 0 {
 		return model.SensitiveClass
 	}
 	return rankClass(j)
-}
-
-// below is that of the core, where the vCluster may reclaim nodes as well.
-func (p *pass) below(j *job) int32 {
-	if p.core.lent[p.qs.id] > 0 {
-		return model.SensitiveClass
-	}
-	return p.core.below(j)
 }
 
 // leastClass is a class that jobs must be above to preempt any job that runs now.
@@ -173,14 +165,18 @@ func (qs *queueState) room(j *job) int32 {
 func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	j := &p.core.jobs[ref]
 	cfg, lacks := &p.qs.policy.Preemption, j.NodesMin-p.qs.room(j)
-	if most := j.kind.largestBelow(p.below(j), cfg.MaxVictims, p.core.active, p.core.jobs); most == 0 || most < lacks {
+	below := belowOf(p.core.site, j)
+	if trigger == preempt.Reclaim {
+		below = model.SensitiveClass
+	}
+	if most := j.kind.largestBelow(below, cfg.MaxVictims, p.core.active, p.core.jobs); most == 0 || most < lacks {
 		return false
 	}
-	running := p.preemptible(ref, trigger, false)
+	running := p.preemptible(ref, trigger, below)
 	if !cfg.MayYield(trigger, j.Class, running, lacks) {
 		return false
 	}
-	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, p.trialFor(ref), p.core.buf.selected)
+	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, trialFor(p, ref), p.core.buf.selected)
 	if p.core.buf.selected = selected; !ok || len(selected) == 0 {
 		return false
 	}
@@ -231,23 +227,18 @@ func preemptsQOS(site *model.Site, j *job) []model.QOSID {
 	return site.QOS[j.QOS].PreemptsQOS
 }
 
-// preemptible lists the running jobs that might leave, with those that are never made to if
-// all is set. The list is valid until the next call.
-func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger, all bool) []preempt.Victim {
+// preemptible lists the running jobs of classes below that which might leave, with those that are
+// never made to if that is above all classes. The list is valid until the next call.
+func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger, below int32) []preempt.Victim {
 	j := &p.core.jobs[ref]
-	c := candidates{p: p, job: j, trigger: trigger, usable: p.usableNodes(ref)}
+	c := candidates{p: p, job: j, trigger: trigger, usable: usableNodes(p, ref)}
 	list := p.core.buf.victims[:0]
-	if all {
+	if below > model.SensitiveClass {
 		for _, running := range p.core.active {
 			list = c.add(list, running)
 		}
 	} else {
-		j.kind.heldByClass(p.core.active, p.core.jobs)
-		below := j.Class // those of higher ones do not leave
-		if trigger != preempt.Priority || len(preemptsQOS(p.core.site, j)) > 0 {
-			below = model.SensitiveClass
-		}
-		for _, class := range j.kind.held.byClass[:min(below, model.SensitiveClass)] {
+		for _, class := range j.kind.heldByClass(p.core.active, p.core.jobs).byClass[:below] {
 			for _, h := range class {
 				list = c.add(list, h.ref)
 			}
@@ -259,7 +250,7 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger, all bool) []p
 
 // usableNodes are the nodes in service that the job under ref might start on, whatever runs
 // there. They are valid until the next call, or until the job borrows.
-func (p *pass) usableNodes(ref model.Ref) model.NodeSet {
+func usableNodes(p *pass, ref model.Ref) model.NodeSet {
 	j, usable := &p.core.jobs[ref], p.core.buf.extra
 	copy(usable, j.kind.mask)
 	usable.And(p.core.ready)
@@ -295,14 +286,20 @@ func (c *candidates) add(list []preempt.Victim, ref model.Ref) []preempt.Victim 
 	if usable == 0 {
 		return list
 	}
-	st := p.core.ledger.Standing(r.Tenant)
-	return append(list, preempt.Victim{
-		Ref: ref, Job: r.Job, Class: class, Start: r.started, Walltime: r.Walltime, Elapsed: p.now.Sub(r.started) + max(0, r.Walltime-r.left),
-		Nodes: r.placement.Nodes(), Usable: usable, GPUs: r.kind.gpusOf(&r.Allocation),
-		Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
-		Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
-		Burst: st.Burst > model.One && st.Share > 0 && st.Used > st.Share,
-	})
+	if n := len(list); n < cap(list) {
+		list = list[:n+1]
+	} else {
+		list = append(list, preempt.Victim{})
+	}
+	st, v := p.core.ledger.Standing(r.Tenant), &list[len(list)-1]
+	// Field by field, for what is made elsewhere has to be copied.
+	v.Ref, v.Job, v.Class, v.Start, v.LastCheckpoint = ref, r.Job, class, r.started, r.saved
+	v.Walltime, v.Elapsed = r.Walltime, p.now.Sub(r.started)+max(0, r.Walltime-r.left)
+	v.Nodes, v.Usable, v.GPUs = r.placement.Nodes(), usable, r.kind.gpusOf(&r.Allocation)
+	v.Checkpoint, v.CkptBytes = r.Checkpoint, r.CkptBytes
+	v.Sensitive, v.Preemptible, v.Borrowed = r.IsSensitive(), r.Preemptible(), lent
+	v.Burst = st.Burst > model.One && st.Share > 0 && st.Used > st.Share
+	return list
 }
 
 // dropHold stops keeping nodes for ref: it has started or left.

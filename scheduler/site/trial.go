@@ -11,14 +11,14 @@ import (
 
 // trialFor is a trial for the blocked job under ref in which no job has left yet, valid
 // until the next: one that counts nodes where their number decides.
-func (p *pass) trialFor(ref model.Ref) preempt.Trial {
+func trialFor(p *pass, ref model.Ref) preempt.Trial {
 	j := &p.core.jobs[ref]
 	if j.Divides() || j.IsSensitive() || p.qs.mode.conformanceFirst {
 		t := newTrial(p, ref)
 		return &t
 	}
 	t := &p.core.buf.counted
-	*t = countedTrial{s: p.core, job: j, usable: p.usableNodes(ref), given: t.given, used: p.core.caps.Used}
+	*t = countedTrial{s: p.core, job: j, usable: usableNodes(p, ref), given: t.given, used: p.core.caps.Used, flying: len(p.qs.inFlight) > 0}
 	for _, f := range p.qs.inFlight { // proposed before they knew of this job, and on these nodes whoever leaves
 		flying := &p.core.jobs[f].placement
 		for _, w := range flying.Words {
@@ -43,11 +43,16 @@ type countedTrial struct {
 	given  []int32       // by node, the jobs with a share of it that were made to leave
 	free   int32         // usable nodes that no job holds then
 	used   caps.Usage    // without those that were made to leave
+	flying bool          // some nodes are in flight
 }
 
 func (t *countedTrial) Give(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
 	t.used = t.used.Minus(r.needs)
+	if len(r.placement.Shares) == 0 && !t.flying {
+		t.free += v.Usable
+		return
+	}
 	for _, w := range r.placement.Words {
 		t.free += int32(bits.OnesCount64(w.Mask & t.usable[w.Word]))
 	}
@@ -62,6 +67,10 @@ func (t *countedTrial) Give(v *preempt.Victim) {
 func (t *countedTrial) Take(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
 	t.used = t.used.Plus(r.needs)
+	if len(r.placement.Shares) == 0 && !t.flying {
+		t.free -= v.Usable
+		return
+	}
 	for _, w := range r.placement.Words {
 		t.free -= int32(bits.OnesCount64(w.Mask & t.usable[w.Word]))
 	}
