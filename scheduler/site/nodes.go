@@ -178,17 +178,6 @@ func (s *nodeState) leastPower(k *nodeChoice) (node, gpu int64) {
 	return node, gpu
 }
 
-// contested says whether nodes proposed are held by others, or might be.
-func (s *nodeState) contested(placement *model.Placement) bool {
-	idle := s.free.Idle()
-	for _, w := range placement.Words {
-		if w.Mask&^idle[w.Word] != 0 {
-			return true
-		}
-	}
-	return len(placement.Shares) > 0
-}
-
 // lend counts the nodes of other vClusters that j holds, sign times.
 func (s *nodeState) lend(j *job, sign int32) {
 	if !j.borrowed {
