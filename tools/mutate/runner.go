@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -51,6 +52,7 @@ type binary struct {
 	path   string        // "" where there are no tests
 	limit  time.Duration // for one run
 	skip   string        // tests that fail without any mutant
+	visits []int         // numbers of the mutants to whose functions the tests come, ascending
 	made   sync.Once
 	err    error
 }
@@ -139,16 +141,22 @@ func (r *runner) make(ctx context.Context, b *binary) error {
 	return r.baseline(ctx, b)
 }
 
+// baselines is how much longer than the limit tests may take without a mutant, of which there is
+// one run for all mutants.
+const baselines = 5
+
 // baseline runs tests without a mutant: what fails then is left out, for it looks at what the
-// mutants cost, and no run may take much longer than this one.
-func (r *runner) baseline(ctx context.Context, b *binary) error {
+// mutants cost, and no run may take much longer than this one. It notes to which mutants they come.
+func (r *runner) baseline(ctx context.Context, b *binary) (err error) {
 	var skip []string
+	b.limit = baselines * r.o.limit
 	for b.path != "" {
 		began := time.Now()
-		name, why, ok := r.run(ctx, b, 0)
+		name, why, ok := r.run(ctx, b, seeking)
 		if ok {
 			b.limit = min(r.o.limit, 20*time.Second+5*time.Since(began))
-			return nil
+			b.visits, err = numbersIn(b.path + visited)
+			return err
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -163,7 +171,21 @@ func (r *runner) baseline(ctx context.Context, b *binary) error {
 	return nil
 }
 
-// one runs the tests of a mutant until one fails.
+// visited is what the name of the file of visits ends in.
+const visited = ".visits"
+
+// numbersIn reads the numbers in a file, one a line, in ascending order; none where there is no file.
+func numbersIn(path string) (out []int, err error) {
+	err = lines(path, func(line string) error {
+		n, err := strconv.Atoi(line)
+		out = append(out, n)
+		return err
+	})
+	slices.Sort(out)
+	return out, err
+}
+
+// one runs the tests of a mutant until one fails. Those that do not come to its function cannot tell.
 func (r *runner) one(ctx context.Context, i int, m *mutant, equivalent map[string]string, unable map[*mutant]string) verdict {
 	if why, ok := equivalent[m.key()]; ok {
 		return verdict{m, equal, why}
@@ -171,15 +193,17 @@ func (r *runner) one(ctx context.Context, i int, m *mutant, equivalent map[strin
 	if why, ok := unable[m]; ok {
 		return verdict{m, broken, why}
 	}
+	came := false
 	for _, f := range m.tests {
 		b := r.binaries[f]
 		b.made.Do(func() { b.err = r.make(ctx, b) })
 		if b.err != nil {
 			return verdict{m, untried, b.err.Error()}
 		}
-		if b.path == "" {
+		if _, comes := slices.BinarySearch(b.visits, i+1); b.path == "" || !comes {
 			continue
 		}
+		came = true
 		_, why, ok := r.run(ctx, b, i+1)
 		if ctx.Err() != nil {
 			return verdict{m, untried, ""}
@@ -191,10 +215,13 @@ func (r *runner) one(ctx context.Context, i int, m *mutant, equivalent map[strin
 	if ctx.Err() != nil {
 		return verdict{m, untried, ""}
 	}
+	if !came {
+		return verdict{m, survived, "no test comes there"}
+	}
 	return verdict{m, survived, ""}
 }
 
-// run runs the short tests of a package with a mutant switched on, 0 for none. name is the test
+// run runs the short tests of a package with a mutant switched on, seeking for none. name is the test
 // that failed first, as a whole, and why says what it did.
 func (r *runner) run(ctx context.Context, b *binary, number int) (name, why string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, b.limit+time.Minute)
@@ -205,7 +232,7 @@ func (r *runner) run(ctx context.Context, b *binary, number int) (name, why stri
 	}
 	cmd := exec.CommandContext(ctx, b.path, args...)
 	cmd.Dir = filepath.Join(r.root, b.folder)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, number))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, number), visits+"="+b.path+visited)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if cmd.Run() == nil {
