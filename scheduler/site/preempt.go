@@ -210,15 +210,6 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	return true
 }
 
-// classAgainst is the class that r counts with when j wants its nodes: its own, or just
-// below that of j where the quality of service of j preempts that of r.
-func (s *nodeState) classAgainst(j, r *job) int32 {
-	if r.QOS >= 0 && slices.Contains(preemptsQOS(s.site, j), r.QOS) {
-		return min(r.Class, j.Class-1)
-	}
-	return r.Class
-}
-
 // preemptsQOS is the qualities of service that that of j preempts.
 func preemptsQOS(site *model.Site, j *job) []model.QOSID {
 	if j.QOS < 0 {
@@ -268,13 +259,29 @@ type candidates struct {
 	usable  model.NodeSet
 }
 
+// class is the class that a running job counts with: its own, or just below that of the
+// job which wants its nodes where the quality of service of that preempts its own. Where it is
+// the other way round, that job does not take by its class what would be taken back from it at
+// once. Two that preempt each other go by their classes.
+func (c *candidates) class(r *job) int32 {
+	if r.QOS < 0 || c.job.QOS < 0 {
+		return r.Class
+	}
+	takes := slices.Contains(preemptsQOS(c.p.core.site, c.job), r.QOS)
+	gives := slices.Contains(preemptsQOS(c.p.core.site, r), c.job.QOS)
+	switch {
+	case takes && !gives:
+		return min(r.Class, c.job.Class-1)
+	case gives && !takes && c.trigger == preempt.Priority:
+		return max(r.Class, c.job.Class)
+	}
+	return r.Class
+}
+
 // add appends a running job to list, if it holds anything of use and is not on its way out.
 func (c *candidates) add(list []preempt.Victim, ref model.Ref) []preempt.Victim {
 	p, r := c.p, &c.p.core.jobs[ref]
-	class := r.Class
-	if len(p.core.site.QOS) > 0 {
-		class = p.core.classAgainst(c.job, r)
-	}
+	class := c.class(r)
 	if r.leaving || (c.trigger == preempt.Priority && class >= c.job.Class) {
 		return list
 	}

@@ -45,6 +45,7 @@ func TestQOSPreemptsItsOwn(t *testing.T) {
 		{"the urgent one, of a lower class", 0, 1, 3, []model.Ref{0}, []model.Reason{model.ReasonPreempted}},
 		{"not by itself", 1, 1, 5, nil, nil},
 		{"not the other way round", 1, 0, 5, nil, nil},
+		{"not the other way round, of a higher class", 1, 0, 9, nil, nil},
 		{"none has a QOS", -1, -1, 5, nil, nil},
 		{"the running one has none", -1, 1, 5, nil, nil},
 	} {
