@@ -2,9 +2,9 @@ package sim
 
 import "orrery/scheduler/model"
 
-// tellQueues hands out the queues of all instants before now.
+// tellQueues hands out the queues of all instants before now, which Options.Queues asks for.
 func (r *run) tellQueues(now model.Time) {
-	for ; r.opt.Queues != nil && r.queues < len(r.opt.QueuesAt) && r.opt.QueuesAt[r.queues] < now; r.queues++ {
+	for ; r.queues < len(r.opt.QueuesAt) && r.opt.QueuesAt[r.queues] < now; r.queues++ {
 		at := r.opt.QueuesAt[r.queues]
 		if now == model.Never { // the core has no later state
 			at = min(at, r.res.Last)

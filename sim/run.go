@@ -338,12 +338,17 @@ func (r *run) replay(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if r.tellQueues(now); now == model.Never {
+		if r.opt.Queues != nil {
+			r.tellQueues(now)
+		}
+		if now == model.Never {
 			return nil
 		}
 		if r.measure.over(now) {
 			r.res.Last = r.measure.stop(r.res.Last)
-			r.tellQueues(model.Never)
+			if r.opt.Queues != nil {
+				r.tellQueues(model.Never)
+			}
 			return nil
 		}
 		if err := r.instant(now); err != nil {

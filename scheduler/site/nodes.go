@@ -2,6 +2,7 @@ package site
 
 import (
 	"math"
+	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
@@ -26,6 +27,8 @@ type nodeState struct {
 	homes      []int32         // so many
 	lent       []int32
 	sharers    []int32 // by node, the running jobs that hold a share of it
+
+	preemptsByQOS bool // some quality of service preempts others
 }
 
 func newNodeState(site *model.Site) nodeState {
@@ -34,6 +37,7 @@ func newNodeState(site *model.Site) nodeState {
 		site: site, space: place.NewSpace(site), nodeClasses: model.NewNodeClasses(site), ready: model.NewNodeSet(n),
 		home: make([]model.NodeSet, vclusters), homes: make([]int32, vclusters), lent: make([]int32, vclusters), sharers: make([]int32, n),
 	}
+	s.preemptsByQOS = slices.ContainsFunc(site.QOS, func(q model.QOS) bool { return len(q.PreemptsQOS) > 0 })
 	s.free, s.idle = s.space.NewFree(), s.space.NewFree()
 	s.idle.SetAllAvailable()
 	for i := range s.home {

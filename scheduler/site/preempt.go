@@ -2,7 +2,7 @@ package site
 
 import (
 	"cmp"
-	"math"
+	"math/bits"
 	"slices"
 
 	"orrery/scheduler"
@@ -20,11 +20,15 @@ import (
 // is free are the same. Passed over as well are jobs that would lack nodes even if all left
 // that they may preempt.
 func (p *pass) preemptForBlocked() {
-	least := p.leastClass()
-	explained := p.core.cfg.Explain != nil
-	if p.qs.waitingOf.most() <= least && !explained {
-		return
+	if least := leastClass(p); p.qs.waitingOf.most() > least || p.core.cfg.Explain != nil {
+		p.preemptAbove(least)
 	}
+}
+
+// preemptAbove is preemptForBlocked for jobs above a class, and tells why none is preempted for
+// the others.
+func (p *pass) preemptAbove(least int32) {
+	explained := p.core.cfg.Explain != nil
 	line, room := p.core.buf.line[:0], newRoomFound(p)
 	for i := range p.qs.waiting.Jobs {
 		q := &p.qs.waiting.Jobs[i]
@@ -108,37 +112,33 @@ func belowOf(site *model.Site, j *job) int32 {
 }
 
 // leastClass is a class that jobs must be above to preempt any job that runs now.
-func (p *pass) leastClass() int32 {
-	if p.core.lent[p.qs.id] > 0 || slices.ContainsFunc(p.core.site.QOS, func(q model.QOS) bool { return len(q.PreemptsQOS) > 0 }) {
+func leastClass(p *pass) int32 {
+	if p.core.lent[p.qs.id] > 0 || p.core.preemptsByQOS {
 		return -1 // they are reclaimed, or count as of other classes
 	}
 	return p.core.activeOf.least()
 }
 
 // byClass counts jobs by class.
-type byClass [model.SensitiveClass + 1]int32
-
-func (b *byClass) add(class, sign int32) { b[max(0, min(class, model.SensitiveClass))] += sign }
-
-// least is the lowest class of which there are jobs, math.MaxInt32 without any.
-func (b *byClass) least() int32 {
-	for c, n := range b {
-		if n > 0 {
-			return int32(c)
-		}
-	}
-	return math.MaxInt32
+type byClass struct {
+	of  [model.SensitiveClass + 1]int32
+	any uint // a bit for each class of which there are jobs
 }
+
+func (b *byClass) add(class, sign int32) {
+	class = max(0, min(class, model.SensitiveClass))
+	if b.of[class] += sign; b.of[class] > 0 {
+		b.any |= 1 << class
+	} else {
+		b.any &^= 1 << class
+	}
+}
+
+// least is the lowest class of which there are jobs, above all classes without any.
+func (b *byClass) least() int32 { return int32(bits.TrailingZeros(b.any)) }
 
 // most is the highest class of which there are jobs, -1 without any.
-func (b *byClass) most() int32 {
-	for c := int32(model.SensitiveClass); c >= 0; c-- {
-		if b[c] > 0 {
-			return c
-		}
-	}
-	return -1
-}
+func (b *byClass) most() int32 { return int32(bits.Len(b.any)) - 1 }
 
 // preempt looks for running jobs whose nodes would make room for the blocked
 // one, and proposes that they leave.
