@@ -36,6 +36,11 @@ func (h holds) ready(ref model.Ref) bool {
 	return i >= 0 && len(h[i].victims) == 0
 }
 
+// readyIn says whether a job of a vCluster has nodes kept that its victims have all left.
+func (h holds) readyIn(qs *queueState, jobs []job) bool {
+	return slices.ContainsFunc(h, func(x hold) bool { return len(x.victims) == 0 && jobs[x.ref].queue == qs })
+}
+
 // drop stops keeping nodes for ref and says whether there were any.
 func (h *holds) drop(ref model.Ref) bool {
 	i := h.of(ref)

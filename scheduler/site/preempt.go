@@ -264,7 +264,7 @@ type candidates struct {
 // the other way round, that job does not take by its class what would be taken back from it at
 // once. Two that preempt each other go by their classes.
 func (c *candidates) class(r *job) int32 {
-	if r.QOS < 0 || c.job.QOS < 0 {
+	if !c.p.core.preemptsByQOS || r.QOS < 0 || c.job.QOS < 0 {
 		return r.Class
 	}
 	takes := slices.Contains(preemptsQOS(c.p.core.site, c.job), r.QOS)
