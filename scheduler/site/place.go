@@ -25,6 +25,7 @@ type buffers struct {
 	extra       model.NodeSet
 	lender      model.NodeSet
 	trial       *place.Free
+	detailed    trial
 	counted     countedTrial
 	victims     []preempt.Victim
 	selected    []int

@@ -181,7 +181,7 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 		return false
 	}
 	t := newTrial(p, ref)
-	c := hold{ref: ref, nodes: model.NewNodeSet(len(p.core.site.Nodes))}
+	c := p.core.holds.add(ref, len(p.core.site.Nodes))
 	reason := model.ReasonPreempted
 	if trigger == preempt.Reclaim {
 		reason = model.ReasonReclaimed
@@ -205,7 +205,6 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 			c.nodes.Add(h.Node)
 		}
 	}
-	p.core.holds = append(p.core.holds, c)
 	p.core.vclusters.invalidateBounds(p.now) // the nodes kept may be those that others wait for
 	return true
 }

@@ -14,8 +14,9 @@ import (
 func trialFor(p *pass, ref model.Ref) preempt.Trial {
 	j := &p.core.jobs[ref]
 	if j.Divides() || j.IsSensitive() || p.qs.mode.conformanceFirst {
-		t := newTrial(p, ref)
-		return &t
+		t := &p.core.buf.detailed
+		*t = newTrial(p, ref)
+		return t
 	}
 	t := &p.core.buf.counted
 	*t = countedTrial{s: p.core, job: j, usable: usableNodes(p, ref), given: t.given, used: p.core.caps.Used, flying: len(p.qs.inFlight) > 0}
