@@ -84,8 +84,10 @@ func (h *Share) advance(now model.Time) {
 	}
 	h.NodeTime = model.Plus(h.NodeTime, d.Of(h.Nodes))
 	h.GPUTime = model.Plus(h.GPUTime, d.Of(h.GPUs))
-	h.BorrowedTime = model.Plus(h.BorrowedTime, d.Of(h.Borrowed))
-	h.LentTime = model.Plus(h.LentTime, d.Of(h.Lent))
+	if h.Borrowed|h.Lent != 0 {
+		h.BorrowedTime = model.Plus(h.BorrowedTime, d.Of(h.Borrowed))
+		h.LentTime = model.Plus(h.LentTime, d.Of(h.Lent))
+	}
 	h.at = now
 }
 
