@@ -2,8 +2,14 @@ package sim
 
 import "orrery/scheduler/model"
 
-// tellQueues hands out the queues of all instants before now, which Options.Queues asks for.
+// tellQueues hands out the queues of all instants before now, where they are asked for.
 func (r *run) tellQueues(now model.Time) {
+	if r.opt.Queues != nil {
+		r.tellQueuesBefore(now)
+	}
+}
+
+func (r *run) tellQueuesBefore(now model.Time) {
 	for ; r.queues < len(r.opt.QueuesAt) && r.opt.QueuesAt[r.queues] < now; r.queues++ {
 		at := r.opt.QueuesAt[r.queues]
 		if now == model.Never { // the core has no later state

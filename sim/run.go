@@ -338,17 +338,12 @@ func (r *run) replay(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if r.opt.Queues != nil {
-			r.tellQueues(now)
-		}
-		if now == model.Never {
+		if r.tellQueues(now); now == model.Never {
 			return nil
 		}
 		if r.measure.over(now) {
 			r.res.Last = r.measure.stop(r.res.Last)
-			if r.opt.Queues != nil {
-				r.tellQueues(model.Never)
-			}
+			r.tellQueues(model.Never)
 			return nil
 		}
 		if err := r.instant(now); err != nil {

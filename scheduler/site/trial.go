@@ -20,7 +20,7 @@ func trialFor(p *pass, ref model.Ref) preempt.Trial {
 	}
 	t := &p.core.buf.counted
 	*t = countedTrial{s: p.core, job: j, usable: usableNodes(p, ref), given: t.given, used: p.core.caps.Used, flying: len(p.qs.inFlight) > 0}
-	for _, f := range p.qs.inFlight { // proposed before they knew of this job, and on these nodes whoever leaves
+	for _, f := range p.qs.inFlight { // proposed before they knew of this job, and on these nodes in any case
 		flying := &p.core.jobs[f].placement
 		for _, w := range flying.Words {
 			t.usable[w.Word] &^= w.Mask
