@@ -28,9 +28,8 @@ type Trial interface {
 // up when more than cfg.MaxVictims remain. When the job fits as it is, none is
 // chosen. The trial is left as it was found.
 //
-// When all n candidates are not enough, that is n calls each of Give and Take and
-// two of Fits. Else, when the first k of them fit, it is also some 3n + k log k comparisons,
-// as many more calls of Give and Take, and k + 2 log n of Fits. It allocates
+// For n candidates of which the first k are enough that is some 3n + k log k comparisons, as many
+// calls of Give and Take, and k + 2 log n of Fits; likewise where all are not enough. It allocates
 // only to make dst large enough.
 func Select(cfg *Config, trigger Trigger, pendingClass int32, now model.Time,
 	candidates []Victim, trial Trial, dst []int) ([]int, bool) {
@@ -46,12 +45,10 @@ func Select(cfg *Config, trigger Trigger, pendingClass int32, now model.Time,
 		}
 	}
 	t := taking{candidates: candidates, order: dst, trial: trial}
-	t.move(len(dst))
-	if !trial.Fits() {
+	if !t.enough() {
 		t.move(0)
 		return dst[:0], false
 	}
-	t.enough()
 	return t.prune(int(cfg.MaxVictims))
 }
 
@@ -170,23 +167,26 @@ func (t *taking) move(to int) {
 	}
 }
 
-// enough leaves the fewest given, from the beginning in the order of preference, with which
-// the job fits; all have been given and are enough. What is left is in order. It cuts what is
-// in question in two as a search for an element of a rank does, so that most are never
-// brought into order: few of many candidates are needed as a rule.
-func (t *taking) enough() {
-	low := 0 // so many are too few
-	for t.given-low > 1 {
-		high := t.given
+// enough gives the fewest, from the beginning in the order of preference, with which the job
+// fits, and leaves these in order; it says whether there are any. It cuts what is in question
+// in two as a search for an element of a rank does, so that most are never brought into order:
+// few of many candidates are needed as a rule.
+func (t *taking) enough() bool {
+	low, high := 0, len(t.order) // low are too few, and high are not unless all are
+	for high-low > 1 {
 		cut := t.cut(low, high)
-		t.move(cut)
-		if !t.trial.Fits() {
-			t.move(high)
+		if t.move(cut); t.trial.Fits() {
+			high = cut
+		} else {
 			low = cut
 		}
 	}
+	if t.move(high); high == len(t.order) && !t.trial.Fits() {
+		return false
+	}
 	//detlint:total the comparison ends in the job id
-	slices.SortFunc(t.order[:t.given], func(a, b int) int { return compare(&t.candidates[a], &t.candidates[b]) })
+	slices.SortFunc(t.order[:high], func(a, b int) int { return compare(&t.candidates[a], &t.candidates[b]) })
+	return true
 }
 
 // cut brings the candidates in [low, high), of which there are two or more, into two parts, neither of
