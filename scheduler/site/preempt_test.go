@@ -112,3 +112,20 @@ func TestJobsOfTenantsInBurstLeaveFirst(t *testing.T) {
 		})
 	}
 }
+
+// A node is not lent by a proposal that was refused: the only one that may be is proposed again.
+func TestRefusedBorrowingLendsNothing(t *testing.T) {
+	cfg := alike(1, preempting())
+	cfg.Site.VClusters = []model.VCluster{{Name: "home", Lend: true, MaxLent: model.One}, {Name: "guest", Borrow: true}}
+	cfg.Site.Nodes[0].Home = 0
+	cfg.Policies = append(cfg.Policies, preempting())
+	s := newStand(t, cfg)
+	s.submit(0, ckpt(model.CheckpointAuto), func(a *model.Allocation) { a.VCluster = 1 })
+	for at := range int64(3) {
+		plan := s.core.Plan(seconds(at))
+		require.Len(t, plan.Proposals, 1)
+		p := plan.Proposals[0]
+		require.True(t, p.Borrowed)
+		s.fact(at, model.Fact{Kind: model.FactRefused, Reason: model.ReasonNodesTaken, Job: p.Job, Ref: p.Ref, Seq: p.Seq})
+	}
+}
