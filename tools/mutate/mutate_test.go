@@ -137,3 +137,23 @@ func TestFates(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, code, string(left), "the tree is as it was")
 }
+
+// A loop uses up its share of the CPU, which a test that waits does not.
+func TestLoopsEndByTheirShareOfTheCPU(t *testing.T) {
+	root := module(t, "package rule\n\nimport \"testing\"\n\nfunc TestOld(t *testing.T) {\n\tfor Old(66) == Old(64) {\n\t}\n}\n")
+	all, err := mutants(root)
+	require.NoError(t, err)
+	r := &runner{o: options{workers: 1, limit: time.Minute}, root: root, dir: t.TempDir(), binaries: map[string]*binary{}}
+	m := all[1] // it says of no age that it is old
+	m.tests = m.tests[:1]
+	unable, err := r.prepare(t.Context(), all[:2], nil)
+	require.NoError(t, err)
+	b := r.binaries["scheduler/rule"]
+	require.NoError(t, r.make(t.Context(), b))
+	b.made.Do(func() {})
+	require.GreaterOrEqual(t, b.cpu, leastCPU)
+	b.cpu = time.Second
+	require.Equal(t, verdict{m, killed, "scheduler/rule " + noEnd}, r.one(t.Context(), 1, m, nil, unable))
+	name, why := reasonOf("=== RUN\npanic: test timed out after 1s\n")
+	require.Equal(t, []string{"", tooLong}, []string{name, why})
+}
