@@ -2,9 +2,15 @@ package sim
 
 import "orrery/scheduler/model"
 
-// tellQueues hands out the queues of all instants before now.
+// tellQueues hands out the queues of all instants before now, where they are asked for.
 func (r *run) tellQueues(now model.Time) {
-	for ; r.opt.Queues != nil && r.queues < len(r.opt.QueuesAt) && r.opt.QueuesAt[r.queues] < now; r.queues++ {
+	if r.opt.Queues != nil {
+		r.tellQueuesBefore(now)
+	}
+}
+
+func (r *run) tellQueuesBefore(now model.Time) {
+	for ; r.queues < len(r.opt.QueuesAt) && r.opt.QueuesAt[r.queues] < now; r.queues++ {
 		at := r.opt.QueuesAt[r.queues]
 		if now == model.Never { // the core has no later state
 			at = min(at, r.res.Last)

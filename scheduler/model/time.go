@@ -87,13 +87,17 @@ func Plus(a, b int64) int64 {
 }
 
 // Grid is the first instant phase + n*cycle, n from 0 on, at or after t; Never stays
-// so. cycle must be positive.
+// so. cycle must be positive, and phase not negative.
 func (t Time) Grid(cycle, phase Duration) Time {
-	if t == Never {
+	first := Time(phase)
+	if t <= first {
+		return first
+	}
+	past := Duration(t-first) % cycle
+	if past == 0 || t == Never {
 		return t
 	}
-	n := max(0, (t.Sub(Time(phase))+cycle-1)/cycle)
-	return Time(phase).Add(n * cycle)
+	return t.Add(cycle - past)
 }
 
 // String formats like 2d03:15:07.25, the form in which logs and tables show

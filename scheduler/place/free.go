@@ -154,6 +154,22 @@ func (f *Free) GiveWhere(p *model.Placement, committed *Free) {
 	}
 }
 
+// Holds says whether anything that p names, but for parts of a GPU and other amounts, is held or
+// out of service.
+func (f *Free) Holds(p *model.Placement) bool {
+	for _, w := range p.Words {
+		if w.Mask&^f.idle[w.Word] != 0 {
+			return true
+		}
+	}
+	for i := range p.Shares {
+		if s := &p.Shares[i]; !f.unheld.Has(s.Node) || f.taken[s.Node]&whole(s) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // SetAvailable takes node n out of service or back. What holds it is not changed
 // by that.
 func (f *Free) SetAvailable(n model.NodeID, up bool) {

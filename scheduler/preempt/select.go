@@ -28,9 +28,8 @@ type Trial interface {
 // up when more than cfg.MaxVictims remain. When the job fits as it is, none is
 // chosen. The trial is left as it was found.
 //
-// When all n candidates are not enough, that is n calls each of Give and Take and
-// two of Fits. Else, when the first k of them fit, it is also n log n comparisons,
-// up to 4k more calls of Give and Take, and k + 2 log k of Fits. It allocates
+// For n candidates of which the first k are enough that is some 3n + k log k comparisons, as many
+// calls of Give and Take, and k + 2 log n of Fits; likewise where all are not enough. It allocates
 // only to make dst large enough.
 func Select(cfg *Config, trigger Trigger, pendingClass int32, now model.Time,
 	candidates []Victim, trial Trial, dst []int) ([]int, bool) {
@@ -46,15 +45,10 @@ func Select(cfg *Config, trigger Trigger, pendingClass int32, now model.Time,
 		}
 	}
 	t := taking{candidates: candidates, order: dst, trial: trial}
-	t.move(len(dst))
-	possible := trial.Fits()
-	t.move(0)
-	if !possible {
+	if !t.enough() {
+		t.move(0)
 		return dst[:0], false
 	}
-	//detlint:total the comparison ends in the job id
-	slices.SortFunc(dst, func(a, b int) int { return compare(&candidates[a], &candidates[b]) })
-	t.enough()
 	return t.prune(int(cfg.MaxVictims))
 }
 
@@ -173,23 +167,51 @@ func (t *taking) move(to int) {
 	}
 }
 
-// enough gives the fewest of order, from its beginning, with which the job fits;
-// all of them are enough. It doubles until it fits and then halves the step,
-// since Fits is the dear part.
-func (t *taking) enough() {
-	low, high := 0, 1 // low are too few
-	for t.move(high); high < len(t.order) && !t.trial.Fits(); t.move(high) {
-		low, high = high, min(2*high, len(t.order))
-	}
+// enough gives the fewest, from the beginning in the order of preference, with which the job
+// fits, and leaves these in order; it says whether there are any. It cuts what is in question
+// in two as a search for an element of a rank does, so that most are never brought into order:
+// few of many candidates are needed as a rule.
+func (t *taking) enough() bool {
+	low, high := 0, len(t.order) // low are too few, and high are not unless all are
 	for high-low > 1 {
-		t.move((low + high) / 2)
-		if t.trial.Fits() {
-			high = t.given
+		cut := t.cut(low, high)
+		if t.move(cut); t.trial.Fits() {
+			high = cut
 		} else {
-			low = t.given
+			low = cut
 		}
 	}
-	t.move(high)
+	if t.move(high); high == len(t.order) && !t.trial.Fits() {
+		return false
+	}
+	//detlint:total the comparison ends in the job id
+	slices.SortFunc(t.order[:high], func(a, b int) int { return compare(&t.candidates[a], &t.candidates[b]) })
+	return true
+}
+
+// cut brings the candidates in [low, high), of which there are two or more, into two parts, neither of
+// them empty, so that each of the first part comes before all of the second, which begins where it
+// says.
+func (t *taking) cut(low, high int) int {
+	s := t.order[low:high]
+	before := func(a, b int) bool { return compare(&t.candidates[a], &t.candidates[b]) < 0 }
+	middle := len(s) / 2
+	for _, x := range [...][2]int{{0, middle}, {middle, len(s) - 1}, {0, middle}} { // the median of three, or the larger of two, is in the middle
+		if before(s[x[1]], s[x[0]]) {
+			s[x[0]], s[x[1]] = s[x[1]], s[x[0]]
+		}
+	}
+	last := len(s) - 1
+	s[middle], s[last] = s[last], s[middle]
+	first := 0
+	for i, x := range s[:last] {
+		if before(x, s[last]) {
+			s[i], s[first] = s[first], x
+			first++
+		}
+	}
+	s[first], s[last] = s[last], s[first]
+	return low + max(first, 1)
 }
 
 // prune keeps of the given those that are needed, and takes all back.

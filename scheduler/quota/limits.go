@@ -26,7 +26,7 @@ func (b *Ledger) CheckChosen(c *ResourceUsage, nodes int32, milli int64, shares 
 		return model.ReasonQuotaNodes
 	case overGPUs(use.milli, milli, l.MaxGPUs):
 		return model.ReasonQuotaGPUs
-	case c.QOS < 0:
+	case c.QOS < 0 || !b.qos[c.QOS].limits:
 		return model.ReasonNone
 	}
 	q, all := &b.cfg.QOS[c.QOS], &b.qos[c.QOS].all
@@ -67,7 +67,7 @@ func (b *Ledger) Confines(c *ResourceUsage, avoid model.NodeSet) (why model.Reas
 	}
 	i := b.index(c.Tenant)
 	confine(&b.tenants[i].use, b.limits[i].MaxNodes, model.ReasonQuotaNodes)
-	if c.QOS < 0 {
+	if c.QOS < 0 || !b.qos[c.QOS].limits {
 		return why
 	}
 	q := &b.cfg.QOS[c.QOS]
@@ -135,7 +135,7 @@ func (b *Ledger) refused(i int) bool {
 }
 
 func (b *Ledger) withinQOS(c *ResourceUsage, nodes, jobs int32, milli int64) bool {
-	if c.QOS < 0 {
+	if c.QOS < 0 || !b.qos[c.QOS].limits {
 		return true
 	}
 	q, all := &b.cfg.QOS[c.QOS], &b.qos[c.QOS].all

@@ -104,8 +104,9 @@ type Ledger struct {
 
 // pool is what is in use of a quality of service.
 type pool struct {
-	all   held
-	users []held // by user, as far as users were met
+	limits bool // there is any on nodes, GPUs and running jobs
+	all    held
+	users  []held // by user, as far as users were met
 }
 
 // held is what is in use, in flight included.
@@ -130,6 +131,10 @@ func New(cfg *Config) *Ledger {
 	b.tenants = make([]account, n)
 	b.site.nodes, b.site.gpus = int64(cfg.Nodes), cfg.GPUs
 	b.qos = make([]pool, len(cfg.QOS))
+	for i := range cfg.QOS {
+		q := &cfg.QOS[i]
+		b.qos[i].limits = q.MaxNodes|q.GroupNodes|q.GroupJobs|q.UserNodes|q.UserJobs|q.MaxGPUs|q.GroupGPUs|q.UserGPUs != 0
+	}
 	b.frozen = newFrozen(n)
 	for i := range b.frozen.of { // as they stand before the first Freeze
 		b.frozen.of[i].Share, b.frozen.of[i].Burst = b.limits[i].FairShare, b.limits[i].Burst

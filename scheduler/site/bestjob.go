@@ -14,9 +14,9 @@ import (
 // others, and the scores themselves of the few whose bound reaches the best.
 
 // onFastPath says whether the pass may be of that kind: jobs go by their scores, and it
-// matters only which of them start.
+// matters only which of them start. A job whose victims have left goes before all scores.
 func (p *pass) onFastPath() bool {
-	return p.qs.mode.bounded && p.core.cfg.Explain == nil && len(p.core.holds) == 0 && !p.heeding
+	return p.qs.mode.bounded && p.core.cfg.Explain == nil && !p.heeding && !p.core.holds.readyIn(p.qs, p.core.jobs)
 }
 
 // passFast starts the best jobs as long as they have room, and then looks behind the

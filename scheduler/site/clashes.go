@@ -9,16 +9,16 @@ import (
 // Such a node comes free when all jobs that hold it have left, so a walk of the
 // predicted ends of a vCluster marks the jobs that are past.
 
-// clashes says whether a proposal of the vCluster in flight names nodes that others hold, or
-// might: shares of nodes are not examined. Its cost is that of the nodes in flight.
+// clashes says whether a proposal of the vCluster in flight names nodes that others hold. Its
+// cost is that of the nodes in flight.
 func (p *pass) clashes() bool {
 	for _, ref := range p.qs.inFlight {
-		if p.core.contested(&p.core.jobs[ref].placement) {
+		if p.core.free.Holds(&p.core.jobs[ref].placement) {
 			return true
 		}
 	}
 	for i := range p.core.resizes {
-		if x := &p.core.resizes[i]; x.queue == p.qs && p.core.contested(&x.gained) {
+		if x := &p.core.resizes[i]; x.queue == p.qs && p.core.free.Holds(&x.gained) {
 			return true
 		}
 	}

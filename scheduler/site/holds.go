@@ -36,11 +36,35 @@ func (h holds) ready(ref model.Ref) bool {
 	return i >= 0 && len(h[i].victims) == 0
 }
 
+// readyIn says whether a job of a vCluster has nodes kept that its victims have all left.
+func (h holds) readyIn(qs *queueState, jobs []job) bool {
+	return slices.ContainsFunc(h, func(x hold) bool { return len(x.victims) == 0 && jobs[x.ref].queue == qs })
+}
+
+// add keeps nodes for ref, none and for no victims yet. The memory may be that of a hold that
+// was dropped.
+func (h *holds) add(ref model.Ref, nodes int) *hold {
+	s := *h
+	if n := len(s); n < cap(s) && s[:n+1][n].nodes != nil {
+		s = s[:n+1]
+		clear(s[n].nodes)
+		s[n].ref, s[n].victims = ref, s[n].victims[:0]
+	} else {
+		s = append(s, hold{ref: ref, nodes: model.NewNodeSet(nodes)})
+	}
+	*h = s
+	return &s[len(s)-1]
+}
+
 // drop stops keeping nodes for ref and says whether there were any.
 func (h *holds) drop(ref model.Ref) bool {
 	i := h.of(ref)
 	if i >= 0 {
-		*h = slices.Delete(*h, i, i+1)
+		s := *h
+		dropped := s[i]
+		copy(s[i:], s[i+1:])
+		s[len(s)-1] = dropped
+		*h = s[:len(s)-1]
 	}
 	return i >= 0
 }

@@ -2,6 +2,7 @@ package site
 
 import (
 	"math"
+	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
@@ -25,14 +26,18 @@ type nodeState struct {
 	home       []model.NodeSet // nodes at home in each vCluster
 	homes      []int32         // so many
 	lent       []int32
+	sharers    []int32 // by node, the running jobs that hold a share of it
+
+	preemptsByQOS bool // some quality of service preempts others
 }
 
 func newNodeState(site *model.Site) nodeState {
 	n, vclusters := len(site.Nodes), len(site.VClusters)
 	s := nodeState{
 		site: site, space: place.NewSpace(site), nodeClasses: model.NewNodeClasses(site), ready: model.NewNodeSet(n),
-		home: make([]model.NodeSet, vclusters), homes: make([]int32, vclusters), lent: make([]int32, vclusters),
+		home: make([]model.NodeSet, vclusters), homes: make([]int32, vclusters), lent: make([]int32, vclusters), sharers: make([]int32, n),
 	}
+	s.preemptsByQOS = slices.ContainsFunc(site.QOS, func(q model.QOS) bool { return len(q.PreemptsQOS) > 0 })
 	s.free, s.idle = s.space.NewFree(), s.space.NewFree()
 	s.idle.SetAllAvailable()
 	for i := range s.home {
@@ -88,10 +93,6 @@ type nodeChoice struct {
 	all        bool  // every node of the site
 	held       *held // nil until it is asked for
 }
-
-// held is the nodes that running jobs hold which may be preempted, by class; a node that
-// several share counts for each.
-type held [model.SensitiveClass]int32
 
 // kindOf is the row of s.kinds for a, made when it is new. Distinct kinds are
 // few, so they are searched one by one.
@@ -182,17 +183,6 @@ func (s *nodeState) leastPower(k *nodeChoice) (node, gpu int64) {
 		return 0, 0
 	}
 	return node, gpu
-}
-
-// contested says whether nodes proposed are held by others, or might be.
-func (s *nodeState) contested(placement *model.Placement) bool {
-	idle := s.free.Idle()
-	for _, w := range placement.Words {
-		if w.Mask&^idle[w.Word] != 0 {
-			return true
-		}
-	}
-	return len(placement.Shares) > 0
 }
 
 // lend counts the nodes of other vClusters that j holds, sign times.

@@ -199,6 +199,7 @@ func (s *Core) enter(ref model.Ref) {
 	row := waiting.Job{
 		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref,
 		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, place.ShareOf(&j.Allocation)), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(&j.Allocation, j.kind),
+		Rank: int8(rankClass(j)), Below: int8(belowOf(s.site, j)),
 	}
 	row.Plain = row.Needs == caps.Usage{} && !row.Borrows
 	qs.waiting.Add(row, s.cfg.unitsOf(j), s.now)
@@ -303,7 +304,7 @@ func (s *Core) vacate(ref model.Ref) {
 		qs.free.Give(&j.placement)
 		s.retakeInFlight(qs) // what was proposed before it knew of this job
 	}
-	countHeld(s.kinds, j, -1)
+	releaseNodes(&s.nodeState, ref, j)
 	s.deactivate(ref)
 	s.holds.left(ref)
 	s.vclusters.markAllDirty()
@@ -331,7 +332,7 @@ func (s *Core) granted(f *model.Fact) {
 	s.free.Take(&j.placement)
 	j.predicted, j.started, j.saved, j.phase = end, s.now, model.AbsentTime, running
 	s.activate(ref)
-	countHeld(s.kinds, j, 1)
+	holdNodes(&s.nodeState, ref, j)
 	s.backlog.setBacklog(j, 0)
 	s.backlog.setRunning(j, j.gpuTime())
 	s.ledger.Unreserve(&j.usage)

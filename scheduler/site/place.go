@@ -17,6 +17,7 @@ import (
 type buffers struct {
 	room, tight []order.Candidate
 	line        []order.Candidate
+	sizes       []sizeRoom
 	scalingUp   []model.Ref
 	choice      choice
 	avoid       model.NodeSet
@@ -24,12 +25,14 @@ type buffers struct {
 	extra       model.NodeSet
 	lender      model.NodeSet
 	trial       *place.Free
+	detailed    trial
+	counted     countedTrial
 	victims     []preempt.Victim
 	selected    []int
 }
 
 func newBuffers(space *place.Space, nodes int) buffers {
-	return buffers{avoid: model.NewNodeSet(nodes), confined: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree()}
+	return buffers{avoid: model.NewNodeSet(nodes), confined: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree(), counted: countedTrial{given: make([]int32, nodes)}}
 }
 
 // query is the search for the nodes of j on n nodes; avoid is what avoids said.
@@ -115,8 +118,11 @@ func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 	j := &p.core.jobs[ref]
 	c.borrowed = false
 	q := p.qs.query(j, j.NodesMin, p.core.avoids(ref, p.now, p.now.Add(j.left)))
-	if j.usage.Divides {
-		p.core.confine(j, &q)
+	if p.core.confines(j) {
+		if q.Avoid != nil {
+			p.core.buf.confined.Or(q.Avoid)
+		}
+		q.Avoid = p.core.buf.confined
 	}
 	if !p.qs.free.Select(&q, &c.nodes) {
 		if !p.borrow(j, &q, &c.nodes) {
@@ -127,17 +133,14 @@ func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 	return p.core.overCap(j, &c.nodes)
 }
 
-// confine keeps j to the nodes that a limit on nodes leaves it.
-func (s *Core) confine(j *job, q *place.Query) {
-	avoid := s.buf.confined
-	clear(avoid)
-	if s.ledger.Confines(&j.usage, avoid) == model.ReasonNone {
-		return
+// confines says whether a limit on nodes keeps j, which takes shares if so, to nodes with shares
+// that it counts already; all others are then in buf.confined.
+func (s *Core) confines(j *job) bool {
+	if !j.usage.Divides {
+		return false
 	}
-	if q.Avoid != nil {
-		avoid.Or(q.Avoid)
-	}
-	q.Avoid = avoid
+	clear(s.buf.confined)
+	return s.ledger.Confines(&j.usage, s.buf.confined) != model.ReasonNone
 }
 
 // overCap says which cap the job would break on the nodes.

@@ -2,7 +2,7 @@ package site
 
 import (
 	"cmp"
-	"math"
+	"math/bits"
 	"slices"
 
 	"orrery/scheduler"
@@ -10,7 +10,6 @@ import (
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
 	"orrery/scheduler/preempt"
-	"orrery/scheduler/site/internal/caps"
 )
 
 // preemptForBlocked looks for victims for the jobs that have no room when the first
@@ -21,24 +20,30 @@ import (
 // is free are the same. Passed over as well are jobs that would lack nodes even if all left
 // that they may preempt.
 func (p *pass) preemptForBlocked() {
-	least := p.leastClass()
-	explained := p.core.cfg.Explain != nil
-	if p.qs.waitingOf.most() <= least && !explained {
-		return
+	if least := leastClass(p); p.qs.waitingOf.most() > least || p.core.cfg.Explain != nil {
+		p.preemptAbove(least)
 	}
-	line := p.core.buf.line[:0]
+}
+
+// preemptAbove is preemptForBlocked for jobs above a class, and tells why none is preempted for
+// the others.
+func (p *pass) preemptAbove(least int32) {
+	explained := p.core.cfg.Explain != nil
+	line, room := p.core.buf.line[:0], newRoomFound(p)
 	for i := range p.qs.waiting.Jobs {
-		ref := p.qs.waiting.Jobs[i].Ref
-		j := &p.core.jobs[ref]
-		switch {
-		case rankClass(j) <= least || !mayMakeRoom(p.core, j):
+		q := &p.qs.waiting.Jobs[i]
+		if int32(q.Rank) <= least || q.Need > room.most(q) {
 			if explained {
-				p.notePassedOver(ref)
+				p.notePassedOver(q.Ref)
 			}
-		case p.core.holds.has(ref) || j.failedAt == p.core.factSeq+1: // it waits for victims, or there are none
-		case p.core.limited(j, &j.usage) == model.ReasonNone && p.core.graph.Gate(ref) == model.ReasonNone &&
-			p.choose(ref, &p.core.buf.choice) != model.ReasonNone:
-			line = append(line, order.Candidate{Tier: rankClass(j), Ref: ref, At: int32(i)})
+			continue
+		}
+		j := &p.core.jobs[q.Ref]
+		if j.failedAt == p.core.factSeq+1 || p.core.holds.has(q.Ref) { // there are no victims, or it waits for them
+			continue
+		}
+		if room.lacking(q) && p.core.limited(j, &j.usage) == model.ReasonNone && p.core.graph.Gate(q.Ref) == model.ReasonNone {
+			line = append(line, order.Candidate{Tier: int32(q.Rank), Ref: q.Ref, At: int32(i)})
 		}
 	}
 	p.core.buf.line = line
@@ -97,38 +102,43 @@ func triggerOf(j *job) preempt.Trigger {
 	return preempt.Priority
 }
 
+// belowOf is a class above all those that j may preempt, where it does not reclaim nodes: any
+// where its quality of service preempts others.
+func belowOf(site *model.Site, j *job) int32 {
+	if len(preemptsQOS(site, j)) > 0 {
+		return model.SensitiveClass
+	}
+	return rankClass(j)
+}
+
 // leastClass is a class that jobs must be above to preempt any job that runs now.
-func (p *pass) leastClass() int32 {
-	if p.core.lent[p.qs.id] > 0 || slices.ContainsFunc(p.core.site.QOS, func(q model.QOS) bool { return len(q.PreemptsQOS) > 0 }) {
+func leastClass(p *pass) int32 {
+	if p.core.lent[p.qs.id] > 0 || p.core.preemptsByQOS {
 		return -1 // they are reclaimed, or count as of other classes
 	}
 	return p.core.activeOf.least()
 }
 
 // byClass counts jobs by class.
-type byClass [model.SensitiveClass + 1]int32
-
-func (b *byClass) add(class, sign int32) { b[max(0, min(class, model.SensitiveClass))] += sign }
-
-// least is the lowest class of which there are jobs, math.MaxInt32 without any.
-func (b *byClass) least() int32 {
-	for c, n := range b {
-		if n > 0 {
-			return int32(c)
-		}
-	}
-	return math.MaxInt32
+type byClass struct {
+	of  [model.SensitiveClass + 1]int32
+	any uint // a bit for each class of which there are jobs
 }
+
+func (b *byClass) add(class, sign int32) {
+	class = max(0, min(class, model.SensitiveClass))
+	if b.of[class] += sign; b.of[class] > 0 {
+		b.any |= 1 << class
+	} else {
+		b.any &^= 1 << class
+	}
+}
+
+// least is the lowest class of which there are jobs, above all classes without any.
+func (b *byClass) least() int32 { return int32(bits.TrailingZeros(b.any)) }
 
 // most is the highest class of which there are jobs, -1 without any.
-func (b *byClass) most() int32 {
-	for c := int32(model.SensitiveClass); c >= 0; c-- {
-		if b[c] > 0 {
-			return c
-		}
-	}
-	return -1
-}
+func (b *byClass) most() int32 { return int32(bits.Len(b.any)) - 1 }
 
 // preempt looks for running jobs whose nodes would make room for the blocked
 // one, and proposes that they leave.
@@ -143,19 +153,6 @@ func (p *pass) preempt(ref model.Ref) {
 	}
 }
 
-// mayMakeRoom says whether j would have as many nodes as it needs if all running jobs left
-// that may be preempted and are of lower classes, or of any where j reclaims nodes or its
-// quality of service preempts others. It errs on the side of yes: it heeds neither which
-// nodes are kept for others, nor that a node counts for each job that shares it.
-func mayMakeRoom(s *Core, j *job) bool {
-	below := rankClass(j)
-	if s.lent[j.queue.id] > 0 || len(preemptsQOS(s.site, j)) > 0 {
-		below = model.SensitiveClass
-	}
-	lacks := j.NodesMin - j.kind.heldBelow(below, s.active, s.jobs)
-	return lacks <= 0 || j.queue.room(j) >= lacks
-}
-
 // room counts the nodes that are free for j, or for what it takes of each.
 func (qs *queueState) room(j *job) int32 {
 	if j.Divides() {
@@ -167,17 +164,24 @@ func (qs *queueState) room(j *job) int32 {
 // proposePreemption proposes the victims of one trigger; it says whether there are any.
 func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	j := &p.core.jobs[ref]
-	running := p.preemptible(ref, trigger)
-	cfg := &p.qs.policy.Preemption
-	if !cfg.MayYield(trigger, j.Class, running, j.NodesMin-p.qs.room(j)) {
+	cfg, lacks := &p.qs.policy.Preemption, j.NodesMin-p.qs.room(j)
+	below := belowOf(p.core.site, j)
+	if trigger == preempt.Reclaim {
+		below = model.SensitiveClass
+	}
+	if most := j.kind.largestBelow(below, cfg.MaxVictims, p.core.active, p.core.jobs); most == 0 || most < lacks {
 		return false
 	}
-	t := newTrial(p, ref)
-	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, &t, p.core.buf.selected)
+	running := p.preemptible(ref, trigger, below)
+	if !cfg.MayYield(trigger, j.Class, running, lacks) {
+		return false
+	}
+	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, trialFor(p, ref), p.core.buf.selected)
 	if p.core.buf.selected = selected; !ok || len(selected) == 0 {
 		return false
 	}
-	c := hold{ref: ref, nodes: model.NewNodeSet(len(p.core.site.Nodes))}
+	t := newTrial(p, ref)
+	c := p.core.holds.add(ref, len(p.core.site.Nodes))
 	reason := model.ReasonPreempted
 	if trigger == preempt.Reclaim {
 		reason = model.ReasonReclaimed
@@ -201,48 +205,8 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 			c.nodes.Add(h.Node)
 		}
 	}
-	p.core.holds = append(p.core.holds, c)
 	p.core.vclusters.invalidateBounds(p.now) // the nodes kept may be those that others wait for
 	return true
-}
-
-// classAgainst is the class that r counts with when j wants its nodes: its own, or just
-// below that of j where the quality of service of j preempts that of r.
-func (s *nodeState) classAgainst(j, r *job) int32 {
-	if r.QOS >= 0 && slices.Contains(preemptsQOS(s.site, j), r.QOS) {
-		return min(r.Class, j.Class-1)
-	}
-	return r.Class
-}
-
-// countHeld adds the nodes of a running job to those of the kinds that were asked for
-// them (sign 1), or takes them away (-1).
-func countHeld(kinds []*nodeChoice, j *job, sign int32) {
-	if !j.Preemptible() {
-		return
-	}
-	for _, k := range kinds {
-		if k.held != nil {
-			k.held[j.Class] += sign * j.placement.Within(k.mask)
-		}
-	}
-}
-
-// heldBelow counts the nodes of a kind that running jobs of lower classes hold which may be
-// preempted. Cost: the running jobs at first, then the classes.
-func (k *nodeChoice) heldBelow(class int32, running []model.Ref, jobs []job) (n int32) {
-	if k.held == nil {
-		k.held = &held{}
-		for _, ref := range running {
-			if j := &jobs[ref]; j.Preemptible() {
-				k.held[j.Class] += j.placement.Within(k.mask)
-			}
-		}
-	}
-	for _, h := range k.held[:min(class, model.SensitiveClass)] {
-		n += h
-	}
-	return n
 }
 
 // preemptsQOS is the qualities of service that that of j preempts.
@@ -253,85 +217,95 @@ func preemptsQOS(site *model.Site, j *job) []model.QOSID {
 	return site.QOS[j.QOS].PreemptsQOS
 }
 
-// preemptible lists the running jobs that might leave. The list is valid until the next
-// call.
-func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) []preempt.Victim {
+// preemptible lists the running jobs of classes below that which might leave, with those that are
+// never made to if that is above all classes. The list is valid until the next call.
+func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger, below int32) []preempt.Victim {
 	j := &p.core.jobs[ref]
-	list, usableNodes := p.core.buf.victims[:0], p.core.buf.extra
-	avoid := p.core.avoids(ref, p.now, p.now.Add(j.left))
-	copy(usableNodes, j.kind.mask)
-	usableNodes.And(p.core.ready)
-	if avoid != nil {
-		usableNodes.AndNot(avoid)
-	}
-	jobs, home, id := p.core.jobs, p.core.home[p.qs.id], p.qs.id
-	for _, running := range p.core.active {
-		r := &jobs[running]
-		if r.leaving || (trigger == preempt.Priority && p.core.classAgainst(j, r) >= j.Class) {
-			continue
+	c := candidates{p: p, job: j, trigger: trigger, usable: usableNodes(p, ref)}
+	list := p.core.buf.victims[:0]
+	if below > model.SensitiveClass {
+		for _, running := range p.core.active {
+			list = c.add(list, running)
 		}
-		lent := r.borrowed && r.VCluster != id && r.placement.Within(home) > 0
-		if trigger == preempt.Reclaim && !lent {
-			continue
+	} else {
+		for _, class := range j.kind.heldByClass(p.core.active, p.core.jobs).byClass[:below] {
+			for _, h := range class {
+				list = c.add(list, h.ref)
+			}
 		}
-		usable := r.placement.Within(usableNodes)
-		if usable == 0 {
-			continue
-		}
-		st := p.core.ledger.Standing(r.Tenant)
-		list = append(list, preempt.Victim{
-			Ref: running, Job: r.Job, Class: p.core.classAgainst(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: p.now.Sub(r.started) + max(0, r.Walltime-r.left),
-			Nodes: r.placement.Nodes(), Usable: usable, GPUs: r.kind.gpusOf(&r.Allocation),
-			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
-			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
-			Burst: st.Burst > model.One && st.Share > 0 && st.Used > st.Share,
-		})
 	}
 	p.core.buf.victims = list
 	return list
 }
 
-// newTrial is a trial in which no job has left yet, valid until the next.
-func newTrial(p *pass, ref model.Ref) trial {
-	t := trial{s: p.core, qs: p.qs, ref: ref, now: p.now, free: p.core.buf.trial, used: p.core.caps.Used}
-	t.free.CopyFrom(p.qs.free)
-	return t
-}
-
-// trial implements preempt.Trial for the blocked job ref.
-type trial struct {
-	s    *Core
-	qs   *queueState
-	ref  model.Ref
-	now  model.Time
-	free *place.Free // without those that were made to leave so far
-	used caps.Usage  // likewise
-}
-
-func (t *trial) Give(v *preempt.Victim) {
-	r := &t.s.jobs[v.Ref]
-	t.free.Give(&r.placement)
-	for _, ref := range t.qs.inFlight { // proposed before it knew of this job
-		t.free.Retake(&t.s.jobs[ref].placement)
+// usableNodes are the nodes in service that the job under ref might start on, whatever runs
+// there. They are valid until the next call, or until the job borrows.
+func usableNodes(p *pass, ref model.Ref) model.NodeSet {
+	j, usable := &p.core.jobs[ref], p.core.buf.extra
+	copy(usable, j.kind.mask)
+	usable.And(p.core.ready)
+	if avoid := p.core.avoids(ref, p.now, p.now.Add(j.left)); avoid != nil {
+		usable.AndNot(avoid)
 	}
-	t.used.Power -= r.needs.Power
-	t.used.Bandwidth -= r.needs.Bandwidth
+	return usable
 }
 
-func (t *trial) Take(v *preempt.Victim) {
-	r := &t.s.jobs[v.Ref]
-	t.free.Take(&r.placement)
-	t.used.Power += r.needs.Power
-	t.used.Bandwidth += r.needs.Bandwidth
+// candidates makes victims of running jobs for one that wants their nodes.
+type candidates struct {
+	p       *pass
+	job     *job
+	trigger preempt.Trigger
+	usable  model.NodeSet
 }
 
-func (t *trial) Fits() bool {
-	j := &t.s.jobs[t.ref]
-	if !t.s.caps.Cap.Allows(j.needs, t.used) {
-		return false
+// class is the class that a running job counts with: its own, or just below that of the
+// job which wants its nodes where the quality of service of that preempts its own. Where it is
+// the other way round, that job does not take by its class what would be taken back from it at
+// once. Two that preempt each other go by their classes.
+func (c *candidates) class(r *job) int32 {
+	if !c.p.core.preemptsByQOS || r.QOS < 0 || c.job.QOS < 0 {
+		return r.Class
 	}
-	q := t.qs.query(j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left)))
-	return t.free.Fits(&q)
+	takes := slices.Contains(preemptsQOS(c.p.core.site, c.job), r.QOS)
+	gives := slices.Contains(preemptsQOS(c.p.core.site, r), c.job.QOS)
+	switch {
+	case takes && !gives:
+		return min(r.Class, c.job.Class-1)
+	case gives && !takes && c.trigger == preempt.Priority:
+		return max(r.Class, c.job.Class)
+	}
+	return r.Class
+}
+
+// add appends a running job to list, if it holds anything of use and is not on its way out.
+func (c *candidates) add(list []preempt.Victim, ref model.Ref) []preempt.Victim {
+	p, r := c.p, &c.p.core.jobs[ref]
+	class := c.class(r)
+	if r.leaving || (c.trigger == preempt.Priority && class >= c.job.Class) {
+		return list
+	}
+	lent := r.borrowed && r.VCluster != p.qs.id && r.placement.Within(p.core.home[p.qs.id]) > 0
+	if c.trigger == preempt.Reclaim && !lent {
+		return list
+	}
+	usable := r.placement.Within(c.usable)
+	if usable == 0 {
+		return list
+	}
+	if n := len(list); n < cap(list) {
+		list = list[:n+1]
+	} else {
+		list = append(list, preempt.Victim{})
+	}
+	st, v := p.core.ledger.Standing(r.Tenant), &list[len(list)-1]
+	// Field by field, for what is made elsewhere has to be copied.
+	v.Ref, v.Job, v.Class, v.Start, v.LastCheckpoint = ref, r.Job, class, r.started, r.saved
+	v.Walltime, v.Elapsed = r.Walltime, p.now.Sub(r.started)+max(0, r.Walltime-r.left)
+	v.Nodes, v.Usable, v.GPUs = r.placement.Nodes(), usable, r.kind.gpusOf(&r.Allocation)
+	v.Checkpoint, v.CkptBytes = r.Checkpoint, r.CkptBytes
+	v.Sensitive, v.Preemptible, v.Borrowed = r.IsSensitive(), r.Preemptible(), lent
+	v.Burst = st.Burst > model.One && st.Share > 0 && st.Used > st.Share
+	return list
 }
 
 // dropHold stops keeping nodes for ref: it has started or left.

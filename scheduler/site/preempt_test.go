@@ -45,6 +45,7 @@ func TestQOSPreemptsItsOwn(t *testing.T) {
 		{"the urgent one, of a lower class", 0, 1, 3, []model.Ref{0}, []model.Reason{model.ReasonPreempted}},
 		{"not by itself", 1, 1, 5, nil, nil},
 		{"not the other way round", 1, 0, 5, nil, nil},
+		{"not the other way round, of a higher class", 1, 0, 9, nil, nil},
 		{"none has a QOS", -1, -1, 5, nil, nil},
 		{"the running one has none", -1, 1, 5, nil, nil},
 	} {
@@ -109,5 +110,22 @@ func TestJobsOfTenantsInBurstLeaveFirst(t *testing.T) {
 			victims, _ := s.victims(1000)
 			require.Equal(t, []model.Ref{c.victim}, victims)
 		})
+	}
+}
+
+// A node is not lent by a proposal that was refused: the only one that may be is proposed again.
+func TestRefusedBorrowingLendsNothing(t *testing.T) {
+	cfg := alike(1, preempting())
+	cfg.Site.VClusters = []model.VCluster{{Name: "home", Lend: true, MaxLent: model.One}, {Name: "guest", Borrow: true}}
+	cfg.Site.Nodes[0].Home = 0
+	cfg.Policies = append(cfg.Policies, preempting())
+	s := newStand(t, cfg)
+	s.submit(0, ckpt(model.CheckpointAuto), func(a *model.Allocation) { a.VCluster = 1 })
+	for at := range int64(3) {
+		plan := s.core.Plan(seconds(at))
+		require.Len(t, plan.Proposals, 1)
+		p := plan.Proposals[0]
+		require.True(t, p.Borrowed)
+		s.fact(at, model.Fact{Kind: model.FactRefused, Reason: model.ReasonNodesTaken, Job: p.Job, Ref: p.Ref, Seq: p.Seq})
 	}
 }

@@ -382,7 +382,7 @@ func (s *Core) resized(f *model.Fact) {
 	j := &s.jobs[f.Ref]
 	s.ledger.Use(&j.usage, j.assoc, -1, s.now)
 	s.countNeeds(j, -1)
-	countHeld(s.kinds, j, -1)
+	releaseNodes(&s.nodeState, f.Ref, j)
 	s.free.Give(&j.placement)
 	s.free.Take(f.Placement)
 	n := f.Placement.Nodes()
@@ -396,7 +396,7 @@ func (s *Core) resized(f *model.Fact) {
 	}
 	s.ledger.Resize(&j.usage, n, j.kind.unitsHeld(&j.Allocation, f.Placement, n, s.nodeClasses), s.nodeClasses.Thousandths(f.Placement, n), f.Placement.Shares, s.now)
 	j.placement.Set(f.Placement)
-	countHeld(s.kinds, j, 1)
+	holdNodes(&s.nodeState, f.Ref, j)
 	j.usage.Shares = j.placement.Shares
 	s.backlog.setRunning(j, j.gpuTime())
 	s.setNeeds(j)

@@ -136,7 +136,11 @@ type amounts struct{ nodes, gpus, borrowed, lent int64 }
 
 // plus is a and what c holds for d.
 func (a amounts) plus(c *Holding, d model.Duration) amounts {
-	return amounts{model.Plus(a.nodes, d.Of(c.Nodes)), model.Plus(a.gpus, c.gpuTime(d)), model.Plus(a.borrowed, d.Of(c.Borrowed)), model.Plus(a.lent, d.Of(c.Lent))}
+	a.nodes, a.gpus = model.Plus(a.nodes, d.Of(c.Nodes)), model.Plus(a.gpus, c.gpuTime(d))
+	if c.Borrowed|c.Lent != 0 {
+		a.borrowed, a.lent = model.Plus(a.borrowed, d.Of(c.Borrowed)), model.Plus(a.lent, d.Of(c.Lent))
+	}
+	return a
 }
 
 func (h *holdings) mark(at int) { h.at[at] = h.elapsed }
@@ -206,10 +210,14 @@ func (b *bins) hold(i int, d model.Duration) {
 	for k := range b.cur {
 		c, s := &b.cur[k], &shares[k]
 		s.nodes = model.Plus(s.nodes, d.Of(c.Nodes))
-		s.borrowed = model.Plus(s.borrowed, d.Of(c.Borrowed))
-		s.lent = model.Plus(s.lent, d.Of(c.Lent))
 		s.gpus = model.Plus(s.gpus, c.gpuTime(d))
-		s.waiting = model.Plus(s.waiting, d.Of(c.Waiting))
+		if c.Borrowed|c.Lent != 0 { // few sites have any
+			s.borrowed = model.Plus(s.borrowed, d.Of(c.Borrowed))
+			s.lent = model.Plus(s.lent, d.Of(c.Lent))
+		}
+		if c.Waiting != 0 {
+			s.waiting = model.Plus(s.waiting, d.Of(c.Waiting))
+		}
 	}
 }
 

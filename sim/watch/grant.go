@@ -316,6 +316,14 @@ func (w *Watcher) preemption(x *flight, p *model.Proposal) {
 	}
 }
 
+// byQOS says whether the quality of service of a preempts that of b, and not the other way round.
+func (w *Watcher) byQOS(a, b *job) bool {
+	preempts := func(x, y *job) bool {
+		return x.QOS >= 0 && y.QOS >= 0 && slices.Contains(w.site.QOS[x.QOS].PreemptsQOS, y.QOS)
+	}
+	return preempts(a, b) && !preempts(b, a)
+}
+
 // preempted checks invariant 25.
 func (w *Watcher) preempted(j *job, f *model.Fact) {
 	x := w.flight(f)
@@ -330,8 +338,9 @@ func (w *Watcher) preempted(j *job, f *model.Fact) {
 	for n := range each(&j.held) {
 		reclaims = reclaims || w.site.Nodes[n].Home == cause.VCluster && j.VCluster != cause.VCluster
 	}
-	outranks := cause.IsSensitive() || cause.QOS >= 0 && j.QOS >= 0 && slices.Contains(w.site.QOS[cause.QOS].PreemptsQOS, j.QOS)
-	if cause.state != model.Pending || !j.Preemptible() || !reclaims && !outranks && j.Class >= cause.Class {
+	takes, gives := w.byQOS(cause, j), w.byQOS(j, cause)
+	outranks := cause.IsSensitive() || takes || j.Class < cause.Class && !gives
+	if cause.state != model.Pending || !j.Preemptible() || !reclaims && !outranks {
 		w.fail(25, j, fmt.Sprintf("it is preempted, of class %d, for job %d of class %d, which is %s", j.Class, cause.ID, cause.Class, cause.state),
 			"preemptible work of a lower class, or on borrowed nodes, or sensitive work that takes them, for a job that waits")
 	}

@@ -10,8 +10,9 @@
 // Mutants are drawn by a hash of their function and their change, so that adding a line
 // elsewhere draws the same ones, and at most three are of one function. Tests are compiled
 // on an overlay, once for all mutants, each of which is switched on by an environment
-// variable: the working tree is never changed. A mutant is killed when a test fails, does
-// not end, or panics; one that does not compile is not counted. Those in
+// variable: the working tree is never changed. Tests that never come to the function of a
+// mutant are not run for it. A mutant is killed when a test fails, panics, or uses five times
+// the CPU that it needs without one; one that does not compile is not counted. Those in
 // equivalents.txt change nothing that can be observed, each for the reason given there.
 // The exit code is 0 when at least -dies of the others die, 4 when fewer do, and 2 when
 // the arguments are wrong.
@@ -47,7 +48,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "a `WORD` of the package or the function")
 	flag.BoolVar(&o.list, "list", false, "name the mutants and run nothing")
 	flag.IntVar(&o.workers, "workers", runtime.NumCPU(), "`MUTANTS` at a time")
-	flag.DurationVar(&o.limit, "limit", 3*time.Minute, "`TIME` that the tests of one package may take")
+	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "`TIME` that the tests of one package may take; by five times the CPU that they need without a mutant they do not end")
 	flag.Float64Var(&o.dies, "dies", 0.97, "the `PART` of the mutants that has to die")
 	flag.StringVar(&o.given, "given", "tools/mutate/given.txt", "`FILE` of mutants that are always tried")
 	flag.BoolVar(&o.own, "own", false, "run the tests of the mutant's own package alone: quick, and what survives may still die elsewhere")

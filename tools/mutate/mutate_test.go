@@ -25,6 +25,8 @@ func clock() { tick() }
 
 func tick() {}
 
+func idle() { clock() }
+
 func twice(s string) string { return s + s }
 `
 
@@ -61,12 +63,13 @@ func TestMutantsAreNamedByWhatTheyChange(t *testing.T) {
 		"scheduler/rule.Old#0: > -> <=",
 		"scheduler/rule.Old#0: 65 -> 66",
 		"scheduler/rule.clock#0: tick() -> func() { if false { tick() } }()",
+		"scheduler/rule.idle#0: clock() -> func() { if false { clock() } }()",
 		"scheduler/rule.twice#0: + -> -",
 	}, keys(all))
 	require.Equal(t, 5, all[0].line)
 	require.Equal(t, "scheduler/rule", all[0].tests[0], "its own tests come first")
 	drawn := draw(all, options{n: 100, seed: 1})
-	require.Len(t, drawn, mostOfOne+2, "few are of one function")
+	require.Len(t, drawn, mostOfOne+3, "few are of one function")
 	require.Equal(t, keys(drawn), keys(draw(all, options{n: 100, seed: 1})))
 	require.Equal(t, keys(drawn)[:2], keys(draw(all, options{n: 2, seed: 1})))
 	require.Len(t, draw(all, options{n: 100, seed: 1, only: "clock"}), 1)
@@ -113,21 +116,44 @@ func TestFates(t *testing.T) {
 		fates[v.key()] = v.fate
 	}
 	require.Equal(t, map[string]fate{
-		"scheduler/rule.Old#0: age > 65 -> true || age > 65":                 killed,
-		"scheduler/rule.Old#0: age > 65 -> false && (age > 65)":              killed,
-		"scheduler/rule.Old#0: > -> >=":                                      survived,
-		"scheduler/rule.Old#0: > -> <=":                                      killed,
-		"scheduler/rule.Old#0: 65 -> 66":                                     killed,
-		"scheduler/rule.clock#0: tick() -> func() { if false { tick() } }()": equal,
-		"scheduler/rule.twice#0: + -> -":                                     broken,
+		"scheduler/rule.Old#0: age > 65 -> true || age > 65":                  killed,
+		"scheduler/rule.Old#0: age > 65 -> false && (age > 65)":               killed,
+		"scheduler/rule.Old#0: > -> >=":                                       survived,
+		"scheduler/rule.Old#0: > -> <=":                                       killed,
+		"scheduler/rule.Old#0: 65 -> 66":                                      killed,
+		"scheduler/rule.clock#0: tick() -> func() { if false { tick() } }()":  equal,
+		"scheduler/rule.idle#0: clock() -> func() { if false { clock() } }()": survived,
+		"scheduler/rule.twice#0: + -> -":                                      broken,
 	}, fates)
-	require.InDelta(t, 0.8, out.part(), 1e-9)
+	require.InDelta(t, 4./6, out.part(), 1e-9)
+	require.Equal(t, []int{1, 2, 3, 4, 5}, r.binaries["scheduler/rule"].visits, "what is not compiled, or equivalent, is visited by none")
+	require.Equal(t, "no test comes there", out.verdicts[6].by)
 	var text bytes.Buffer
 	out.print(&text)
-	require.Contains(t, text.String(), "7 mutants in")
-	require.Contains(t, text.String(), "4 killed, 1 survived (80.0 % of those that can be noticed died), 1 equivalent, 1 do not compile")
+	require.Contains(t, text.String(), "8 mutants in")
+	require.Contains(t, text.String(), "4 killed, 2 survived (66.7 % of those that can be noticed died), 1 equivalent, 1 do not compile")
 	require.NoFileExists(t, filepath.Join(root, "overlay.json"))
 	left, err := os.ReadFile(filepath.Join(root, "scheduler/rule/rule.go"))
 	require.NoError(t, err)
 	require.Equal(t, code, string(left), "the tree is as it was")
+}
+
+// A loop uses up its share of the CPU, which a test that waits does not.
+func TestLoopsEndByTheirShareOfTheCPU(t *testing.T) {
+	root := module(t, "package rule\n\nimport \"testing\"\n\nfunc TestOld(t *testing.T) {\n\tfor Old(66) == Old(64) {\n\t}\n}\n")
+	all, err := mutants(root)
+	require.NoError(t, err)
+	r := &runner{o: options{workers: 1, limit: time.Minute}, root: root, dir: t.TempDir(), binaries: map[string]*binary{}}
+	m := all[1] // it says of no age that it is old
+	m.tests = m.tests[:1]
+	unable, err := r.prepare(t.Context(), all[:2], nil)
+	require.NoError(t, err)
+	b := r.binaries["scheduler/rule"]
+	require.NoError(t, r.make(t.Context(), b))
+	b.made.Do(func() {})
+	require.GreaterOrEqual(t, b.cpu, leastCPU)
+	b.cpu = time.Second
+	require.Equal(t, verdict{m, killed, "scheduler/rule " + noEnd}, r.one(t.Context(), 1, m, nil, unable))
+	name, why := reasonOf("=== RUN\npanic: test timed out after 1s\n")
+	require.Equal(t, []string{"", tooLong}, []string{name, why})
 }

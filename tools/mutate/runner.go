@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -49,8 +50,9 @@ type runner struct {
 type binary struct {
 	folder string
 	path   string        // "" where there are no tests
-	limit  time.Duration // for one run
+	cpu    time.Duration // that one run may use, 0 for any
 	skip   string        // tests that fail without any mutant
+	visits []int         // numbers of the mutants to whose functions the tests come, ascending
 	made   sync.Once
 	err    error
 }
@@ -123,7 +125,7 @@ func (r *runner) prepare(ctx context.Context, list []*mutant, equivalent map[str
 		return nil, err
 	}
 	for i, f := range folders {
-		r.binaries[f] = &binary{folder: f, path: filepath.Join(r.dir, fmt.Sprintf("%d.test", i)), limit: r.o.limit}
+		r.binaries[f] = &binary{folder: f, path: filepath.Join(r.dir, fmt.Sprintf("%d.test", i))}
 	}
 	return unable, nil
 }
@@ -139,16 +141,20 @@ func (r *runner) make(ctx context.Context, b *binary) error {
 	return r.baseline(ctx, b)
 }
 
+// leastCPU is what any run may use.
+const leastCPU = 20 * time.Second
+
 // baseline runs tests without a mutant: what fails then is left out, for it looks at what the
-// mutants cost, and no run may take much longer than this one.
-func (r *runner) baseline(ctx context.Context, b *binary) error {
+// mutants cost, and no run may use much more time of the CPU than this one: on a busy machine
+// that is the same. It notes to which mutants they come.
+func (r *runner) baseline(ctx context.Context, b *binary) (err error) {
 	var skip []string
 	for b.path != "" {
-		began := time.Now()
-		name, why, ok := r.run(ctx, b, 0)
+		name, why, used, ok := r.run(ctx, b, seeking)
 		if ok {
-			b.limit = min(r.o.limit, 20*time.Second+5*time.Since(began))
-			return nil
+			b.cpu = leastCPU + 5*used
+			b.visits, err = numbersIn(b.path + visited)
+			return err
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -163,7 +169,21 @@ func (r *runner) baseline(ctx context.Context, b *binary) error {
 	return nil
 }
 
-// one runs the tests of a mutant until one fails.
+// visited is what the name of the file of visits ends in.
+const visited = ".visits"
+
+// numbersIn reads the numbers in a file, one a line, in ascending order; none where there is no file.
+func numbersIn(path string) (out []int, err error) {
+	err = lines(path, func(line string) error {
+		n, err := strconv.Atoi(line)
+		out = append(out, n)
+		return err
+	})
+	slices.Sort(out)
+	return out, err
+}
+
+// one runs the tests of a mutant until one fails. Those that do not come to its function cannot tell.
 func (r *runner) one(ctx context.Context, i int, m *mutant, equivalent map[string]string, unable map[*mutant]string) verdict {
 	if why, ok := equivalent[m.key()]; ok {
 		return verdict{m, equal, why}
@@ -171,18 +191,23 @@ func (r *runner) one(ctx context.Context, i int, m *mutant, equivalent map[strin
 	if why, ok := unable[m]; ok {
 		return verdict{m, broken, why}
 	}
+	came := false
 	for _, f := range m.tests {
 		b := r.binaries[f]
 		b.made.Do(func() { b.err = r.make(ctx, b) })
 		if b.err != nil {
 			return verdict{m, untried, b.err.Error()}
 		}
-		if b.path == "" {
+		if _, comes := slices.BinarySearch(b.visits, i+1); b.path == "" || !comes {
 			continue
 		}
-		_, why, ok := r.run(ctx, b, i+1)
+		came = true
+		_, why, _, ok := r.run(ctx, b, i+1)
 		if ctx.Err() != nil {
 			return verdict{m, untried, ""}
+		}
+		if why == tooLong {
+			return verdict{m, untried, f + " " + why + "; -limit gives them more time"}
 		}
 		if !ok {
 			return verdict{m, killed, f + " " + why}
@@ -191,39 +216,70 @@ func (r *runner) one(ctx context.Context, i int, m *mutant, equivalent map[strin
 	if ctx.Err() != nil {
 		return verdict{m, untried, ""}
 	}
+	if !came {
+		return verdict{m, survived, "no test comes there"}
+	}
 	return verdict{m, survived, ""}
 }
 
-// run runs the short tests of a package with a mutant switched on, 0 for none. name is the test
+const (
+	noEnd   = "does not end"
+	tooLong = "waits or takes too long"
+)
+
+// limited runs a command that may use so many seconds of the CPU.
+const limited = `ulimit -t "$1" && shift && exec "$@"`
+
+// run runs the short tests of a package with a mutant switched on, seeking for none. name is the test
 // that failed first, as a whole, and why says what it did.
-func (r *runner) run(ctx context.Context, b *binary, number int) (name, why string, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, b.limit+time.Minute)
+func (r *runner) run(ctx context.Context, b *binary, number int) (name, why string, used time.Duration, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, r.o.limit+time.Minute)
 	defer cancel()
-	args := []string{"-test.short", "-test.failfast", "-test.timeout", b.limit.String()}
+	args := []string{"-test.short", "-test.failfast", "-test.timeout", r.o.limit.String()}
 	if b.skip != "" {
 		args = append(args, "-test.skip", b.skip)
 	}
-	cmd := exec.CommandContext(ctx, b.path, args...)
+	if b.cpu > 0 {
+		args = append([]string{"-c", limited, "sh", strconv.Itoa(int(b.cpu.Seconds())), b.path}, args...)
+	} else {
+		args = append([]string{"-c", `exec "$@"`, "sh", b.path}, args...)
+	}
+	cmd := exec.CommandContext(ctx, "sh", args...)
 	cmd.Dir = filepath.Join(r.root, b.folder)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, number))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, number), visits+"="+b.path+visited)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if cmd.Run() == nil {
-		return "", "", true
+	err := cmd.Run()
+	if cmd.ProcessState != nil {
+		used = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
+	if err == nil {
+		return "", "", used, true
+	}
+	switch name, why = reasonOf(out.String()); {
+	case ctx.Err() != nil:
+		why = tooLong
+	case b.cpu > 0 && used >= b.cpu/2 && cmd.ProcessState.ExitCode() < 0: // it was killed for what it used
+		why = noEnd
+	}
+	return name, why, used, false
+}
+
+// reasonOf finds in what tests printed which failed first, and why.
+func reasonOf(printed string) (name, why string) {
 	why = "fails"
-	for line := range strings.Lines(out.String()) {
+	for line := range strings.Lines(printed) {
 		switch line = strings.TrimSpace(line); {
 		case strings.HasPrefix(line, "--- FAIL: "):
 			name, _, _ = strings.Cut(strings.TrimPrefix(line, "--- FAIL: "), " ")
-			return name, name, false
+			return name, name
 		case strings.HasPrefix(line, "panic: test timed out"):
-			return "", "does not end", false
+			return "", tooLong
 		case strings.HasPrefix(line, "panic: "):
 			why = "panics"
 		}
 	}
-	return "", why, false
+	return "", why
 }
 
 // goTool runs the go command in the root of the module, and returns what it says.

@@ -19,7 +19,14 @@ import (
 // variable is where a test binary finds the number of the mutant that is switched on.
 const variable = "ORRERY_MUTANT"
 
-// selector is the file of each changed package that reads it.
+// visits is where it finds the name of a file to which it adds the numbers of the mutants to whose
+// functions it came, when the number is seeking.
+const (
+	visits  = "ORRERY_MUTANT_VISITS"
+	seeking = -1
+)
+
+// selector is the file of each changed package that reads them.
 const selector = `package %s
 
 import (
@@ -28,6 +35,19 @@ import (
 )
 
 var orreryMutant = func() int { n, _ := strconv.Atoi(os.Getenv("` + variable + `")); return n }()
+
+var orreryVisited [%d]bool
+
+func orreryVisit(n int) {
+	if orreryMutant != -1 || orreryVisited[n] {
+		return
+	}
+	orreryVisited[n] = true
+	if f, err := os.OpenFile(os.Getenv("` + visits + `"), os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
+		f.WriteString(strconv.Itoa(n) + "\n")
+		f.Close()
+	}
+}
 `
 
 // lines of a file in which a mutant stands.
@@ -110,7 +130,7 @@ func (r *runner) written(list []*mutant, unable map[*mutant]string) (path string
 		}
 		to = filepath.Join(r.dir, fmt.Sprintf("selector%d.go", n))
 		replace[filepath.Join(r.root, filepath.Dir(file), "orrery_mutant.go")] = to
-		if err := os.WriteFile(to, fmt.Appendf(nil, selector, name), 0o600); err != nil {
+		if err := os.WriteFile(to, fmt.Appendf(nil, selector, name, len(list)+1), 0o600); err != nil {
 			return "", nil, err
 		}
 	}
@@ -153,10 +173,11 @@ func switched(text []byte, list []*mutant, numbers []int) (out []byte, where []e
 		results := string(text[m.results[0]:m.results[1]])
 		mutated := string(text[m.body[0]:m.start]) + m.after + string(text[m.end:m.body[1]])
 		first := line
+		add(fmt.Sprintf("\nif orreryMutant < 0 { orreryVisit(%d) }\n", i+1))
 		if results == "" {
-			add(fmt.Sprintf("\nif orreryMutant == %d {\nfunc() {%s}()\nreturn\n}\n", i+1, mutated))
+			add(fmt.Sprintf("if orreryMutant == %d {\nfunc() {%s}()\nreturn\n}\n", i+1, mutated))
 		} else {
-			add(fmt.Sprintf("\nif orreryMutant == %d {\nreturn func() %s {%s}()\n}\n", i+1, results, mutated))
+			add(fmt.Sprintf("if orreryMutant == %d {\nreturn func() %s {%s}()\n}\n", i+1, results, mutated))
 		}
 		where = append(where, extent{first, line, m})
 	}

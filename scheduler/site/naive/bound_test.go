@@ -44,7 +44,7 @@ func TestOldestPromiseIsKept(t *testing.T) {
 	})
 	least := 50
 	if testing.Short() {
-		least = 20
+		least = 5
 	}
 	if kept < least {
 		t.Fatalf("only %d promises were the oldest until they were kept", kept)

@@ -226,6 +226,11 @@ func (d *naiveDraw) shared(st *model.Site) {
 				MaxGPUs: d.gpuLimit("qos gpus"), GroupGPUs: d.gpuLimit("group gpus"), UserGPUs: d.gpuLimit("user gpus"),
 			})
 		}
+		for q := range st.QOS {
+			if d.chance("qos preempts", 30) {
+				st.QOS[q].PreemptsQOS = []model.QOSID{model.QOSID(d.n("which", 0, len(st.QOS)-1))}
+			}
+		}
 	}
 	if d.has(withPartitions) {
 		for p := range d.n("partitions", 1, 3) {

@@ -145,7 +145,7 @@ func (s *naiveSite) look(j *naiveJob) {
 		case !over:
 			open = true
 		case !naiveHolds(d.Condition, end):
-			s.never(j, model.ReasonDependencyNever)
+			s.withdraw(j, model.ReasonDependencyNever)
 			return
 		}
 	}
@@ -154,8 +154,8 @@ func (s *naiveSite) look(j *naiveJob) {
 	}
 }
 
-// never has j withdrawn.
-func (s *naiveSite) never(j *naiveJob, why model.Reason) {
+// withdraw has j withdrawn in the next plan.
+func (s *naiveSite) withdraw(j *naiveJob, why model.Reason) {
 	j.phase, j.why = naiveNever, why
 	s.vclusterOf(j).changed = true
 	s.unwanted = append(s.unwanted, j)

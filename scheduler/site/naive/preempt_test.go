@@ -183,7 +183,7 @@ func (s *naiveSite) victims(l *naiveVCluster, j *naiveJob, trigger preempt.Trigg
 		all = append(all, candidate{v, cfg.Cost(seen, s.now, cfg.Bandwidth)})
 	}
 	slices.SortFunc(all, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.job.Class, b.job.Class), cmp.Compare(a.cost, b.cost), cmp.Compare(b.job.start, a.job.start), cmp.Compare(a.job.Job, b.job.Job))
+		return cmp.Or(cmp.Compare(s.classAgainst(j, a.job, trigger), s.classAgainst(j, b.job, trigger)), cmp.Compare(a.cost, b.cost), cmp.Compare(b.job.start, a.job.start), cmp.Compare(a.job.Job, b.job.Job))
 	})
 	fits := func(victims []*naiveJob) *naiveChoice {
 		gone := func(o *naiveJob) bool { return o == j || slices.Contains(victims, o) }
@@ -214,6 +214,23 @@ func (s *naiveSite) victims(l *naiveVCluster, j *naiveJob, trigger preempt.Trigg
 	return taken, fits(taken).nodes
 }
 
+// classAgainst is the class that v counts with when j wants its nodes.
+func (s *naiveSite) classAgainst(j, v *naiveJob, trigger preempt.Trigger) int32 {
+	preempts := func(a, b *naiveJob) bool {
+		return a.QOS >= 0 && b.QOS >= 0 && slices.Contains(s.st.QOS[a.QOS].PreemptsQOS, b.QOS)
+	}
+	if preempts(j, v) == preempts(v, j) {
+		return v.Class
+	}
+	if preempts(j, v) {
+		return min(v.Class, j.Class-1)
+	}
+	if trigger == preempt.Priority {
+		return max(v.Class, j.Class)
+	}
+	return v.Class
+}
+
 // admits says whether v may lose its nodes to j.
 func (s *naiveSite) admits(cfg *preempt.Config, j, v *naiveJob, trigger preempt.Trigger) bool {
 	if v.phase != naiveRunning || v.leaving || !v.Preemptible() {
@@ -231,7 +248,7 @@ func (s *naiveSite) admits(cfg *preempt.Config, j, v *naiveJob, trigger preempt.
 	}
 	if cfg.Rule == preempt.Banded {
 		band := func(c int32) int32 { return (c + 2) / 3 }
-		return band(v.Class) < band(class)
+		return band(s.classAgainst(j, v, trigger)) < band(class)
 	}
-	return v.Class < class
+	return s.classAgainst(j, v, trigger) < class
 }

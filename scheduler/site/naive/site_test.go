@@ -247,7 +247,7 @@ func (s *naiveSite) submit(f *model.Fact) {
 	j.Deps = slices.Clone(j.Deps)
 	s.jobs = append(s.jobs, j)
 	if why := s.rejectedFor(j); why != model.ReasonNone {
-		s.never(j, why)
+		s.withdraw(j, why)
 		return
 	}
 	s.look(j)

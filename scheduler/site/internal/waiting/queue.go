@@ -29,6 +29,8 @@ type Job struct {
 	Plain   bool // asks for nodes of its own vCluster, and for nothing else
 
 	Borrows bool        // may run on nodes of other vClusters
+	Rank    int8        // class by which it preempts others
+	Below   int8        // classes below this are those that it may preempt, by its class and quality of service
 	Key     model.Fixed // score when it was examined last, by which rows examined at one instant are compared
 	Submit  model.Time
 	Left    model.Duration // requested time

@@ -58,6 +58,9 @@ func (q *Queue) SizeOf(class place.ClassID, share place.Share) int32 {
 	return int32(len(q.sizes)) - 1
 }
 
+// Sizes is the number of request sizes so far.
+func (q *Queue) Sizes() int { return len(q.sizes) }
+
 // FreeChanged says that other nodes may be free from now on.
 func (q *Queue) FreeChanged() { q.stamp++ }
 

@@ -1,0 +1,69 @@
+package site
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/site/internal/waiting"
+)
+
+// roomFound is what one look for blocked jobs has found out about the room for each request
+// size, for most jobs ask for one of few sizes. It holds while no node changes hands.
+type roomFound struct {
+	p     *pass
+	sizes []sizeRoom
+	// bySize says that the number of nodes decides for work that is not sensitive: those
+	// kept from one waiting job are kept from all of its size.
+	bySize bool
+}
+
+// sizeRoom is the room for one request size, unknown (-1) until it is asked for.
+type sizeRoom struct {
+	free int32                           // nodes with room, but for those kept for other jobs
+	most [model.SensitiveClass + 1]int32 // by class, nodes with room or held by lower ones that may be preempted
+}
+
+func newRoomFound(p *pass) roomFound {
+	r := roomFound{p: p, sizes: p.core.buf.sizes[:0], bySize: len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !p.qs.mode.conformanceFirst}
+	unknown := sizeRoom{free: -1}
+	for c := range unknown.most {
+		unknown.most[c] = -1
+	}
+	for range p.qs.waiting.Sizes() {
+		r.sizes = append(r.sizes, unknown)
+	}
+	p.core.buf.sizes = r.sizes
+	return r
+}
+
+// most is how many nodes a job of such a size, class and quality of service would have if all running jobs
+// left that it may preempt. It errs on the side of many: it heeds neither which nodes are
+// kept for others, nor that a node counts for each job that shares it.
+func (r *roomFound) most(q *waiting.Job) int32 {
+	below := int32(q.Below)
+	if r.p.core.lent[r.p.qs.id] > 0 {
+		below = model.SensitiveClass // it reclaims nodes
+	}
+	n := &r.sizes[q.Size].most[below]
+	if *n < 0 {
+		j := &r.p.core.jobs[q.Ref]
+		*n = r.p.qs.room(j) + j.kind.heldBelow(below, r.p.core.active, r.p.core.jobs)
+	}
+	return *n
+}
+
+// lacking says whether a job that no nodes are held for has no room now.
+func (r *roomFound) lacking(q *waiting.Job) bool {
+	j := &r.p.core.jobs[q.Ref]
+	if r.bySize && !j.IsSensitive() {
+		z := &r.sizes[q.Size]
+		if z.free < 0 {
+			z.free = r.p.own(j, r.p.core.avoids(q.Ref, r.p.now, r.p.now.Add(j.left)))
+		}
+		switch {
+		case z.free < q.Need && !q.Borrows:
+			return true
+		case z.free >= q.Need && r.p.core.caps.Fits(j.needs) && !r.p.core.confines(j):
+			return false
+		}
+	}
+	return r.p.choose(q.Ref, &r.p.core.buf.choice) != model.ReasonNone
+}
