@@ -18,8 +18,8 @@ func (b *Ledger) CheckResize(c *ResourceUsage, nodes int32) model.Reason {
 }
 
 // CheckChosen is Check for c once it is known what it takes: so many nodes, or these shares,
-// and thousandths of GPUs, beside what is in use.
-func (b *Ledger) CheckChosen(c *ResourceUsage, nodes int32, milli int64, shares []model.NodeShare) model.Reason {
+// and thousandths of GPUs, beside what is in use; so many of these it has already.
+func (b *Ledger) CheckChosen(c *ResourceUsage, nodes int32, milli, held int64, shares []model.NodeShare) model.Reason {
 	l, use := &b.limits[b.index(c.Tenant)], &b.tenants[b.index(c.Tenant)].use
 	switch {
 	case overNodes(use, nodes, shares, l.MaxNodes):
@@ -30,7 +30,7 @@ func (b *Ledger) CheckChosen(c *ResourceUsage, nodes int32, milli int64, shares 
 		return model.ReasonNone
 	}
 	q, all := &b.cfg.QOS[c.QOS], &b.qos[c.QOS].all
-	if overGPUs(0, milli, q.MaxGPUs) || overNodes(all, nodes, shares, q.GroupNodes) || overGPUs(all.milli, milli, q.GroupGPUs) {
+	if overGPUs(held, milli, q.MaxGPUs) || overNodes(all, nodes, shares, q.GroupNodes) || overGPUs(all.milli, milli, q.GroupGPUs) {
 		return model.ReasonQOSLimit
 	}
 	if c.User < 0 {

@@ -130,7 +130,7 @@ func (c *codedPlanner) Breaks(ref model.Ref, nodes *model.Placement) model.Reaso
 	if r := c.core.overCap(j, nodes); r != model.ReasonNone {
 		return r
 	}
-	if r := c.core.overLimits(j, nodes); r != model.ReasonNone {
+	if r := c.core.overLimits(j, nodes, 0); r != model.ReasonNone {
 		return r
 	}
 	u := claimOf(&j.Allocation, j.kind, nodes.Nodes())

@@ -302,7 +302,7 @@ func (p *pass) tryStart(c order.Candidate) {
 		p.block(c.Ref, r)
 		return
 	}
-	if r := p.core.overLimits(j, &found.nodes); r != model.ReasonNone { // which are known now
+	if r := p.core.overLimits(j, &found.nodes, 0); r != model.ReasonNone { // which are known now
 		p.core.note(c.Ref, r)
 		return
 	}

@@ -297,7 +297,7 @@ func (p *pass) larger(ref model.Ref, n int32) bool {
 	}
 	p.core.countNeeds(j, -1)
 	p.core.ledger.Unreserve(&j.usage)
-	if p.core.overCap(j, nodes) != model.ReasonNone || p.core.overPool(j, n) || p.core.overLimits(j, nodes) != model.ReasonNone {
+	if p.core.overCap(j, nodes) != model.ReasonNone || p.core.overPool(j, n) || p.core.overLimits(j, nodes, 0) != model.ReasonNone {
 		p.core.ledger.Reserve(&j.usage)
 		p.core.countNeeds(j, 1)
 		return false

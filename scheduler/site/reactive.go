@@ -258,7 +258,7 @@ func (p *pass) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
 	needs := caps.Usage{Power: p.core.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
 	x.more = needs.Minus(j.needs)
 	left := p.core.caps.Used.Minus(j.needs)
-	return p.core.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.core.overLimits(j, &x.gained) == model.ReasonNone && p.core.caps.Cap.Allows(needs, left) && !p.core.overPool(j, x.nodes)
+	return p.core.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.core.overLimits(j, &x.gained, j.usage.Milli) == model.ReasonNone && p.core.caps.Cap.Allows(needs, left) && !p.core.overPool(j, x.nodes)
 }
 
 // union writes what a and b name, which have no node in common, into p.

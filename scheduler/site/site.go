@@ -255,14 +255,14 @@ func (s *Core) setTaken(j *job) {
 	}
 }
 
-// overLimits says which limit on nodes or GPUs the placement would break for j, of which as
-// much as it holds already is counted.
-func (s *Core) overLimits(j *job, p *model.Placement) model.Reason {
+// overLimits says which limit on nodes or GPUs the placement would break for j, which holds so
+// many thousandths of GPUs beside it.
+func (s *Core) overLimits(j *job, p *model.Placement, held int64) model.Reason {
 	if !j.kind.gpusDiffer && !j.usage.Divides { // what its nodes are was known before
 		return model.ReasonNone
 	}
 	n := p.Nodes()
-	return s.ledger.CheckChosen(&j.usage, n, s.nodeClasses.Thousandths(p, n), p.Shares)
+	return s.ledger.CheckChosen(&j.usage, n, s.nodeClasses.Thousandths(p, n), held, p.Shares)
 }
 
 // gpusOf is how many GPUs a counts with on each of its nodes: of its share those that it

@@ -55,6 +55,14 @@ func TestServicesFollowDemand(t *testing.T) {
 		world func() *naiveWorld
 		want  []string
 	}{
+		{"what it has counts against the GPUs of a job of its QOS", func() *naiveWorld {
+			w := foundWorld(3, found(0, 50, 1, servesTo(2), func(e *naiveErrand) { e.QOS = 0 }))
+			w.cfg.Site.Nodes[0].GPUs, w.cfg.Site.Nodes[1].GPUs = 4, 4
+			w.cfg.Site.QOS = []model.QOS{{Name: "q", MaxGPUs: 4}}
+			w.cfg.Quota.QOS = w.cfg.Site.QOS
+			w.demand(2, 0, 2)
+			return w
+		}, []string{"00:00:00: 1 assign job 0 on [0]"}},
 		{"it grows, and not beyond its most; it shrinks, and not below its least", func() *naiveWorld {
 			w := foundWorld(6, found(0, 50, 2, servesTo(4)))
 			w.demand(3, 0, 3)
