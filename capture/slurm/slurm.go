@@ -92,7 +92,7 @@ func (r *Recorder) Poll(ctx context.Context, now model.Time) (Told, error) {
 	var told Told
 	r.news = r.news[:0]
 	at := poll{r: r, ctx: ctx, now: now, told: &told}
-	at.ask()
+	at.query()
 	if err := ctx.Err(); err != nil {
 		return told, err
 	}

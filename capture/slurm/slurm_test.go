@@ -139,7 +139,7 @@ func TestOverlapsAreMerged(t *testing.T) {
 	require.Len(t, kept, 3, "a poll without news makes no file")
 }
 
-// TestKilled ends a capture behind each step of the disk of a poll, and begins anew.
+// TestKilledBetweenFileAndState ends a capture between the two, and begins anew.
 func TestKilledBetweenFileAndState(t *testing.T) {
 	s := &site{rows: []string{ended("1", 0, 5, 20, "a")}, queue: []string{waits("2", "N/A", 3, "0", "JobHeldUser", "OK", "", "", "")}}
 	dir := t.TempDir()

@@ -126,7 +126,7 @@ var packageTable = []packageRule{
 	{dir: "capture/recorded", may: []string{"capture", "scheduler/model", "traces"}},
 	{dir: "capture/join", may: []string{"capture", "scheduler/model", "traces", "traces/hostlist"}},
 	{dir: "capture/slurm", may: []string{"internal/disk", "scheduler/model", "traces", "traces/hostlist", "traces/importer/format", "traces/importer/slurm"},
-		free: []exemption{files, counters}},
+		free: []exemption{files}},
 	{dir: "capture/page", may: []string{"capture/review", "scheduler/model", "traces", "gonum.org/v1/plot/..."}, free: []exemption{drawn}},
 
 	{dir: "profiles", may: []string{"internal/spelling", "scheduler/model", "scheduler/score", "scheduler/order", "traces/hostlist", "github.com/goccy/go-yaml/..."},

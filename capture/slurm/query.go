@@ -57,9 +57,9 @@ func (p *poll) noteJSON(kind, key string, v any) {
 	p.note(kind, key, string(text))
 }
 
-// ask goes through the commands. sdiag comes before sacct: what it says of the database then
+// query goes through the commands. sdiag comes before sacct: what it says of the database then
 // holds for all that sacct is asked for.
-func (p *poll) ask() {
+func (p *poll) query() {
 	drained := p.drained()
 	queue := p.queue()
 	from := p.r.state.Acknowledged
