@@ -340,7 +340,6 @@ func (a *assembly) writeJobs() error {
 		if list, wanted := a.members[j.Group]; wanted && j.Group != "" {
 			a.members[j.Group] = append(list, j.ID)
 		}
-		j.Tenant = j.Account
 		submit := "|" + strconv.FormatInt(int64((a.meta.Epoch.Add(model.Duration(j.Submit)))/model.Time(model.Second)), 10)
 		id := strconv.FormatInt(j.ID, 10)
 		if j.Group != "" {

@@ -70,7 +70,9 @@ func sumOf(text string) uint64 {
 	return h.Sum64()
 }
 
-func (s *state) apply(r *record, sum uint64, until model.Time) { s.Known[r.Kind+" "+r.Key] = known{sum, until} }
+func (s *state) apply(r *record, sum uint64, until model.Time) {
+	s.Known[r.Kind+" "+r.Key] = known{sum, until}
+}
 
 // load reads the state, and the files that are newer than it.
 func load(dir string) (s state, err error) {
@@ -143,7 +145,9 @@ type file struct {
 	first, last int64
 }
 
-func (f file) name() string { return fmt.Sprintf("%d-%012d-%012d%s", f.level, f.first, f.last, newsSuffix) }
+func (f file) name() string {
+	return fmt.Sprintf("%d-%012d-%012d%s", f.level, f.first, f.last, newsSuffix)
+}
 
 // files lists those of a folder in the order of their polls, without those that a larger
 // one covers.

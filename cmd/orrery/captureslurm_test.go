@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +16,9 @@ import (
 	"orrery/traces"
 )
 
-// accountedSlurm starts a Slurm of four nodes with accounting, two GPUs on each node, multifactor
-// priority, backfilling, and a partition whose jobs preempt those of the other.
-func accountedSlurm(t *testing.T) (dir string) {
+// accountedSlurm starts a Slurm with accounting and two GPUs on each node, which schedules as site says. It has the
+// accounts physics, with three quarters of the shares, and chemistry.
+func accountedSlurm(t *testing.T, site string, nodes int) (dir string) {
 	t.Helper()
 	if os.Getenv("ORRERY_REQUIRE_SLURM") == "" {
 		t.Skip("starts the daemons of a Slurm with accounting on this machine: bash tools/slurm/ci.sh installs Slurm and runs this test")
@@ -28,12 +29,15 @@ func accountedSlurm(t *testing.T) (dir string) {
 		}
 	}
 	dir = t.TempDir()
-	site := filepath.Join(t.TempDir(), "site.conf")
-	require.NoError(t, os.WriteFile(site, []byte(accountedSite), 0o600))
+	for _, folder := range []string{filepath.Dir(dir), dir} { // jobs of other users read their scripts below it
+		require.NoError(t, os.Chmod(folder, 0o755))
+	}
+	file := filepath.Join(t.TempDir(), "site.conf")
+	require.NoError(t, os.WriteFile(file, []byte(site), 0o600))
 	scripts, err := filepath.Abs(filepath.Join("..", "..", "tools", "slurm"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = exec.Command("bash", filepath.Join(scripts, "down.sh"), dir).Run() })
-	out, err := exec.Command("bash", filepath.Join(scripts, "up.sh"), dir, "4", site).CombinedOutput()
+	out, err := exec.Command("bash", filepath.Join(scripts, "up.sh"), dir, strconv.Itoa(nodes), file).CombinedOutput()
 	require.NoError(t, err, string(out))
 	t.Setenv("SLURM_CONF", filepath.Join(dir, "slurm.conf"))
 	for _, args := range []string{"add account physics share=3 GrpTRES=node=4", "add account chemistry share=1 GrpTRESMins=gres/gpu=600",
@@ -43,7 +47,8 @@ func accountedSlurm(t *testing.T) (dir string) {
 	return dir
 }
 
-const accountedSite = `SchedulerType=sched/backfill
+// preemptingSite has multifactor priority, backfilling, and a partition whose jobs preempt those of the other.
+const preemptingSite = `SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=1,sched_interval=1,batch_sched_delay=0,sched_min_interval=0,bf_resolution=1,bf_continue
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
@@ -94,7 +99,7 @@ func accounted(t *testing.T) []string {
 // TestRealSlurmCapture captures a Slurm in which jobs are held, withdrawn, requeued, preempted, fail and
 // depend on one another, kills the capture at random instants, and finds in the bundle every job that sacct has, once.
 func TestRealSlurmCapture(t *testing.T) {
-	accountedSlurm(t)
+	accountedSlurm(t, preemptingSite, 4)
 	jobs, kills := 60, 5
 	if os.Getenv("ORRERY_LONG") != "" {
 		jobs, kills = 300, 20
