@@ -109,14 +109,14 @@ func replayedAs(t *testing.T, cluster, what string) (correlation, relative float
 	return correlation, relative
 }
 
-// submitMix submits jobs of 1 to 8 nodes that take one to three seconds.
+// submitMix submits jobs of 1 to 8 nodes that take one or two seconds.
 func submitMix(t *testing.T, jobs, nodes int) {
 	t.Helper()
 	draw := rand.New(rand.NewPCG(19, 1))
 	users, accounts := []string{"root", "daemon", "games", "nobody"}, []string{"physics", "chemistry"}
 	for i := range jobs {
-		size := []int{1, 1, 1, 1, 2, 2, 3, nodes / 2, nodes}[draw.IntN(9)]
-		seconds := 1 + draw.IntN(3)
+		size := []int{1, 1, 1, 1, 1, 2, 2, 3, nodes / 2, nodes}[draw.IntN(10)]
+		seconds := 1 + draw.IntN(2)
 		partition, limit := "main", 1+draw.IntN(5)
 		if draw.IntN(4) == 0 {
 			partition, limit = "short", 1

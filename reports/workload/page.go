@@ -128,10 +128,21 @@ func spanLabel(us int64) string {
 	if us == 1<<63-1 {
 		return "more"
 	}
-	return plot.Span(float64(us) / float64(model.Second))
+	for _, unit := range []struct {
+		us   int64
+		name string
+	}{{int64(model.Day), "d"}, {int64(model.Hour), "h"}, {int64(model.Minute), "min"}, {int64(model.Second), "s"}} {
+		if us%unit.us == 0 {
+			return fmt.Sprintf("%d %s", us/unit.us, unit.name)
+		}
+	}
+	return span(us)
 }
 
 func span(us int64) string { return plot.Span(float64(us) / float64(model.Second)) }
+
+// one is a unit in front of another word.
+func one(unit string) string { return strings.TrimSuffix(unit, "s") }
 
 func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
@@ -177,7 +188,7 @@ func Table(s *Stats) *table.Table {
 	if s.Idle.Known {
 		t.Row("held", percent(held), "mean, as recorded")
 		t.Row("time with waiting jobs", percent(share(s.Idle.WaitingUS, s.EndUS-s.FirstUS)), "")
-		t.Row("idle meanwhile", percent(s.Idle.Share), fmt.Sprintf("%.4g %s hours", s.Idle.UnitHours, s.Unit))
+		t.Row("idle meanwhile", percent(s.Idle.Share), fmt.Sprintf("%.4g %s hours", s.Idle.UnitHours, one(s.Unit)))
 		t.Row("a waiting job was no larger", percent(share(s.Idle.FitsUS, s.Idle.WaitingUS)), "of that time: the smallest that waited, and what was idle")
 	} else {
 		t.Row("idle while jobs wait", "", "not known: "+s.Idle.Why)
@@ -215,7 +226,7 @@ func quantiles(t *table.Table, what string, d *Distribution, say func(int64) str
 
 // TenantTable has a row for each of those that held most.
 func TenantTable(s *Stats) *table.Table {
-	t := table.New("name", "jobs", s.Unit+" hours", "share", "fair share")
+	t := table.New("name", "jobs", one(s.Unit)+" hours", "share", "fair share")
 	for _, r := range s.Tenants.Rows {
 		fair := ""
 		if r.FairShare != nil {

@@ -48,7 +48,8 @@ type collector struct {
 	ratios []float64
 	by     [4]map[string]*usage // tenant, account, group, user
 	ran    []onNodes
-	seen   bool
+	seen   bool // the changes are in order
+	stated bool // the capacity is not what the jobs held themselves
 }
 
 // work is what a job brought: units × time.
@@ -126,7 +127,7 @@ func (c *collector) times(j *traces.Job, size int64) {
 		c.s.Started++
 		c.s.EndUS = max(c.s.EndUS, int64(end.V))
 		c.all = append(c.all, change{j.Submit, small, submitted}, change{j.Start.V, small, started}, change{end.V, small, ended})
-		if c.s.Unit == "GPUs" && j.RecordedNodes != "" && j.GPUsPerNode.V > 0 {
+		if j.RecordedNodes != "" && j.GPUsPerNode.V > 0 {
 			c.ran = append(c.ran, onNodes{j.Start.V, end.V, j.RecordedNodes, j.GPUsPerNode.V})
 		}
 	case j.CancelledAt.OK && j.CancelledAt.V >= j.Submit:
@@ -178,6 +179,16 @@ func (c *collector) peak() (most int64) {
 // finish turns what was collected into numbers.
 func (c *collector) finish(tenants []traces.Tenant) {
 	s := c.s
+	for _, v := range c.sizes {
+		if v > s.Capacity && c.stated {
+			s.TooLarge++
+		}
+	}
+	for _, v := range c.runs {
+		if v == 0 {
+			s.ZeroTime++
+		}
+	}
 	s.Sizes = distribution(c.sizes, s.Jobs, doubled)
 	s.Runtimes = distribution(c.runs, s.Jobs, spans)
 	s.Requests = distribution(c.asked, s.Jobs, spans)

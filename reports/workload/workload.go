@@ -7,6 +7,7 @@
 package workload
 
 import (
+	"slices"
 	"time"
 
 	"orrery/scheduler/model"
@@ -27,6 +28,8 @@ type Stats struct {
 	Capacity   int64  `json:"capacity"`
 	CapacityBy string `json:"capacity_by"`
 	PeakHeld   int64  `json:"peak_held"`
+	TooLarge   int64  `json:"too_large"` // jobs larger than the capacity
+	ZeroTime   int64  `json:"zero_time"` // jobs that ran for no time
 
 	Load     []Bin        `json:"load"`
 	Hours    [24]int64    `json:"arrivals_by_hour"`
@@ -114,7 +117,7 @@ type Scatter struct {
 	Jobs      int64   `json:"jobs"`      // whose nodes the trace names
 }
 
-// Measure reads the jobs of a trace once. Hours and weekdays are those of zone.
+// Measure reads the jobs of a trace, twice where its nodes have GPUs. Hours and weekdays are those of zone.
 func Measure(b *traces.Bundle, zone *time.Location) (*Stats, error) {
 	info := b.Info()
 	c := collector{s: &Stats{Trace: info.Name, TimeZone: zone.String()}, zone: zone, epoch: info.Epoch, nodes: b.Nodes()}
@@ -122,7 +125,9 @@ func Measure(b *traces.Bundle, zone *time.Location) (*Stats, error) {
 		at := int64(info.Epoch)
 		c.s.EpochUS = &at
 	}
-	c.chooseUnit(&info)
+	if err := c.chooseUnit(b); err != nil {
+		return nil, err
+	}
 	for j, err := range b.Rows() {
 		if err != nil {
 			return nil, err
@@ -134,24 +139,34 @@ func Measure(b *traces.Bundle, zone *time.Location) (*Stats, error) {
 	return c.s, nil
 }
 
-// chooseUnit takes GPUs where at least half of the jobs say how many they want, else processors, else nodes.
-func (c *collector) chooseUnit(info *traces.Info) {
+// chooseUnit takes GPUs where there are some and at least half of the jobs want any, else processors where half of the jobs
+// say how many, else nodes.
+func (c *collector) chooseUnit(b *traces.Bundle) error {
+	info := b.Info()
 	filled := map[string]int64{}
 	for _, f := range info.Filled {
 		filled[f.Column] = f.Rows
 	}
-	nodeGPUs := int64(0)
-	for i := range c.nodes {
-		nodeGPUs += int64(c.nodes[i].GPUs)
-	}
-	switch {
-	case 2*max(filled["gpus_per_node"], filled["gpus_total"]) >= info.Rows && nodeGPUs > 0:
-		c.s.Unit = "GPUs"
-	case info.Filled == nil, 2*max(filled["procs_requested"], filled["procs_allocated"], filled["cpus_per_node"]) >= info.Rows:
+	c.s.Unit = "nodes"
+	if info.Filled == nil || 2*max(filled["procs_requested"], filled["procs_allocated"], filled["cpus_per_node"]) >= info.Rows {
 		c.s.Unit = "processors"
-	default:
-		c.s.Unit = "nodes"
 	}
+	if !slices.ContainsFunc(c.nodes, func(n traces.Node) bool { return n.GPUs > 0 }) {
+		return nil
+	}
+	with := int64(0)
+	for j, err := range b.Rows() {
+		if err != nil {
+			return err
+		}
+		if j.GPUsTotal.V > 0 || j.GPUsPerNode.V > 0 {
+			with++
+		}
+	}
+	if 2*with >= info.Rows {
+		c.s.Unit = "GPUs"
+	}
+	return nil
 }
 
 // size is what a job holds, or asked for when that is not recorded; at least 0.
@@ -183,7 +198,7 @@ func (c *collector) capacity(info *traces.Info) {
 		total += map[string]int64{"GPUs": int64(n.GPUs), "processors": int64(n.CPUs), "nodes": 1}[c.s.Unit]
 	}
 	stated := map[string]int32{"processors": info.MaxProcs, "nodes": info.MaxNodes}[c.s.Unit]
-	c.s.PeakHeld = c.peak()
+	c.s.PeakHeld, c.stated = c.peak(), total > 0 || stated > 0
 	switch {
 	case total > 0:
 		c.s.Capacity, c.s.CapacityBy = total, "the nodes table"

@@ -190,7 +190,7 @@ var packageTable = []packageRule{
 	{dir: "reports/study", may: []string{"internal/disk", "sim/metric", "sim/record", "sim/stat", "reports/page", "reports/plot", "reports/table"}, free: []exemption{files, drawn}},
 	{dir: "reports/compare", may: []string{"scheduler/model", "sim/metric", "sim/paired", "sim/record", "sim/stat", "reports/internal/rundata", "reports/page", "reports/plot", "reports/table"},
 		free: []exemption{files, drawn}},
-	{dir: "reports/workload", may: []string{"scheduler/model", "traces", "traces/hostlist", "reports/page", "reports/plot", "reports/table"}, free: []exemption{files, drawn}},
+	{dir: "reports/workload", may: []string{"scheduler/model", "traces", "traces/hostlist", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
 	{dir: "reports/scaling", may: []string{"scheduler/model", "sim/scaling", "sim/stat", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
 	{dir: "reports", may: []string{"internal/disk", "scheduler/model", "sim/metric", "sim/record", "reports/internal/rundata", "reports/page", "reports/plot", "reports/table"},
 		free: []exemption{files, drawn}},
