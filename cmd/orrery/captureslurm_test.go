@@ -113,7 +113,7 @@ func TestRealSlurmCapture(t *testing.T) {
 	killed := make(chan int, 1)
 	go func() { killed <- killedCaptures(program, captured, kills, stop) }()
 	began := time.Now()
-	marks := submitAll(t, jobs)
+	marks := submitAll(t, jobs, captured)
 	t.Logf("all submitted after %.0f s", time.Since(began).Seconds())
 	deadline := time.Now().Add(10 * time.Minute)
 	for time.Now().Before(deadline) && len(pendingOrRunning(t)) > 0 {
@@ -151,18 +151,23 @@ func TestRealSlurmCapture(t *testing.T) {
 	checkCaptured(t, b, byName, marks)
 }
 
-// submitAll submits jobs of all kinds, and what happens to them.
-func submitAll(t *testing.T, n int) (marks map[string]string) {
+// submitAll submits jobs of all kinds, and does what happens to them, once a poll has told of those that wait.
+func submitAll(t *testing.T, n int, captured string) (marks map[string]string) {
 	t.Helper()
 	marks = map[string]string{}
+	seen := filepath.Join(t.TempDir(), "seen")
 	short := func(args ...string) string { return submitted(t, append(args, "--wrap", "sleep 1")...) }
-	marks["failed"] = submitted(t, "-J", "failed", "-A", "chemistry", "--wrap", "sleep 4; exit 7")
+	marks["failed"] = submitted(t, "-J", "failed", "-A", "chemistry", "--wrap", "until [ -e "+seen+" ]; do sleep 0.2; done; exit 7")
 	marks["after"] = short("-J", "after", "-d", "afternotok:"+marks["failed"], "-A", "physics", "--gres=gpu:1", "-x", "n1", "--nice=50")
 	marks["held"] = short("-J", "held", "-H", "-A", "physics", "-t", "5")
 	marks["withdrawn"] = short("-J", "withdrawn", "-H", "-A", "physics")
-	marks["requeued"] = submitted(t, "-J", "requeued", "-A", "physics", "-t", "5", "--wrap", "sleep 4")
+	marks["requeued"] = submitted(t, "-J", "requeued", "-A", "physics", "-t", "5", "--wrap", "until [ -e "+seen+" ]; do sleep 0.2; done; sleep 4")
 	marks["array"] = short("-J", "array", "-A", "chemistry", "--array=0-5%2", "-t", "1")
 	ofSlurm(t, "scontrol", "create", "reservation", "reservationname=exam", "starttime=now+2hours", "duration=60", "nodes=n1", "users=root", "flags=maint,ignore_jobs")
+	for _, job := range []string{"after", "held", "withdrawn"} {
+		awaitPolled(t, captured, marks[job])
+	}
+	require.NoError(t, os.WriteFile(seen, nil, 0o600))
 	for deadline := time.Now().Add(time.Minute); ofSlurm(t, "squeue", "-h", "-j", marks["requeued"], "-o", "%T") != "RUNNING"; time.Sleep(200 * time.Millisecond) {
 		require.True(t, time.Now().Before(deadline), "the job to be requeued does not start")
 	}
@@ -186,6 +191,22 @@ func submitAll(t *testing.T, n int) (marks map[string]string) {
 	}
 	preempted(t, marks)
 	return marks
+}
+
+// awaitPolled waits until a poll has kept what the queue tells of a job.
+func awaitPolled(t *testing.T, captured, id string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		files, err := filepath.Glob(filepath.Join(captured, "polls", "[0-9]*.jsonl"))
+		require.NoError(t, err)
+		for _, path := range files {
+			text, err := os.ReadFile(path) // it may have been put into a larger one meanwhile
+			if err == nil && strings.Contains(string(text), `"kind":"queued","key":"`+id+"|") {
+				return
+			}
+		}
+		require.True(t, time.Now().Before(deadline), "no poll tells of job %s", id)
+	}
 }
 
 // preempted has a job on all nodes take the place of one on all nodes.
