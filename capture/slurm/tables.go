@@ -247,7 +247,6 @@ type account struct {
 	name, parent string
 	shares       int64 // 0 for those of its parent
 	tenant       traces.Tenant
-	children     int64 // shares of all below it
 }
 
 // tenantsOf reads the table of associations: each account is a tenant. Its share is that of
