@@ -3,7 +3,6 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
@@ -40,12 +39,9 @@ func (o *Options) journalPath() string { return filepath.Join(o.Out, "."+o.Node+
 // openJournal opens the journal, which no other agent may have open, and reads the last entry. ok is false
 // when there is none that can be believed.
 func openJournal(path string) (j *journal, e entry, ok bool, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := disk.Lock(path)
 	if err != nil {
-		return nil, entry{}, false, err
-	}
-	if err := lock(f); err != nil {
-		return nil, entry{}, false, errors.Join(fmt.Errorf("another agent writes to %s: %w", filepath.Dir(path), err), f.Close())
+		return nil, entry{}, false, fmt.Errorf("another agent writes to %s: %w", filepath.Dir(path), err)
 	}
 	text := make([]byte, journalBytes)
 	n, _ := f.ReadAt(text, 0)

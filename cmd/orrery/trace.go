@@ -31,7 +31,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 bad input or a trace that is not valid.
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
-	cmd.AddCommand(m.traceInfoCommand(), m.traceValidateCommand(), m.traceHeadCommand(), m.traceExportCommand(), m.traceTransformCommand())
+	cmd.AddCommand(m.traceInfoCommand(), m.traceValidateCommand(), m.traceHeadCommand(), m.traceStatsCommand(), m.traceExportCommand(), m.traceTransformCommand())
 	return cmd
 }
 

@@ -126,6 +126,8 @@ var packageTable = []packageRule{
 	{dir: "capture/review", may: []string{"capture", "scheduler/model", "traces"}, free: []exemption{counters}},
 	{dir: "capture/recorded", may: []string{"capture", "scheduler/model", "traces"}},
 	{dir: "capture/join", may: []string{"capture", "scheduler/model", "traces", "traces/hostlist"}},
+	{dir: "capture/slurm", may: []string{"internal/disk", "scheduler/model", "traces", "traces/hostlist", "traces/importer/format", "traces/importer/slurm"},
+		free: []exemption{files}},
 	{dir: "capture/page", may: []string{"capture/review", "scheduler/model", "traces", "gonum.org/v1/plot/..."}, free: []exemption{drawn}},
 
 	{dir: "profiles", may: []string{"internal/spelling", "scheduler/model", "scheduler/score", "scheduler/order", "traces/hostlist", "github.com/goccy/go-yaml/..."},
@@ -189,6 +191,7 @@ var packageTable = []packageRule{
 	{dir: "reports/study", may: []string{"internal/disk", "sim/metric", "sim/record", "sim/stat", "reports/page", "reports/plot", "reports/table"}, free: []exemption{files, drawn}},
 	{dir: "reports/compare", may: []string{"scheduler/model", "sim/metric", "sim/paired", "sim/record", "sim/stat", "reports/internal/rundata", "reports/page", "reports/plot", "reports/table"},
 		free: []exemption{files, drawn}},
+	{dir: "reports/workload", may: []string{"scheduler/model", "traces", "traces/hostlist", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
 	{dir: "reports/scaling", may: []string{"scheduler/model", "sim/scaling", "sim/stat", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
 	{dir: "reports", may: []string{"internal/disk", "scheduler/model", "sim/metric", "sim/record", "reports/internal/rundata", "reports/page", "reports/plot", "reports/table"},
 		free: []exemption{files, drawn}},

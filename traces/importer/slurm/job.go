@@ -47,7 +47,7 @@ func job(c *format.Cells, clocks *clocks) (j traces.Job, drop string) {
 	case !ended:
 		return j, "not-ended"
 	}
-	j = traces.Job{ID: identity(c), Name: c.Text(colName), User: c.Name(colUser), Account: c.Name(colAccount), Partition: c.Name(colPartition), QOS: c.Name(colQOS),
+	j = traces.Job{ID: identity(c), Name: c.Text(colName), User: c.Name(colUser), Account: c.Name(colAccount), Tenant: c.Name(colAccount), Partition: c.Name(colPartition), QOS: c.Name(colQOS),
 		ExitState: state, Reservation: c.Name(colReservation), Features: c.Name(colConstraints), Priority: c.OptWhole(colPriority, 0, 1<<62), RecordedNodes: c.Name(colNodeList)}
 	j.Submit = instant(c, colSubmit, &clocks[0]).V
 	if !c.Has(colSubmit) {

@@ -14,7 +14,7 @@ import (
 // JSON is what sacct --json prints: the jobs of the data parser of Slurm 21.08 and later. Times
 // are seconds since 1970.
 var JSON = &format.Format{
-	Name: "sacct-json", Version: 1, Files: 1 << 10, What: "jobs of Slurm as sacct --json prints them", Sniff: sniffJSON, Scan: scanJSON,
+	Name: "sacct-json", Version: 2, Files: 1 << 10, What: "jobs of Slurm as sacct --json prints them", Sniff: sniffJSON, Scan: scanJSON,
 }
 
 func sniffJSON(h format.Head) format.Match {
@@ -169,7 +169,7 @@ func (r *record) job() (j traces.Job, drop string) {
 	case !r.Time.Submission.set || r.Time.Submission.value == 0:
 		return j, "no-submission"
 	}
-	j = traces.Job{ID: r.ID, Name: r.Name, User: r.User, Account: r.Account, Partition: r.Partition, QOS: r.QOS, Features: r.Constraints, ExitState: state, Reservation: r.Reservation.Name,
+	j = traces.Job{ID: r.ID, Name: r.Name, User: r.User, Account: r.Account, Tenant: r.Account, Partition: r.Partition, QOS: r.QOS, Features: r.Constraints, ExitState: state, Reservation: r.Reservation.Name,
 		Submit: r.Time.Submission.at().V, Eligible: r.Time.Eligible.at(), Start: r.Time.Start.at(), End: r.Time.End.at()}
 	if r.Nodes != "None assigned" {
 		j.RecordedNodes = r.Nodes

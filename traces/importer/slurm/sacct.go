@@ -16,7 +16,7 @@
 //     was asked as not-ended, states that Slurm does not have as unknown-state.
 //   - A task of an array (123_4) is a job of the group 123 with its index; a row of several
 //     tasks that never were split (123_[1-3,7]) is as many jobs. The id is that of
-//     JobIDRaw. A job that was requeued has one row for each of its attempts.
+//     JobIDRaw. The tenant of a job is its account, as in cluster files made of slurm.conf. A job that was requeued has one row for each of its attempts.
 //   - A cancelled job without nodes never ran: it was withdrawn at its end.
 //   - The run time is Elapsed, which leaves out suspensions, else end less start.
 //   - ReqMem is per node (n), per CPU (c), or of the whole job, as newer Slurm writes it;
@@ -41,7 +41,7 @@ import (
 
 // Sacct is the format of separated values.
 var Sacct = &format.Format{
-	Name: "sacct", Version: 1, Files: 1 << 10, Zoned: true, What: "jobs of Slurm as sacct --parsable2 prints them, with or without the names of the columns",
+	Name: "sacct", Version: 2, Files: 1 << 10, Zoned: true, What: "jobs of Slurm as sacct --parsable2 prints them, with or without the names of the columns",
 	Sniff: sniffSacct, Scan: scanSacct,
 }
 

@@ -16,7 +16,7 @@ import (
 // GPUs). Ids that were written as floating point have lost digits, counted as
 // id-lost-digits: they are not unique.
 var JobTable = &format.Format{
-	Name: "slurmdbd", Version: 1, Files: 1 << 10, What: "the job table of slurmdbd (id_job, time_submit, tres_req ...), as of MIT Supercloud",
+	Name: "slurmdbd", Version: 2, Files: 1 << 10, What: "the job table of slurmdbd (id_job, time_submit, tres_req ...), as of MIT Supercloud",
 	Sniff: func(h format.Head) format.Match { return format.HeaderMatch(h, ',', tableColumns...) },
 	Scan:  scanTable,
 }
@@ -91,7 +91,7 @@ func tableJob(c *format.Cells) (j traces.Job, drop string) {
 	if !states[word] {
 		return j, "not-ended"
 	}
-	j = traces.Job{ID: c.Whole(tabID, 0, 1<<62), Name: c.Name(tabName), User: c.Name(tabUser), Account: c.Name(tabAccount), Partition: c.Name(tabPartition), ExitState: word,
+	j = traces.Job{ID: c.Whole(tabID, 0, 1<<62), Name: c.Name(tabName), User: c.Name(tabUser), Account: c.Name(tabAccount), Tenant: c.Name(tabAccount), Partition: c.Name(tabPartition), ExitState: word,
 		Features: c.Name(tabConstraints), Priority: c.OptWhole(tabPriority, 0, 1<<62), RecordedNodes: nodeList(c.Name(tabNodeList))}
 	if strings.ContainsAny(c.Raw(tabID), ".eE") {
 		c.Repair("id-lost-digits")

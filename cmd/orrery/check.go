@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"orrery/profiles"
+	"orrery/reports/table"
+	"orrery/reports/workload"
+	"orrery/traces"
+)
+
+func (m *Main) checkCommand() *cobra.Command {
+	var print *printer
+	cmd := &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Say what is odd in inputs, and what it does to results",
+		Long: `Look at what a replay is given, before it is run, and say what is odd in it and
+what that does to results: traces and raw logs of any format that 'orrery import'
+finds by itself (what their import dropped, repaired and assumed; more held than
+there is, jobs that are too large, exceeded or missing requests, gaps, overload),
+and profiles, cluster files, experiments, gates and scaling files, as
+'orrery lint' does.
+
+'orrery doctor' tests folders for studies, and 'orrery trace validate' the
+consistency of a trace alone.
+
+Exit codes: 0 looked at, odd or not, 2 usage or a file that is not valid, 3 bad
+input.`,
+		Example: `  orrery check log.swf.gz hpc-batch
+  orrery check month.trace -o json`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: anyFiles,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var all []checked
+			invalid := false
+			for _, path := range args {
+				if kind, err := profiles.KindOfFile(path); err == nil && kind != "" || isProfileName(path) {
+					found, err := lint(path)
+					if err != nil {
+						return err
+					}
+					for _, f := range found {
+						invalid = invalid || f.severity == "error"
+						if f.severity != "ok" {
+							all = append(all, checked{path, workload.Odd{What: f.severity + ": " + f.Text, First: f.Key, Effect: lintEffect(f.severity)}})
+						}
+					}
+					continue
+				}
+				odd, err := m.checkTrace(cmd, path)
+				if err != nil {
+					return err
+				}
+				for _, o := range odd {
+					all = append(all, checked{path, o})
+				}
+			}
+			if err := m.printChecked(print, all); err != nil || !invalid {
+				return err
+			}
+			return &codedError{exitUsage, errors.New("a file is not valid")}
+		},
+	}
+	print = m.printFlag(cmd)
+	return cmd
+}
+
+// checked is what is odd in one of the files.
+type checked struct {
+	File string `json:"file"`
+	workload.Odd
+}
+
+func lintEffect(severity string) string {
+	if severity == "error" {
+		return "the file is refused"
+	}
+	return "see docs/CLUSTER-FORMAT.md and docs/PROFILE-FORMAT.md"
+}
+
+func isProfileName(path string) bool {
+	for _, name := range append(profiles.Names(), profiles.ClusterNames()...) {
+		if name == path {
+			return true
+		}
+	}
+	return false
+}
+
+// checkTrace imports a log where it is one, and looks at its rows.
+func (m *Main) checkTrace(cmd *cobra.Command, path string) ([]workload.Odd, error) {
+	t, err := m.openTrace(cmd.Context(), []string{path}, false)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	b, err := traces.Open(t.table)
+	if err != nil {
+		return nil, input(err)
+	}
+	defer b.Close()
+	var accounts []traces.Report
+	var imported traces.Report
+	if json.Unmarshal([]byte(b.Meta().Import), &imported) == nil { // a trace that was not imported has none
+		accounts = append(accounts, imported)
+	}
+	if t.info.Rows == 0 {
+		return workload.CheckAccounts(accounts...), nil
+	}
+	s, err := workload.Measure(b, time.UTC)
+	if err != nil {
+		return nil, input(err)
+	}
+	return workload.Check(s, accounts...), nil
+}
+
+func (m *Main) printChecked(print *printer, all []checked) error {
+	if print.json() {
+		if all == nil {
+			all = []checked{}
+		}
+		return print.document(map[string]any{"odd": all})
+	}
+	t := table.New("file", "what is odd", "count", "first", "what it does")
+	for i := range all {
+		c := &all[i]
+		count := table.Cell{}
+		if c.Count > 0 {
+			count = table.Int(c.Count)
+		}
+		t.Row(c.File, c.What, count, c.First, c.Effect)
+	}
+	if len(all) == 0 {
+		m.say("Nothing odd.")
+		return nil
+	}
+	return print.table(t)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"orrery/reports/workload"
+	"orrery/traces"
+)
+
+func (m *Main) traceStatsCommand() *cobra.Command {
+	var print *printer
+	var out string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "stats TRACE",
+		Short: "Say what a trace holds, before it is replayed",
+		Long: `Sum up the jobs of a trace as they were recorded: load over time, arrivals by hour
+and weekday, sizes, runtimes, how much of the requested time was used, who held the
+machine, what stood idle while jobs waited, and how far idle GPUs were scattered.
+--out writes a page of figures, DIR/report.html, and the figures as SVG and PNG.
+
+-o json prints all of it; docs/TRACE-FORMAT.md says how each figure is defined.
+
+Exit codes: 0 printed, 1 failed, 2 usage, 3 bad input or a trace without jobs.`,
+		Example: `  orrery trace stats log.swf.gz
+  orrery trace stats month.trace --out month -o json`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: oneFile,
+		RunE: m.opened(func(_ *cobra.Command, t *trace, b *traces.Bundle) error {
+			if t.info.Rows == 0 {
+				return input(&traces.DataError{File: t.label, Found: "a trace without jobs", Expected: "jobs to sum up", Mend: "see what it holds: orrery trace info"})
+			}
+			if out != "" {
+				if err := mayWrite("--out", out, force); err != nil {
+					return err
+				}
+			}
+			zone := time.UTC
+			if name := b.Meta().TimeZone; name != "" {
+				if known, err := time.LoadLocation(name); err == nil { // a zone that others named is not worth an error
+					zone = known
+				}
+			}
+			s, err := workload.Measure(b, zone)
+			if err != nil {
+				return input(err)
+			}
+			s.Trace = t.info.Name
+			if out != "" {
+				if err := workload.Write(out, s, m.made()); err != nil {
+					return err
+				}
+			}
+			if print.json() {
+				return print.document(s)
+			}
+			if err := print.table(workload.Table(s)); err != nil {
+				return err
+			}
+			if s.Tenants.By != "" {
+				if err := print.section("By "+s.Tenants.By, workload.TenantTable(s)); err != nil {
+					return err
+				}
+			}
+			if out != "" {
+				m.say("Wrote %s", quoted(out))
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&out, "out", "", "write a page of figures into `DIR`")
+	forceFlag(cmd, &force)
+	print = m.printFlag(cmd)
+	return cmd
+}
