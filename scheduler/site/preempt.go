@@ -135,7 +135,8 @@ func (b *byClass) most() int32 {
 func (p *pass) preempt(ref model.Ref) {
 	j := &p.core.jobs[ref]
 	trigger := triggerOf(j)
-	if (p.core.lent[p.qs.id] > 0 && p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, trigger) {
+	lent := p.core.lent[p.qs.id] > 0
+	if lent && (p.reclaim(ref, false) || p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, trigger) || lent && p.reclaim(ref, true) {
 		j.note.UpdateVictims(scheduler.VictimsFound)
 	} else {
 		j.failedAt = p.core.factSeq + 1
@@ -271,7 +272,7 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) []preempt.Vic
 			continue
 		}
 		lent := r.borrowed && r.VCluster != id && r.placement.Within(home) > 0
-		if trigger == preempt.Reclaim && !lent {
+		if trigger == preempt.Reclaim && (!lent || r.Scaled) { // a scaled service gives nodes back and runs on
 			continue
 		}
 		usable := r.placement.Within(usableNodes)

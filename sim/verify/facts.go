@@ -196,7 +196,7 @@ func (f *follower) sound(x *model.Fact) error {
 // round lets the loop do what the log says that it was asked to do next.
 func (f *follower) round(loop *drive.Loop) error {
 	e := f.peek(0)
-	if e.What != commitlog.Round || e.Round == drive.Answered {
+	if e.What != commitlog.Round || e.Round == drive.Answered || e.Round == drive.Unmet {
 		f.differ(e, nil)
 		return nil
 	}
