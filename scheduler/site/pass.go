@@ -103,7 +103,7 @@ func (p *pass) run() {
 		p.qs.plan.Due = model.Never // no job is planned for
 	}
 	p.qs.underProvisioned = p.lacksNodes()
-	p.tellUnmet()
+	tellUnmet(p)
 	p.publish()
 	p.dropIdleHolds() // what is promised was found beside them
 	if p.qs.belowMinScore {

@@ -136,7 +136,7 @@ func (p *pass) preempt(ref model.Ref) {
 	j := &p.core.jobs[ref]
 	trigger := triggerOf(j)
 	lent := p.core.lent[p.qs.id] > 0
-	if lent && (p.reclaim(ref, false) || p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, trigger) || lent && p.reclaim(ref, true) {
+	if lent && (reclaim(p, ref, false) || p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, trigger) || lent && reclaim(p, ref, true) {
 		j.note.UpdateVictims(scheduler.VictimsFound)
 	} else {
 		j.failedAt = p.core.factSeq + 1

@@ -128,7 +128,7 @@ func (p *pass) findScalingUp() []model.Ref {
 	up := p.core.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if j.leaving || j.resizing || j.placement.Nodes() >= j.wants() || p.qs.room(j) == 0 && !p.mayBorrowMore(j) {
+		if j.leaving || j.resizing || j.placement.Nodes() >= j.wants() || p.qs.room(j) == 0 && !mayBorrowMore(p, j) {
 			continue
 		}
 		if p.atLimit(j, j.placement.Nodes()) == model.ReasonNone {
@@ -183,7 +183,7 @@ func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may fu
 	have, nodes := j.placement.Nodes(), &p.core.buf.choice.nodes
 	for n := have + p.findable(j, until, avoid); n > have; n-- {
 		q := p.qs.query(j, n-have, avoid)
-		if !p.qs.free.Select(&q, nodes) && !(p.mayBorrowMore(j) && p.borrow(j, &q, nodes)) {
+		if !p.qs.free.Select(&q, nodes) && !(mayBorrowMore(p, j) && p.borrow(j, &q, nodes)) {
 			continue
 		}
 		x := p.newResize(ref)
@@ -200,7 +200,7 @@ func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may fu
 // many would have each number of them tried, pass after pass.
 func (p *pass) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
 	have := j.placement.Nodes()
-	most := p.allowed(j, have, min(j.wants(), have+p.roomWithLent(j))) - have
+	most := p.allowed(j, have, min(j.wants(), have+roomWithLent(p, j))) - have
 	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.core.cfg.Shared && !p.outOfTheWay(until) {
 		most = min(most, p.reservation().MostSpared(p.qs.free.Idle(), j.kind.mask, avoid))
 	}
@@ -211,7 +211,7 @@ func (p *pass) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
 		q := p.qs.query(j, int32(i)+1, avoid)
 		return !p.qs.free.Fits(&q)
 	}))
-	if p.mayBorrowMore(j) {
+	if mayBorrowMore(p, j) {
 		return min(most, own+p.borrowable)
 	}
 	return own

@@ -15,18 +15,17 @@ import (
 
 // mayBorrowMore says whether j may have nodes of other vClusters above its least size now.
 // Behind a blocked job of its own vCluster it may not: that may borrow itself.
-func (p *pass) mayBorrowMore(j *job) bool {
+func mayBorrowMore(p *pass, j *job) bool {
 	return j.Scaled && j.kind.foreign != nil && !p.qs.blocked && p.qs.policy.Backfill != order.Conservative && j.Preemptible() &&
 		(j.GPUs == 0 || p.core.site.Amounts)
 }
 
 // roomWithLent bounds how many nodes j can gain, borrowed ones included.
-func (p *pass) roomWithLent(j *job) int32 {
-	if n := p.qs.room(j); !p.mayBorrowMore(j) {
-		return n
-	} else {
-		return n + p.borrowable
+func roomWithLent(p *pass, j *job) int32 {
+	if mayBorrowMore(p, j) {
+		return p.qs.room(j) + p.borrowable
 	}
+	return p.qs.room(j)
 }
 
 // abroad counts the nodes of p at home in other vClusters than that of j.
@@ -88,7 +87,7 @@ func within(p *model.Placement, set model.NodeSet, placement *model.Placement) {
 // job under ref can use: those of the lowest class first, then the youngest, of each the
 // highest ids, until there is room for the job. all takes every one where that makes no
 // room yet. It says whether anything is proposed.
-func (p *pass) reclaim(ref model.Ref, all bool) bool {
+func reclaim(p *pass, ref model.Ref, all bool) bool {
 	s, j := p.core, &p.core.jobs[ref]
 	usable := s.buf.extra
 	copy(usable, j.kind.mask)
@@ -149,17 +148,17 @@ func (p *pass) reclaim(ref model.Ref, all bool) bool {
 
 // tellUnmet answers the demands of services that are smaller than they are to be, and for
 // which nothing is under way.
-func (p *pass) tellUnmet() {
+func tellUnmet(p *pass) {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
 		if size := j.placement.Nodes(); j.unanswered != 0 && !j.leaving && !j.resizing && size < j.wants() {
-			p.core.plan.Unmet = append(p.core.plan.Unmet, scheduler.Unmet{Job: j.Job, Ref: ref, Seq: j.unanswered, Nodes: j.wants() - size, Reason: p.lack(ref)})
+			p.core.plan.Unmet = append(p.core.plan.Unmet, scheduler.Unmet{Job: j.Job, Ref: ref, Seq: j.unanswered, Nodes: j.wants() - size, Reason: lack(p, ref)})
 		}
 	}
 }
 
 // lack says why the service under ref gets no node more.
-func (p *pass) lack(ref model.Ref) model.Reason {
+func lack(p *pass, ref model.Ref) model.Reason {
 	j := &p.core.jobs[ref]
 	size := j.placement.Nodes()
 	if r := p.atLimit(j, size); r != model.ReasonNone {

@@ -288,9 +288,15 @@ func (r *run) maestro10(p *profiles.ScalingPolicy) (err error) {
 }
 
 // Host is the service of a file with one policy as a cluster hosts it. recorded is its
-// demand, nil where it has a shape; needs are what it needs in each step.
-func Host(s *profiles.Scaling, recorded *demand.Demand, seed uint64, watch service.Observer) (h *service.Hosted, needs []int64, err error) {
+// demand, nil where it has a shape, of which what comes before from is left out. needs are
+// what it needs in each step.
+func Host(s *profiles.Scaling, recorded *demand.Demand, from model.Duration, seed uint64) (h *service.Hosted, needs []int64, err error) {
 	d, err := demandOf(s, recorded, seed)
+	if err == nil && from > 0 {
+		if d, err = d.Window(model.Time(from), 0); err != nil {
+			err = s.Wrong("demand", "%v", err)
+		}
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -301,7 +307,7 @@ func Host(s *profiles.Scaling, recorded *demand.Demand, seed uint64, watch servi
 	if err != nil {
 		return nil, nil, s.Wrong("policy", "%v", err)
 	}
-	if h, err = service.NewHosted(r.config, d, r.policy, watch); err != nil {
+	if h, err = service.NewHosted(r.config, d, r.policy); err != nil {
 		return nil, nil, s.Wrong("service", "%v", err)
 	}
 	return h, needs, nil

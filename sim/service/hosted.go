@@ -3,6 +3,7 @@ package service
 import (
 	"orrery/autoscale"
 	"orrery/scheduler/model"
+	"orrery/sim/des"
 	"orrery/sim/service/demand"
 )
 
@@ -30,9 +31,9 @@ type want struct {
 
 // NewHosted makes a service that has no place yet. Of the supply of cfg the start, the limit
 // and the latency are for the cluster to say.
-func NewHosted(cfg Config, d *demand.Demand, p autoscale.Policy, watch Observer) (*Hosted, error) {
+func NewHosted(cfg Config, d *demand.Demand, p autoscale.Policy) (*Hosted, error) {
 	cfg.Supply.Start, cfg.Supply.Limit, cfg.Supply.Latency = 0, 0, 0
-	s, err := New(cfg, d, p, watch)
+	s, err := New(cfg, d, p, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -61,26 +62,27 @@ func (h *Hosted) Step(now model.Time) {
 }
 
 // Wanted is how many replicas the service is to have, with those that drain and still need
-// their place. seq is that of a proposal that is to be answered, once each; 0 for none.
-func (h *Hosted) Wanted() (replicas int64, seq uint64) {
-	if h.fresh {
-		h.fresh, seq = false, h.seq
-	}
-	return h.s.fleet.held() + h.more, seq
-}
+// their place, and whether the cluster is to be asked for them: Asked says that it was.
+func (h *Hosted) Wanted() (replicas int64, asks bool) { return h.s.fleet.held() + h.more, h.fresh }
+
+// Asked says that the cluster was asked for what is wanted. Resized or Unmet answer.
+func (h *Hosted) Asked() { h.fresh = false }
 
 // Resized tells that the service has place for so many replicas from now on.
 func (h *Hosted) Resized(now model.Time, replicas int64, reclaimed bool) {
 	s := h.s
 	s.advance(now)
-	if h.away {
+	n := replicas - s.fleet.held()
+	if !h.away {
+		n = min(n, h.more) // what is more than it wants goes back
+	} else {
 		h.away = false
 		if h.back { // as after a start
 			s.facts = append(s.facts, autoscale.Fact{Kind: autoscale.FactResumed, N: replicas, Entity: autoscale.Whole})
 		}
-		h.back = true
+		h.back, s.planning = true, true
+		s.push(now, des.RankScaling, 0, 0) // its policy looks at it at once
 	}
-	n := replicas - s.fleet.held()
 	for range n {
 		s.order(now)
 	}
