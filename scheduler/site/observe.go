@@ -72,7 +72,7 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 // changesWhichRun says whether a fact may let a preemption succeed that failed before.
 func changesWhichRun(k model.FactKind) bool {
 	switch k {
-	case model.FactSubmitted, model.FactCheckpointed, model.FactUsageBegan, model.FactUsageEnded, model.FactRestoringBegan, model.FactRestoringEnded:
+	case model.FactSubmitted, model.FactCheckpointed, model.FactUnmet, model.FactUsageBegan, model.FactUsageEnded, model.FactRestoringBegan, model.FactRestoringEnded:
 		return false
 	}
 	return true

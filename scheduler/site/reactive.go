@@ -266,7 +266,7 @@ func (p *pass) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
 	x.gained.Set(nodes)
 	union(&j.placement, &x.gained, &x.whole)
 	x.nodes = x.gained.Nodes()
-	x.lent = abroad(&p.core.nodeState, j, &x.gained) > 0
+	x.lent = foreignNodes(&p.core.nodeState, j, &x.gained) > 0
 	needs := caps.Usage{Power: p.core.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
 	x.more = needs.Minus(j.needs)
 	left := p.core.caps.Used.Minus(j.needs)
@@ -343,7 +343,7 @@ func (p *pass) proposeSize(x *resize) {
 	p.core.seq++
 	x.seq = p.core.seq
 	p.core.plan.Proposals = append(p.core.plan.Proposals, model.Proposal{
-		Kind: model.ProposeResize, Reason: x.reason, Borrowed: j.Scaled && abroad(&p.core.nodeState, j, &x.whole) > 0, VCluster: x.queue.id, Seq: p.core.seq, Job: j.Job, Ref: x.ref, Placement: x.whole,
+		Kind: model.ProposeResize, Reason: x.reason, Borrowed: j.Scaled && foreignNodes(&p.core.nodeState, j, &x.whole) > 0, VCluster: x.queue.id, Seq: p.core.seq, Job: j.Job, Ref: x.ref, Placement: x.whole,
 	})
 }
 
@@ -413,7 +413,7 @@ func (s *Core) resized(f *model.Fact) {
 	}
 	s.ledger.Resize(&j.usage, n, n*j.kind.gpusOf(&j.Allocation), s.nodeClasses.Thousandths(f.Placement, n), f.Placement.Shares, s.now)
 	j.placement.Set(f.Placement)
-	j.borrowed = abroad(&s.nodeState, j, &j.placement) > 0
+	j.borrowed = foreignNodes(&s.nodeState, j, &j.placement) > 0
 	s.lend(j, 1)
 	countHeld(s.kinds, j, 1)
 	j.usage.Shares = j.placement.Shares

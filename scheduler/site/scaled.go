@@ -28,8 +28,8 @@ func roomWithLent(p *pass, j *job) int32 {
 	return p.qs.room(j)
 }
 
-// abroad counts the nodes of p at home in other vClusters than that of j.
-func abroad(s *nodeState, j *job, p *model.Placement) (n int32) {
+// foreignNodes counts the nodes of p at home in other vClusters than that of j.
+func foreignNodes(s *nodeState, j *job, p *model.Placement) (n int32) {
 	for v := range s.home {
 		if model.VClusterID(v) != j.VCluster {
 			n += p.Within(s.home[v])

@@ -139,19 +139,19 @@ func (h *hosted) at(local model.Time) model.Time {
 }
 
 // wants is how many nodes the service is to have.
-func (h *hosted) wants() (nodes int64, asks bool) {
+func (h *hosted) wants() (nodes int64, answer bool) {
 	least, most, per := h.cfg.Min*int64(h.cfg.Nodes), h.cfg.Max*int64(h.cfg.Nodes), int64(h.cfg.Nodes)
 	if h.phase != runs {
 		return least, false
 	}
-	replicas, asks := h.sim.Wanted()
-	return min(max(replicas*per, least), most), asks
+	replicas, answer := h.sim.Wanted()
+	return min(max(replicas*per, least), most), answer
 }
 
 // tells says whether there is a demand to tell.
 func (h *hosted) tells() bool {
-	nodes, asks := h.wants()
-	return h.phase != leaves && (nodes != h.told || asks)
+	nodes, answer := h.wants()
+	return h.phase != leaves && (nodes != h.told || answer)
 }
 
 // Submit is a service that is to be submitted now: its job and when it ends; nil for none.
@@ -216,9 +216,9 @@ func (s *Services) Collect(now model.Time, dst []model.Fact) []model.Fact {
 		if !h.tells() {
 			continue
 		}
-		nodes, asks := h.wants()
+		nodes, answer := h.wants()
 		f := model.Fact{Kind: model.FactDemand, Job: h.job, Ref: h.ref, Value: nodes}
-		if asks {
+		if answer {
 			h.sim.Asked()
 			h.result.Demands++
 			if nodes <= h.has { // it has as much as it may

@@ -63,7 +63,7 @@ func (h *Hosted) Step(now model.Time) {
 
 // Wanted is how many replicas the service is to have, with those that drain and still need
 // their place, and whether the cluster is to be asked for them: Asked says that it was.
-func (h *Hosted) Wanted() (replicas int64, asks bool) { return h.s.fleet.held() + h.more, h.fresh }
+func (h *Hosted) Wanted() (replicas int64, answer bool) { return h.s.fleet.held() + h.more, h.fresh }
 
 // Asked says that the cluster was asked for what is wanted. Resized or Unmet answer.
 func (h *Hosted) Asked() { h.fresh = false }
