@@ -3,6 +3,7 @@ package rundir
 import (
 	"orrery/scheduler/model"
 	"orrery/sim/hosting"
+	"orrery/sim/service"
 )
 
 // Service is what came of a service of the cluster file.
@@ -16,9 +17,9 @@ type Service struct {
 	Lost     float64 `json:"lost"`   // requests that got no service
 	BadSteps int64   `json:"bad_steps"`
 	Steps    int64   `json:"steps"`
-	P50US    int64   `json:"latency_p50_us"`
-	P95US    int64   `json:"latency_p95_us"`
-	P99US    int64   `json:"latency_p99_us"`
+	P50US    *int64  `json:"latency_p50_us"` // null where so many have none
+	P95US    *int64  `json:"latency_p95_us"`
+	P99US    *int64  `json:"latency_p99_us"`
 
 	NodeUS   int64   `json:"node_us"`
 	Held     float64 `json:"replica_hours_held"`
@@ -60,6 +61,15 @@ type RuleCount struct {
 	Decisions int64  `json:"decisions"`
 }
 
+// percentile of the latencies, nil where it is beyond all that are known.
+func percentile(o *service.Outcome, share float64) *int64 {
+	us := int64(o.Latency.Percentile(share))
+	if us >= int64(model.Forever) {
+		return nil
+	}
+	return &us
+}
+
 // ServicesOf are the services of a run.
 func ServicesOf(list []hosting.Result) []Service {
 	var out []Service
@@ -69,7 +79,7 @@ func ServicesOf(list []hosting.Result) []Service {
 		s := Service{
 			Name: r.Name, Policy: r.Policy, ID: r.ID, Rejected: r.Rejected.String(), Requests: o.Requests, Missed: o.Missed(), Lost: o.Lost(),
 			BadSteps: o.Bad, Steps: o.Intervals,
-			P50US: int64(o.Latency.Percentile(0.5)), P95US: int64(o.Latency.Percentile(0.95)), P99US: int64(o.Latency.Percentile(0.99)),
+			P50US: percentile(o, 0.5), P95US: percentile(o, 0.95), P99US: percentile(o, 0.99),
 			NodeUS: int64(r.NodeTime), Held: o.Held, Served: o.Used, Cost: o.Cost, Ups: o.Ups, Downs: o.Downs,
 			Demands: r.Demands, AtMax: r.AtMax, Lacking: r.Lacking, Rejection: o.Rejected, Reclaimed: r.Reclaimed, Displaced: r.Lost, Preempted: r.Preempted,
 			Rules: []RuleCount{},

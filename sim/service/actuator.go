@@ -23,7 +23,7 @@ func (s *Sim) propose(now model.Time, p autoscale.Proposal) {
 			}
 		}
 		if s.host != nil {
-			s.host.withdraw(now, p.Seq)
+			s.host.withdraw(p.Seq)
 		}
 		return
 	}

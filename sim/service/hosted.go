@@ -97,7 +97,7 @@ func (h *Hosted) Resized(now model.Time, replicas int64, reclaimed bool) {
 		h.more = max(0, h.more-n)
 	}
 	if h.waits && h.more == 0 {
-		h.result(now, autoscale.Accepted)
+		h.result(autoscale.Accepted)
 	}
 	s.tell(now)
 }
@@ -114,7 +114,7 @@ func (h *Hosted) Unmet(now model.Time) {
 		outcome = autoscale.Rejected
 		h.s.out.Rejected++
 	}
-	h.result(now, outcome)
+	h.result(outcome)
 	if !h.level {
 		h.more = 0
 	}
@@ -127,7 +127,7 @@ func (h *Hosted) Leaving(now model.Time) {
 		return
 	}
 	h.s.advance(now)
-	h.lose()
+	h.away, h.fresh = true, false
 	h.s.facts = append(h.s.facts, autoscale.Fact{Kind: autoscale.FactSuspended, Entity: autoscale.Whole})
 	for i := range h.s.fleet.list {
 		if h.s.removable(int32(i)) {
@@ -135,6 +135,16 @@ func (h *Hosted) Leaving(now model.Time) {
 		}
 	}
 	h.s.plan(now) // so that the policy withdraws what is in flight
+	h.supersede()
+	h.more = 0
+	h.s.tell(now)
+}
+
+// supersede answers the proposal that has no result yet, for it will have none.
+func (h *Hosted) supersede() {
+	if h.waits {
+		h.result(autoscale.Superseded)
+	}
 }
 
 // Gone tells that it has lost its place; what its replicas still served is lost.
@@ -143,11 +153,6 @@ func (h *Hosted) Gone(now model.Time) {
 	h.Leaving(now)
 	h.take(now, h.s.fleet.held())
 	h.s.tell(now)
-}
-
-// lose forgets what is outstanding.
-func (h *Hosted) lose() {
-	h.more, h.waits, h.fresh, h.away = 0, false, false, true
 }
 
 // Finish ends the service at now, the end of its demand or before it, and says what came of it.
@@ -207,7 +212,7 @@ func (s *Sim) sooner(a, b int32) bool {
 // resize wants another size. What is more is the cluster's to give, and has no result yet:
 // false. What is less goes from what is outstanding first.
 func (h *Hosted) resize(now model.Time, p *autoscale.Proposal, by int64) (done int64, answered bool) {
-	h.waits = false // of an earlier proposal nothing is known any more
+	h.supersede()
 	if p.Verb == autoscale.Scale && by < 0 {
 		less := min(h.more, -by)
 		h.more -= less
@@ -229,15 +234,15 @@ func (h *Hosted) resize(now model.Time, p *autoscale.Proposal, by int64) (done i
 }
 
 // withdraw takes back the proposal seq if it has no result yet.
-func (h *Hosted) withdraw(now model.Time, seq uint64) {
+func (h *Hosted) withdraw(seq uint64) {
 	if h.waits && h.seq == seq {
-		h.result(now, autoscale.Superseded)
+		h.result(autoscale.Superseded)
 		h.more, h.fresh = 0, false
 	}
 }
 
 // result tells the policy how its proposal went.
-func (h *Hosted) result(now model.Time, outcome autoscale.Outcome) {
+func (h *Hosted) result(outcome autoscale.Outcome) {
 	h.waits = false
 	f := autoscale.Fact{Kind: autoscale.FactResult, Seq: h.seq, Entity: autoscale.Whole, Outcome: outcome}
 	if outcome == autoscale.Accepted {

@@ -154,7 +154,7 @@ var packageTable = []packageRule{
 		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow", "scheduler/drive", "profiles", "traces", "sim/metric",
 		"sim/hosting", "sim/record", "sim/scaling", "sim/world", "sim/world/translate"}},
 	{dir: "sim/hosting", may: []string{"scheduler/model", "profiles", "sim/metric/elastic", "sim/scaling", "sim/service", "sim/service/demand"}},
-	{dir: "sim/rundir", may: []string{"scheduler/model", "traces/hostlist", "sim/hosting", "sim/metric", "sim/record", "sim/world"}},
+	{dir: "sim/rundir", may: []string{"scheduler/model", "traces/hostlist", "sim/hosting", "sim/metric", "sim/record", "sim/service", "sim/world"}},
 	{dir: "sim/verify", may: []string{"scheduler", "scheduler/model", "scheduler/drive", "scheduler/order", "scheduler/plain", "scheduler/site", "sim/plan", "sim/commitlog", "sim/record", "sim/rundir"}},
 	{dir: "sim", may: []string{"sim/commitlog", "scheduler", "scheduler/model", "scheduler/order", "scheduler/plain", "scheduler/site", "scheduler/drive", "traces",
 		"sim/des", "sim/hosting", "sim/metric", "sim/plan", "sim/record", "sim/rundir", "sim/watch", "sim/world", "sim/world/translate"}},
