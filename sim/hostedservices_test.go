@@ -2,14 +2,20 @@ package sim
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
+	"orrery/profiles"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/sim/hosting"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/traces"
 )
@@ -118,4 +124,81 @@ func TestServicesBorrowAboveTheirLeast(t *testing.T) {
 	require.EqualValues(t, 2, results[0].Reclaimed)
 	require.Zero(t, results[0].Preempted)
 	require.Equal(t, int64(1500e6), sink.Jobs.Start[0], "the job at home starts at once")
+}
+
+// drawnPolicies are policies of services that are drawn, each with its series.
+var drawnPolicies = []string{
+	"{kind: lattice, target: 0.6, interval: 20s, up_window: 20s, down_window: 40s, cooldown: 40s}", "{kind: lattice-coded, cooldown: 40s}", "{kind: hpa, target: 0.6, down_window: 1m}",
+	"{kind: kpa, target: 6}", "{kind: keda, metric: rate, target: 12}", "{kind: fixed, size: LEAST}", "{kind: clairvoyant}",
+}
+
+// drawnWorld is a site of two vClusters with services and batch work.
+func drawnWorld(t *rapid.T) (site string, jobs []submittedJob) {
+	n := func(name string, low, high int) int { return rapid.IntRange(low, high).Draw(t, name) }
+	var b strings.Builder
+	fmt.Fprintf(&b, "agents: {kill_grace: %ds, start_delay: %ds, checkpoint_bandwidth: 1GiB/s}\n", n("grace", 0, 20), n("delay", 0, 5))
+	fmt.Fprintf(&b, "quorum: {latency: %dms}\n", []int{0, 0, 300}[n("latency", 0, 2)])
+	home, serving := n("home", 2, 8), n("serving", 2, 6)
+	fmt.Fprintf(&b, "groups: [{name: a, nodes: %d}]\n", home+serving+n("common", 0, 3))
+	fmt.Fprintf(&b, "tenants: [{name: x, max_nodes: %d}]\n", n("quota", 0, 1)*n("most", 4, 12))
+	fmt.Fprintf(&b, "vclusters:\n- {name: batch, home: %d, max_lent: 0.%d, profile: {order: fcfs, preemption: {enabled: %t}}}\n", home, n("lent", 0, 9), n("preempts", 0, 2) > 0)
+	fmt.Fprintf(&b, "- {name: serving, home: %d, profile: {order: fcfs, backfill: %s}}\nservices:\n", serving, []string{"easy", "first-fit"}[n("backfill", 0, 1)])
+	for i := range n("services", 1, 3) {
+		least := n("min", 1, 2)
+		fmt.Fprintf(&b, "- {name: s%d, vcluster: %s, tenant: x, class: %d, nodes: %d, min: %d, max: %d, start: %ds,\n", i, []string{"serving", "serving", "batch"}[n("of", 0, 2)], n("class", 1, 9), n("per", 1, 2), least, least+n("range", 0, 5), n("start", 0, 60))
+		fmt.Fprintf(&b, "   demand: {shape: sine, base: %d, peak: %d, period: 3m, length: 6m, grain: 5s, noise: 0.3},\n", n("base", 0, 10), n("peak", 20, 60))
+		fmt.Fprintf(&b, "   service: {kind: queue, slots: 10, work: 800ms, boot: %ds, drain: 15s, scrape: 5s, mode: %s},\n", n("boot", 0, 40), []string{"exact", "fluid"}[n("fluid", 0, 1)])
+		fmt.Fprintf(&b, "   policy: %s}\n", strings.Replace(drawnPolicies[n("policy", 0, len(drawnPolicies)-1)], "LEAST", strconv.Itoa(least), 1))
+	}
+	at := int64(0)
+	for range n("jobs", 0, 12) {
+		at += int64(n("gap", 0, 60))
+		jobs = append(jobs, submittedJob{at, int64(n("runs", 1, 200)), int32(n("nodes", 1, 6)), int32(n("user", 0, 2)), 0, traces.Job{VCluster: []string{"batch", "batch", "serving"}[n("queue", 0, 2)], Class: traces.Some(int32(n("job class", 1, 9)))}})
+	}
+	return b.String(), jobs
+}
+
+// TestHostedWorlds: in drawn worlds with services no invariant breaks, a fresh core that is fed
+// the log makes the same plans, and a second replay is the same.
+func TestHostedWorlds(tt *testing.T) {
+	rapid.Check(tt, func(t *rapid.T) {
+		site, jobs := drawnWorld(t)
+		m := &memory{size: 2, info: traces.Info{Name: "hosted", Hash: "hosted", Sorted: true}}
+		m.all.Attr = &traces.Attributes{}
+		for _, j := range append(jobs, submittedJob{at(jobs), 1, 1, 0, 0, traces.Job{VCluster: "batch"}}) {
+			m.add(row{submit: j.submit, runtime: j.runtime, walltime: j.runtime, procs: j.nodes, nodes: j.nodes})
+			job := j.job
+			m.all.Attr.AppendJob(&job)
+		}
+		c, err := profiles.ParseCluster("site", []byte(site))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Inline(""); err != nil {
+			t.Fatal(err)
+		}
+		spec := plan.DefaultSpec()
+		spec.Site, spec.Seed = c.JSON(), 7
+		var kept log
+		res, err := Run(context.Background(), spec, m.open, Options{Watch: true, Log: kept.recorder()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(res.Watch.Breaches) > 0 {
+			t.Fatalf("%s\n%v", site, res.Watch)
+		}
+		again, err := Run(context.Background(), spec, m.open, Options{})
+		if err != nil || again.Fingerprint != res.Fingerprint || !slices.EqualFunc(again.Services, res.Services, func(a, b hosting.Result) bool { return a.Outcome.Late == b.Outcome.Late && a.NodeTime == b.NodeTime }) {
+			t.Fatalf("the second replay is another: %v", err)
+		}
+		kept.same(tt, spec, m.open, res.Fingerprint)
+	})
+}
+
+// at is when the last of the jobs is submitted.
+func at(jobs []submittedJob) int64 {
+	if len(jobs) == 0 {
+		return 0
+	}
+	return jobs[len(jobs)-1].submit
 }
