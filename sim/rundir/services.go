@@ -93,7 +93,7 @@ func ServicesOf(list []hosting.Result) []Service {
 			}
 		}
 		if v := &r.Elastic; r.Measured {
-			s.Reversal = int64(v.Reversals)
+			s.Reversal = v.Reversals
 			s.Elasticity = &Elasticity{v.UnderPct, v.OverPct, v.UnderTimePct, v.OverTimePct, v.InstabilityPct, v.DeviationPct, v.JitterPerHour}
 		}
 		for _, x := range o.Rules {
