@@ -18,6 +18,9 @@ type checker struct {
 // check notes every value out of range and every key that does not apply.
 func (c *checker) check() {
 	visit(c.root, c.base, func(path string, v reflect.Value, f field) (descend bool) {
+		if f.Type == reflect.TypeFor[[]Service]() {
+			return false // each has conditions of its own, see checkServices
+		}
 		if why := c.inert(f); why != "" {
 			if c.src.has(path) || !isDefault(v, f) {
 				c.add(path, "does not apply %s: leave it out", why)

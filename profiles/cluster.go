@@ -36,6 +36,7 @@ type Cluster struct {
 	Classes      []ClassTarget `yaml:"classes" doc:"what is promised to the jobs of a preemption class; no decision depends on it, within_target and within_target_wait are measured by it"`
 	Partitions   []Partition   `yaml:"partitions" doc:"named sets of nodes with limits; they may overlap"`
 	Reservations []Reservation `yaml:"reservations" doc:"nodes set aside for a time"`
+	Services     []Service     `yaml:"services" doc:"reactive services that a scaling policy sizes while the trace is replayed; they are submitted beside its jobs"`
 	Quorum       Quorum        `yaml:"quorum" doc:"the replicated state that grants nodes"`
 	Agents       Agents        `yaml:"agents" doc:"how long nodes take for what they are told"`
 	Failures     Failures      `yaml:"failures" doc:"what goes wrong by chance"`

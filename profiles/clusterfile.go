@@ -162,6 +162,7 @@ func (c *Cluster) validate() error {
 		k.add("agents.checkpoints", "found %s, whose interval comes of failures.mtbf, which is never: give it, or use value", a.Checkpoints)
 	}
 	c.references(k)
+	c.checkServices(k)
 	for i := range c.Events {
 		c.event(k, i)
 	}
@@ -183,6 +184,7 @@ func (c *Cluster) lists() []nameList {
 		{"qos", namesOf(c.QOS, func(x QOS) string { return x.Name }), 4096},
 		{"partitions", namesOf(c.Partitions, func(x Partition) string { return x.Name }), 4096},
 		{"reservations", namesOf(c.Reservations, func(x Reservation) string { return x.Name }), 4096},
+		{"services", namesOf(c.Services, func(x Service) string { return x.Name }), 4096},
 	}
 }
 

@@ -101,9 +101,20 @@ func (w *jsonWriter) list(v reflect.Value, f field) {
 		if i > 0 {
 			w.b.WriteByte(',')
 		}
-		w.value(v.Index(i), field{tags: map[string]string{"any": f.tag("any")}})
+		within := jsonWriter{applies: appliesIn(v.Index(i), w.applies)}
+		within.value(v.Index(i), field{tags: map[string]string{"any": f.tag("any")}})
+		w.b.Write(within.b.Bytes())
 	}
 	w.b.WriteByte(']')
+}
+
+// appliesIn says which keys below an entry of a list apply: those of the whole file, but for
+// a service, whose conditions are on its own keys, and of which some are the cluster's.
+func appliesIn(entry reflect.Value, file func(field) bool) func(field) bool {
+	if file == nil || entry.Type() != reflect.TypeFor[Service]() {
+		return file
+	}
+	return entry.Addr().Interface().(*Service).applies
 }
 
 // isNumber says whether a text that may be anything is a JSON number in its one
@@ -171,7 +182,9 @@ func (w *yamlWriter) value(v reflect.Value, indent string, f field) {
 	case blocks:
 		w.b.WriteByte('\n')
 		for i := range v.Len() {
-			w.block(v.Index(i), indent+"    ", true)
+			within := yamlWriter{applies: appliesIn(v.Index(i), w.applies), brief: w.brief}
+			within.block(v.Index(i), indent+"    ", true)
+			w.b.WriteString(within.b.String())
 		}
 	case aRef:
 		if inline := v.Interface().(ProfileRef).Inline; inline != nil {

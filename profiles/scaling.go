@@ -172,33 +172,35 @@ func ParseScaling(file string, text []byte) (*Scaling, error) {
 	}
 	c := &checker{problems{src: src}, reflect.ValueOf(s).Elem(), ""}
 	c.check()
-	s.demand(c)
+	s.demandAt(c, "")
 	s.policies(c)
 	return s, c.err()
 }
 
-// demand checks what comes from outside.
-func (s *Scaling) demand(c *checker) {
+// demandAt checks what comes from outside; base is where its keys and those of the service
+// are below.
+func (s *Scaling) demandAt(c *checker, base string) {
+	add := func(key, format string, args ...any) { c.add(base+key, format, args...) }
 	d := &s.Demand
 	switch recorded := d.Shape == "recorded"; {
 	case recorded && d.Trace == "":
-		c.add("demand", "has neither trace nor shape: name a trace with a load table, or a shape")
+		add("demand", "has neither trace nor shape: name a trace with a load table, or a shape")
 	case !recorded && d.Trace != "":
-		c.add("demand.trace", "stands beside shape: leave one of them out")
+		add("demand.trace", "stands beside shape: leave one of them out")
 	case !recorded && d.Length == 0:
-		c.add("demand", "has a shape without a length: say how long it is")
+		add("demand", "has a shape without a length: say how long it is")
 	case !recorded && (d.Invert || d.From > 0 || d.Service != "" || d.Jitter > 0):
-		c.add("demand", "invert, from, service and jitter go with a trace: leave them out of a shape")
+		add("demand", "invert, from, service and jitter go with a trace: leave them out of a shape")
 	case (d.Shape == "ramp" || d.Shape == "flash") && d.Over == 0:
-		c.add("demand.over", "is missing: a %s takes some time", d.Shape)
+		add("demand.over", "is missing: a %s takes some time", d.Shape)
 	case !recorded && d.Length/d.Grain > 10_000_000:
-		c.add("demand.grain", "cuts the demand into more than 10,000,000 grains: give a longer one")
+		add("demand.grain", "cuts the demand into more than 10,000,000 grains: give a longer one")
 	}
 	if s.Service.Mode == "fluid" && (s.Service.Balancing != "one-line" || s.Service.Patience > 0) {
-		c.add("service.mode", "a fluid has one line and no patience: use exact, or leave balancing and patience out")
+		add("service.mode", "a fluid has one line and no patience: use exact, or leave balancing and patience out")
 	}
 	if s.Service.Limit > 0 && s.Service.Start > s.Service.Limit {
-		c.add("service.start", "found %d, more than the limit of %d", s.Service.Start, s.Service.Limit)
+		add("service.start", "found %d, more than the limit of %d", s.Service.Start, s.Service.Limit)
 	}
 }
 
@@ -221,14 +223,20 @@ func (s *Scaling) policies(c *checker) {
 		if p.Max < p.Min {
 			c.add(at+".max", "found %d, less than the min of %d", p.Max, p.Min)
 		}
-		for _, f := range fieldsOf(reflect.TypeFor[ScalingPolicy]()) {
-			kinds, some := policyKeys[f.key]
-			if some && c.src.has(join(at, f.key)) && !slices.Contains(strings.Fields(kinds), p.Kind) {
-				c.add(join(at, f.key), "does not apply to kind: %s, but to %s: leave it out", p.Kind, oneOf(strings.Fields(kinds)))
-			}
-		}
-		s.goesBy(c, p, at)
+		s.policyAt(c, i, at)
 	}
+}
+
+// policyAt checks the keys of policy i, which are below at.
+func (s *Scaling) policyAt(c *checker, i int, at string) {
+	p := &s.Policies[i]
+	for _, f := range fieldsOf(reflect.TypeFor[ScalingPolicy]()) {
+		kinds, some := policyKeys[f.key]
+		if some && c.src.has(join(at, f.key)) && !slices.Contains(strings.Fields(kinds), p.Kind) {
+			c.add(join(at, f.key), "does not apply to kind: %s, but to %s: leave it out", p.Kind, oneOf(strings.Fields(kinds)))
+		}
+	}
+	s.goesBy(c, p, at)
 }
 
 // goesBy checks the metric of a policy.

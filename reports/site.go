@@ -3,8 +3,10 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"orrery/reports/internal/rundata"
 	"orrery/reports/page"
@@ -230,11 +232,39 @@ func (r *run) siteTables() []titled {
 	if r.site == nil {
 		return nil
 	}
-	return []titled{
+	out := []titled{
 		{"vclusters", "vClusters", r.site.vclusterTable()},
 		{"tenants", "Tenants", r.site.tenantTable()},
 		{"classes", "Preemption classes", r.site.classTable()},
 	}
+	if len(r.About.Served) > 0 {
+		out = append(out, titled{"services", "Services", serviceTable(r.About.Served)})
+	}
+	return out
+}
+
+// serviceTable is what came of the services of the cluster file.
+func serviceTable(services []rundata.Document) *table.Table {
+	out := table.New("service", "policy", "requests", "missed %", "bad steps %", "node-hours", "demands", "not met", "reasons", "replicas sent home", "preempted", "theta under %", "theta over %")
+	decimals := func(x float64) table.Cell { return table.Quantity(fmt.Sprintf("%.3g", x), x) }
+	for _, s := range services {
+		reasons, unmet := "", int64(0)
+		if m, ok := s.At("unmet").(map[string]any); ok {
+			for _, reason := range slices.Sorted(maps.Keys(m)) {
+				n := s.Integer("unmet." + reason)
+				unmet += n
+				reasons += fmt.Sprintf(", %s %s", reason, plot.Count(n))
+			}
+		}
+		bad := 0.0
+		if steps := s.Number("steps"); steps > 0 {
+			bad = float64(100*s.Number("bad_steps")) / steps
+		}
+		out.Row(s.Text("", "name"), s.Text("", "policy"), page.CountCell(int64(s.Number("requests"))), decimals(float64(100*s.Number("missed"))), decimals(bad),
+			hourCell(s.Integer("node_us")), page.CountCell(s.Integer("demands")), page.CountCell(unmet), strings.TrimPrefix(reasons, ", "),
+			page.CountCell(s.Integer("reclaimed_replicas")), page.CountCell(s.Integer("preempted")), decimals(s.Number("elasticity.theta_under_pct")), decimals(s.Number("elasticity.theta_over_pct")))
+	}
+	return out
 }
 
 // spanCell is a number of seconds in words.

@@ -61,6 +61,9 @@ type Plan struct {
 	// Promises are the promises of vClusters to their blocked jobs that have changed, in the
 	// order in which they were decided.
 	Promises []Promise
+	// Unmet are the demands of services that cannot be met now, each told once, when nothing
+	// is under way for it.
+	Unmet []Unmet
 	// Notes explain decisions, where they are asked for.
 	Notes []Note
 	// More says that another plan must follow at the same instant, when the answers that
@@ -77,6 +80,15 @@ type Plan struct {
 	// QuietUntil is a lower bound on the next instant at which a pass would
 	// answer anything new if nothing were observed until then.
 	QuietUntil model.Time
+}
+
+// Unmet is a demand of a service that is smaller than it is to be.
+type Unmet struct {
+	Job    model.JobID
+	Ref    model.Ref
+	Seq    uint64 // of the demand
+	Nodes  int32  // that it lacks
+	Reason model.Reason
 }
 
 // Promise is a change of what a vCluster promises to its first blocked job: nodes that work of

@@ -59,7 +59,11 @@ func (r *run) collect(now model.Time) error {
 		r.follow.left(r.world.leavers(), now)
 	}
 	if !r.warms(now) {
-		return r.arrivals(now)
+		err := r.arrivals(now)
+		if r.services != nil && err == nil {
+			r.serve(now)
+		}
+		return err
 	}
 	r.loop.Observe(now, r.facts) // so that no job is placed on nodes that are down
 	r.facts = r.facts[:0]

@@ -71,6 +71,8 @@ func (s *siteResults) fact(now model.Time, f *model.Fact) {
 		s.sized(now, "demand", f.Ref, int32(f.Value))
 	case model.FactResized:
 		s.sized(now, "resize", f.Ref, f.Placement.Nodes())
+	case model.FactUnmet:
+		s.unmet(now, f)
 	}
 }
 
@@ -93,6 +95,14 @@ func (s *siteResults) refusals() map[string]int64 {
 func (s *siteResults) sized(now model.Time, kind string, ref model.Ref, nodes int32) {
 	if j := &s.jobs[ref]; s.decisions != nil && s.explain(j.job) {
 		s.row = record.Decision{Time: now, Job: j.job, ID: j.id, Kind: kind, Nodes: nodes, Behind: -1, Until: model.AbsentTime, KeptFor: -1, KeptUntil: model.AbsentTime}
+		s.decisions.Decision(&s.row)
+	}
+}
+
+// unmet notes how many nodes a service lacks, and why.
+func (s *siteResults) unmet(now model.Time, f *model.Fact) {
+	if j := &s.jobs[f.Ref]; s.decisions != nil && s.explain(j.job) {
+		s.row = record.Decision{Time: now, Job: j.job, ID: j.id, Kind: "unmet", Reason: f.Reason, Nodes: int32(f.Value), Behind: -1, Until: model.AbsentTime, KeptFor: -1, KeptUntil: model.AbsentTime}
 		s.decisions.Decision(&s.row)
 	}
 }

@@ -1,6 +1,9 @@
 package sim
 
-import "orrery/scheduler/model"
+import (
+	"orrery/scheduler/model"
+	"orrery/sim/metric"
+)
 
 // tellQueues hands out the queues of all instants before now, where they are asked for.
 func (r *run) tellQueues(now model.Time) {
@@ -23,10 +26,36 @@ func (r *run) tellQueuesBefore(now model.Time) {
 // predecessors or come in order.
 func (r *run) over(now model.Time) bool {
 	r.event = r.world.Next()
-	return r.follow == nil && r.event > now && !r.warms(now)
+	return r.follow == nil && r.event > now && !r.warms(now) && !r.services.Pending(now)
 }
 
 // tick is the first instant of the cycle at or after t.
 func (r *run) tick(t model.Time) model.Time {
 	return t.Grid(r.plan.Spec.Cycle, r.plan.Spec.Phase)
+}
+
+// count tells the series how many jobs came, started and ended at an instant.
+func (r *run) count(now model.Time, submitted, started, ended int64) {
+	if submitted > 0 {
+		r.series.CountSubmit(now, int32(submitted))
+	}
+	if started > 0 {
+		r.series.CountStart(now, int32(started))
+	}
+	if ended > 0 {
+		r.series.CountEnd(now, int32(ended))
+	}
+}
+
+// observe tells the series what the instant has left behind.
+func (r *run) observe(now model.Time) {
+	st := r.state
+	state := metric.State{BusyUnits: st.BusyUnits, QueuedUnits: st.QueuedUnits, QueuedJobs: st.Waiting, RunningJobs: st.Running}
+	if st.Waiting > 0 && st.BusyUnits < r.units {
+		state.MinQueuedUnits = r.core.Least()
+	}
+	if r.sited != nil {
+		r.site.observe(now, r.sited)
+	}
+	r.series.Observe(now, state)
 }

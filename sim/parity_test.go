@@ -95,7 +95,9 @@ func (l *log) same(t testing.TB, spec plan.Spec, open func() (traces.Source, err
 }
 
 // begins says whether the loop is asked for something by an entry.
-func begins(e commitlog.Entry) bool { return e.What == commitlog.Round && e.Round != drive.Answered }
+func begins(e commitlog.Entry) bool {
+	return e.What == commitlog.Round && e.Round != drive.Answered && e.Round != drive.Unmet
+}
 
 // altered is the log with entry i changed.
 func (l *log) altered(i int, change func(e *commitlog.Entry)) *log {

@@ -16,6 +16,7 @@ import (
 	"orrery/scheduler/site"
 	"orrery/sim/commitlog"
 	"orrery/sim/des"
+	"orrery/sim/hosting"
 	"orrery/sim/metric"
 	"orrery/sim/plan"
 	"orrery/sim/record"
@@ -79,7 +80,8 @@ type Result struct {
 	SiteCounts  *world.SiteCounts // likewise
 	Ignored     []plan.Ignored    // what the trace asks for that the run does not heed
 	Series      *metric.Series
-	Watch       *watch.Report // nil unless Options.Watch
+	Services    []hosting.Result // of the cluster file
+	Watch       *watch.Report    // nil unless Options.Watch
 }
 
 // Work counts what the run cost, in things that can be counted.
@@ -228,7 +230,8 @@ type run struct {
 	units   int64      // of the cluster
 	// examined is Work.Examined at the last look at the context.
 	examined uint64
-	site     *siteResults // nil on a plain cluster
+	site     *siteResults      // nil on a plain cluster
+	services *hosting.Services // nil for none
 	// state and sited are of world; sited is nil on a plain cluster.
 	state *world.State
 	sited *world.Meter
@@ -271,7 +274,7 @@ func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*
 		r.loop.Notes = r.site
 	}
 	r.watched = r.measure != nil || r.site != nil || len(r.observers) > 0
-	return r, nil
+	return r, r.host(p.Warm.V)
 }
 
 // Round implements drive.Recorder.
@@ -296,6 +299,9 @@ func (r *run) watchFact(now model.Time, f *model.Fact) {
 	}
 	if r.site != nil {
 		r.site.fact(now, f)
+	}
+	if r.services != nil {
+		r.services.Fact(now, f)
 	}
 	for _, o := range r.observers {
 		o.Fact(now, f)
@@ -378,6 +384,9 @@ func (r *run) next() (model.Time, error) {
 	if r.follow != nil {
 		now = min(now, r.follow.due())
 	}
+	if r.services != nil {
+		now = r.untilServices(now)
+	}
 	switch {
 	case !r.begun:
 		r.begun, r.res.First = true, now
@@ -441,32 +450,6 @@ func (r *run) instant(now model.Time) error {
 	return nil
 }
 
-// count tells the series how many jobs came, started and ended at an instant.
-func (r *run) count(now model.Time, submitted, started, ended int64) {
-	if submitted > 0 {
-		r.series.CountSubmit(now, int32(submitted))
-	}
-	if started > 0 {
-		r.series.CountStart(now, int32(started))
-	}
-	if ended > 0 {
-		r.series.CountEnd(now, int32(ended))
-	}
-}
-
-// observe tells the series what the instant has left behind.
-func (r *run) observe(now model.Time) {
-	st := r.state
-	state := metric.State{BusyUnits: st.BusyUnits, QueuedUnits: st.QueuedUnits, QueuedJobs: st.Waiting, RunningJobs: st.Running}
-	if st.Waiting > 0 && st.BusyUnits < r.units {
-		state.MinQueuedUnits = r.core.Least()
-	}
-	if r.sited != nil {
-		r.site.observe(now, r.sited)
-	}
-	r.series.Observe(now, state)
-}
-
 func (r *run) finish() (*Result, error) {
 	if r.measure != nil { // nothing has changed since the last instant
 		r.series.Reach(max(r.res.Last, r.measure.To))
@@ -487,9 +470,10 @@ func (r *run) finish() (*Result, error) {
 		r.res.SiteCounts.Refused = r.site.refusals()
 	}
 	if r.watch != nil {
-		r.watch.Finish(r.rowsRead(), r.res.dropped(), r.res.Unfinished)
+		r.watch.Finish(r.rowsRead()+r.services.Submissions(), r.res.dropped(), r.res.Unfinished)
 		r.res.Watch = r.watch.Seen()
 	}
+	r.res.Services = r.services.Results(r.res.Last)
 	r.res.Series, r.res.Ignored = r.series, r.plan.Ignored(r.src.Info(), r.world.awkward())
 	if r.plan.Site != nil {
 		r.res.Site = &r.plan.Site.Names

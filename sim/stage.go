@@ -30,6 +30,8 @@ type stage interface {
 	// submission turns row i of b into a fact, which it puts into f; ok is false
 	// when the row is dropped or rejected.
 	submission(b *traces.Batch, i int, f *model.Fact) (ok bool, err error)
+	// serve submits the job of a service until end, in f, or says why it can never run.
+	serve(now model.Time, of *model.Allocation, end model.Time, f *model.Fact) model.Reason
 	// inspect counts row i of b as too large if it could never run.
 	inspect(b *traces.Batch, i int) error
 	// leavers are the jobs that have left at this instant so far.
@@ -103,6 +105,11 @@ func (s plainStage) inspect(b *traces.Batch, i int) error {
 	return nil
 }
 
+// serve is never asked: a plain cluster has no services.
+func (s plainStage) serve(model.Time, *model.Allocation, model.Time, *model.Fact) model.Reason {
+	return model.ReasonTooLarge
+}
+
 // restores lists nothing: nodes of a plain cluster are alike, and chosen anew.
 func (s plainStage) restores() []model.Proposal { return nil }
 
@@ -121,6 +128,10 @@ type siteStage struct {
 
 func (s siteStage) submission(b *traces.Batch, i int, f *model.Fact) (bool, error) {
 	return s.Site.Submission(b, i, s.never, f)
+}
+
+func (s siteStage) serve(now model.Time, of *model.Allocation, end model.Time, f *model.Fact) model.Reason {
+	return s.Site.SubmitService(now, of, end, s.never, f)
 }
 
 func (s siteStage) inspect(b *traces.Batch, i int) error { return s.Site.Inspect(b, i, s.never) }

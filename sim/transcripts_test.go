@@ -72,7 +72,7 @@ func TestTranscriptsShowEveryKindOfFact(t *testing.T) {
 		require.NoError(t, err)
 		logs.Write(s.logged)
 	}
-	for k := model.FactSubmitted; k <= model.FactRestoringEnded; k++ {
+	for k := model.FactSubmitted; k <= model.LastFact; k++ {
 		require.True(t, regexp.MustCompile(`(?m)^  `+k.String()+`\b`).MatchString(logs.String()), "no story has the fact %s", k)
 	}
 }

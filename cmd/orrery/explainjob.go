@@ -186,7 +186,7 @@ func leftOut(shown, all int, which string) string {
 // sizes lists what a service had and was to have, the latest where that changed often.
 func sizes(e *explain.Explanation) (t *table.Table, left string) {
 	const most = 12
-	t = table.New("from", "nodes", "to have")
+	t = table.New("from", "nodes", "to have", "lacks them for")
 	from := max(0, len(e.Sizes)-most)
 	for i := range e.Sizes[from:] {
 		z := &e.Sizes[from+i]
@@ -194,7 +194,7 @@ func sizes(e *explain.Explanation) (t *table.Table, left string) {
 		if z.Demand > 0 {
 			demand = strconv.Itoa(int(z.Demand))
 		}
-		t.Row(e.Moment(z.From), strconv.Itoa(int(z.Nodes)), demand)
+		t.Row(e.Moment(z.From), strconv.Itoa(int(z.Nodes)), demand, z.Unmet)
 	}
 	return t, leftOut(len(e.Sizes)-from, len(e.Sizes), "the latest")
 }

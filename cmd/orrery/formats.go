@@ -58,6 +58,7 @@ var (
 	factsFormat = &fileFormat{"facts schema", "orrery.schema of facts.parquet", record.LogVersion, record.LogVersion - 1, map[int]string{
 		2: "every round, fact, pass and proposal, with all fields",
 		3: "promises to blocked jobs; CPUs, memory and thousandths of GPUs of the shares of nodes",
+		4: "demands that could not be met, rounds of them, and services that a policy scales",
 	}}
 	metricsFormat = &fileFormat{"metrics schema", "schema of metrics.json", metric.TableSchema, 1, nil}
 	traceFormat   = &fileFormat{"trace schema", "orrery.schema of its tables", traces.SchemaVersion, 1, nil}

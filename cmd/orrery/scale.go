@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +17,6 @@ import (
 	"orrery/scheduler/model"
 	"orrery/sim/scaling"
 	"orrery/sim/service/demand"
-	"orrery/traces"
 	"orrery/traces/transform"
 )
 
@@ -132,36 +130,12 @@ func loaded(s *profiles.Scaling, set *transform.Set) (*demand.Demand, error) {
 	if set.LoadRows == nil {
 		return nil, s.Wrong("demand.trace", "has no load table: want a trace of a service, or invert: true for one with telemetry")
 	}
-	var rows []traces.Load
-	services := map[string]bool{}
-	var names []string
-	for r, err := range set.LoadRows() {
-		if err != nil {
-			return nil, input(err)
-		}
-		if !services[r.Service] {
-			services[r.Service] = true
-			names = append(names, r.Service)
-		}
-		if s.Demand.Service == "" || s.Demand.Service == r.Service {
-			rows = append(rows, *r)
-		}
+	d, _, err := scaling.Recorded(s, set.LoadRows())
+	var wrong *profiles.Error
+	if err != nil && !errors.As(err, &wrong) {
+		return nil, input(err)
 	}
-	switch {
-	case len(rows) == 0:
-		return nil, s.Wrong("demand.service", "found %q, want one of %s", s.Demand.Service, strings.Join(names, ", "))
-	case s.Demand.Service == "" && len(names) > 1:
-		return nil, s.Wrong("demand.trace", "has %d services: name one with service: %s", len(names), strings.Join(names, ", "))
-	}
-	first := rows[0].Time
-	for i := range rows {
-		rows[i].Time -= first
-	}
-	d, err := demand.FromLoad(rows, s.Service.Work)
-	if err != nil {
-		return nil, input(fmt.Errorf("the load table of %s: %w", s.Demand.Trace, err))
-	}
-	return d, nil
+	return d, err
 }
 
 // inverted is the demand of the telemetry table: GPUs in use at each instant.

@@ -47,6 +47,10 @@ func (s *summary) table() *table.Table {
 			t.Row("moot changes", table.Quantity(plot.Count(c.Moot), c.Moot), "of the cluster file or the trace, that found nothing to change")
 		}
 	}
+	for i := range d.Services {
+		x := &d.Services[i]
+		t.Row("service "+x.Name, table.Quantity(fmt.Sprintf("%.3g %%", float64(100*x.Missed)), x.Missed), servedWords(x))
+	}
 	for _, p := range []struct{ name, label string }{
 		{"wait_mean", "mean wait"}, {"wait_p50", "p50 wait"}, {"wait_p95", "p95 wait"}, {"wait_max", "longest wait"},
 		{"bounded_slowdown_mean", "mean bounded slowdown"}, {"bounded_slowdown_p95", "p95 bounded slowdown"},

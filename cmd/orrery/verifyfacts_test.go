@@ -112,7 +112,7 @@ func cutLog(t *testing.T, dir string) {
 	i, cut := 0, false
 	rewriteLog(t, dir, func(e *commitlog.Entry) bool {
 		i++
-		cut = cut || i > entries/2 && e.What == commitlog.Round && e.Round != drive.Answered
+		cut = cut || i > entries/2 && e.What == commitlog.Round && e.Round != drive.Answered && e.Round != drive.Unmet
 		return !cut
 	})
 }

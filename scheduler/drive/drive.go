@@ -65,9 +65,13 @@ const (
 	Asked                 // Loop.Pass, without facts
 	Answered              // the quorum, at once
 	Restored              // Loop.Restore: the proposals that follow are not of the core
+	Unmet                 // the core cannot meet demands
 )
 
-var rounds = [...]string{"observed", "stepped", "asked", "answered", "restored"}
+// LastRound is the one with the highest number.
+const LastRound = Unmet
+
+var rounds = [...]string{"observed", "stepped", "asked", "answered", "restored", "unmet"}
 
 // String is the spelling in facts.parquet.
 func (r Round) String() string { return rounds[r] }
@@ -199,10 +203,28 @@ func (l *Loop) attempt(now model.Time) (refused bool) {
 			l.Notes.Note(now, &plan.Notes[i])
 		}
 	}
-	if l.goesOn = false; len(plan.Proposals) == 0 {
-		return false
+	l.goesOn = false
+	if len(plan.Proposals) > 0 {
+		refused = l.submit(now, plan.Proposals, plan.Again)
 	}
-	return l.submit(now, plan.Proposals, plan.Again)
+	if len(plan.Unmet) > 0 {
+		l.unmet(now, plan.Unmet)
+	}
+	return refused
+}
+
+// unmet commits that demands cannot be met, for those who asked.
+func (l *Loop) unmet(now model.Time, list []scheduler.Unmet) {
+	l.answers = l.answers[:0]
+	for i := range list {
+		u := &list[i]
+		l.answers = append(l.answers, model.Fact{Kind: model.FactUnmet, Job: u.Job, Ref: u.Ref, Seq: u.Seq, Value: int64(u.Nodes), Reason: u.Reason})
+	}
+	l.Record.Round(now, Unmet, len(l.answers))
+	for i := range l.answers {
+		l.record(now, &l.answers[i])
+	}
+	l.Core.Observe(now, l.answers)
 }
 
 // plan asks the core for a plan.

@@ -46,6 +46,10 @@ type Allocation struct {
 	DAG           int32 // -1 none
 	Deps          []Dependency
 	Awaited       bool // others depend on it
+
+	// Scaled says that a policy sizes this reactive service while it runs: nodes above
+	// NodesMin may be borrowed, and go back to their home when that wants them.
+	Scaled bool `json:",omitempty"`
 }
 
 // Dependency makes a job wait for another.

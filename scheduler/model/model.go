@@ -236,19 +236,23 @@ const (
 	FactBandwidth                      // Value: cap in B/s, 0 for none
 	FactCheckpointed                   // Ref: a checkpoint has the work that the running job has done up to now; it goes on
 	FactSensitivePool                  // Value: most nodes that sensitive jobs hold together, 0 for no bound
-	FactDemand                         // Ref, Value: the reactive service is to have so many nodes, at least 1
+	FactDemand                         // Ref, Value, Seq: the reactive service is to have so many nodes, at least 1; Seq numbers a demand that is to be answered by FactUnmet where it cannot be met, 0 for others
 	FactRestored                       // Ref, Placement: the job ran there before the scheduler began, and goes on
 	FactUsageBegan                     // Alloc, Constraint, At: an attempt from before the scheduler began took NodesMin nodes
 	FactUsageEnded                     // Alloc, Constraint, At: it gave them back, or runs still and At is now
 	FactRestoringBegan                 // all usage is told; what ran before is put in its place now, whatever the cycles
 	FactRestoringEnded                 // from now on passes come as the cycles say
+	FactUnmet                          // Ref, Seq, Value, Reason: the demand Seq lacks so many nodes, which the scheduler does not have for it
 )
 
 var factKinds = [...]string{
 	"submitted", "cancelled", "ended", "assigned", "refused", "preempted", "suspended", "requeued", "resized",
 	"released", "node", "limits", "price", "power", "bandwidth", "checkpointed", "sensitive_pool", "demand",
-	"restored", "usage_began", "usage_ended", "restoring_began", "restoring_ended",
+	"restored", "usage_began", "usage_ended", "restoring_began", "restoring_ended", "unmet",
 }
+
+// LastFact is the kind with the highest number.
+const LastFact = FactUnmet
 
 // String is the spelling in facts.parquet.
 func (k FactKind) String() string { return factKinds[k] }
@@ -266,7 +270,7 @@ type Fact struct {
 	Ref      Ref
 	Node     NodeID
 	Tenant   TenantID
-	Seq      uint64 // of the proposal this answers, 0 when it answers none
+	Seq      uint64 // of the proposal or demand this answers, 0 when it answers none
 	Value    int64
 	At       Time // UsageBegan, UsageEnded: the instant that is told of
 	Submit   Time
@@ -295,7 +299,8 @@ const (
 	// ProposeCancel withdraws the pending job Ref for Reason. Answer: FactCancelled.
 	ProposeCancel
 	// ProposeResize gives the running job Ref exactly Placement, which may share
-	// nodes with what it holds. Answer: FactResized.
+	// nodes with what it holds. Answer: FactResized, with the Reason of the proposal:
+	// ReasonReclaimed where nodes go back to their home.
 	ProposeResize
 	// ProposeRestore lets the pending job Ref go on at Placement, where it ran before the
 	// scheduler began. It comes from what restores the state of a cluster and not from a

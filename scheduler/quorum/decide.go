@@ -92,6 +92,7 @@ func (s *Site) resize(p *model.Proposal, f *model.Fact) {
 		return
 	}
 	s.grant(p, f, model.FactResized, a)
+	f.Reason = p.Reason
 }
 
 // keep marks the nodes of p in s.kept, or unmarks them.

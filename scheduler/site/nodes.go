@@ -190,9 +190,14 @@ func (s *nodeState) lend(j *job, sign int32) {
 	if !j.borrowed {
 		return
 	}
+	lendNodes(s, j.VCluster, &j.placement, sign)
+}
+
+// lendNodes counts the nodes of p that a job of the vCluster has from others, sign times.
+func lendNodes(s *nodeState, to model.VClusterID, p *model.Placement, sign int32) {
 	for v := range s.home {
-		if model.VClusterID(v) != j.VCluster {
-			s.lent[v] += sign * j.placement.Within(s.home[v])
+		if model.VClusterID(v) != to {
+			s.lent[v] += sign * p.Within(s.home[v])
 		}
 	}
 }

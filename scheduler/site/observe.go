@@ -55,7 +55,9 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 		case model.FactResized:
 			s.resized(f)
 		case model.FactDemand:
-			s.demanded(f.Ref, f.Value)
+			s.demanded(f)
+		case model.FactUnmet:
+			s.jobs[f.Ref].unanswered = 0
 		case model.FactReleased:
 			if j := &s.jobs[f.Ref]; j.Hold {
 				j.Hold = false
@@ -72,7 +74,7 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 // changesWhichRun says whether a fact may let a preemption succeed that failed before.
 func changesWhichRun(k model.FactKind) bool {
 	switch k {
-	case model.FactSubmitted, model.FactCheckpointed, model.FactUsageBegan, model.FactUsageEnded, model.FactRestoringBegan, model.FactRestoringEnded:
+	case model.FactSubmitted, model.FactCheckpointed, model.FactUnmet, model.FactUsageBegan, model.FactUsageEnded, model.FactRestoringBegan, model.FactRestoringEnded:
 		return false
 	}
 	return true
@@ -278,7 +280,7 @@ func (s *Core) over(ref model.Ref, outcome model.JobState) {
 func (s *Core) returns(ref model.Ref, left model.Duration) {
 	s.vacate(ref)
 	j := &s.jobs[ref]
-	j.left, j.leaving, j.borrowed = left, false, false
+	j.left, j.leaving, j.borrowed, j.unanswered = left, false, false, 0
 	j.usage = claimOf(&j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.backlog.setBacklog(j, j.gpuTime())

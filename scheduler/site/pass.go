@@ -18,7 +18,7 @@ import (
 func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.advance(now)
 	s.updateBacklog(now)
-	s.plan.Proposals, s.plan.Promises = s.plan.Proposals[:0], s.plan.Promises[:0]
+	s.plan.Proposals, s.plan.Promises, s.plan.Unmet = s.plan.Proposals[:0], s.plan.Promises[:0], s.plan.Unmet[:0]
 	s.plan.Due, s.plan.QuietUntil, s.plan.Again, s.plan.More = model.Never, model.Never, false, false
 	s.admitDue()
 	s.withdraw()
@@ -103,6 +103,7 @@ func (p *pass) run() {
 		p.qs.plan.Due = model.Never // no job is planned for
 	}
 	p.qs.underProvisioned = p.lacksNodes()
+	tellUnmet(p)
 	p.publish()
 	p.dropIdleHolds() // what is promised was found beside them
 	if p.qs.belowMinScore {

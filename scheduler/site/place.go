@@ -125,7 +125,7 @@ func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 		q.Avoid = p.core.buf.confined
 	}
 	if !p.qs.free.Select(&q, &c.nodes) {
-		if !p.borrow(j, &q, &c.nodes) {
+		if !p.core.cfg.borrows(&j.Allocation, j.kind) || !p.borrow(j, &q, &c.nodes) {
 			return p.why(j, &q)
 		}
 		c.borrowed = true
@@ -173,12 +173,9 @@ func (p *pass) why(j *job, q *place.Query) model.Reason {
 	return model.ReasonResources
 }
 
-// borrow completes the nodes of j with idle ones of vClusters that lend.
+// borrow completes the nodes that q asks for j with idle ones of vClusters that lend.
 func (p *pass) borrow(j *job, q *place.Query, nodes *model.Placement) bool {
-	if !p.core.cfg.borrows(&j.Allocation, j.kind) {
-		return false
-	}
-	need := j.NodesMin - p.own(j, q.Avoid)
+	need := q.Nodes - p.own(j, q.Avoid)
 	lent, lender := p.core.buf.extra, p.core.buf.lender
 	clear(lent)
 	for v := range p.core.home {

@@ -145,7 +145,8 @@ func (b *byClass) most() int32 { return int32(bits.Len(b.any)) - 1 }
 func (p *pass) preempt(ref model.Ref) {
 	j := &p.core.jobs[ref]
 	trigger := triggerOf(j)
-	if (p.core.lent[p.qs.id] > 0 && p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, trigger) {
+	lent := p.core.lent[p.qs.id] > 0
+	if lent && (reclaim(p, ref, false) || p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, trigger) || lent && reclaim(p, ref, true) {
 		j.note.UpdateVictims(scheduler.VictimsFound)
 	} else {
 		j.failedAt = p.core.factSeq + 1
@@ -285,7 +286,7 @@ func (c *candidates) add(list []preempt.Victim, ref model.Ref) []preempt.Victim 
 		return list
 	}
 	lent := r.borrowed && r.VCluster != p.qs.id && r.placement.Within(p.core.home[p.qs.id]) > 0
-	if c.trigger == preempt.Reclaim && !lent {
+	if c.trigger == preempt.Reclaim && (!lent || r.Scaled) { // a scaled service gives nodes back and runs on
 		return list
 	}
 	usable := r.placement.Within(c.usable)

@@ -27,6 +27,8 @@ type resize struct {
 	usage  quota.ResourceUsage // the service's, as it was
 	nodes  int32               // gained, 0 for one that shrinks
 	more   caps.Usage          // that it takes for them
+	reason model.Reason        // for which it shrinks, where it is to be told
+	lent   bool                // some of gained are of other vClusters
 	pooled bool                // they count as nodes of sensitive work
 }
 
@@ -34,9 +36,10 @@ type resize struct {
 func (j *job) wants() int32 { return min(max(j.demand, j.NodesMin), j.NodesMax) }
 
 // demanded takes in how many nodes a service is to have.
-func (t *jobTable) demanded(ref model.Ref, nodes int64) {
-	if j := &t.jobs[ref]; j.Kind == model.Reactive {
-		j.demand = int32(min(nodes, math.MaxInt32))
+func (t *jobTable) demanded(f *model.Fact) {
+	if j := &t.jobs[f.Ref]; j.Kind == model.Reactive {
+		j.demand = int32(min(f.Value, math.MaxInt32))
+		j.unanswered = f.Seq
 		j.queue.dirty = true
 	}
 }
@@ -79,6 +82,10 @@ func (p *pass) shrink() {
 
 // stays writes into p the n nodes of j that it keeps.
 func (p *pass) stays(j *job, n int32, placement *model.Placement) {
+	if j.borrowed {
+		staysAtHome(p.core, j, n, placement)
+		return
+	}
 	if j.Divides() {
 		placement.Words, placement.Shares = placement.Words[:0], placement.Shares[:0]
 		for _, ready := range [...]bool{true, false} {
@@ -121,7 +128,7 @@ func (p *pass) findScalingUp() []model.Ref {
 	up := p.core.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if j.leaving || j.resizing || j.placement.Nodes() >= j.wants() || p.qs.room(j) == 0 {
+		if j.leaving || j.resizing || j.placement.Nodes() >= j.wants() || p.qs.room(j) == 0 && !mayBorrowMore(p, j) {
 			continue
 		}
 		if p.atLimit(j, j.placement.Nodes()) == model.ReasonNone {
@@ -176,7 +183,7 @@ func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may fu
 	have, nodes := j.placement.Nodes(), &p.core.buf.choice.nodes
 	for n := have + p.findable(j, until, avoid); n > have; n-- {
 		q := p.qs.query(j, n-have, avoid)
-		if !p.qs.free.Select(&q, nodes) {
+		if !p.qs.free.Select(&q, nodes) && !(mayBorrowMore(p, j) && p.borrow(j, &q, nodes)) {
 			continue
 		}
 		x := p.newResize(ref)
@@ -193,17 +200,21 @@ func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may fu
 // many would have each number of them tried, pass after pass.
 func (p *pass) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
 	have := j.placement.Nodes()
-	most := p.allowed(j, have, min(j.wants(), have+p.qs.room(j))) - have
+	most := p.allowed(j, have, min(j.wants(), have+roomWithLent(p, j))) - have
 	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.core.cfg.Shared && !p.outOfTheWay(until) {
 		most = min(most, p.reservation().MostSpared(p.qs.free.Idle(), j.kind.mask, avoid))
 	}
 	if p.qs.policy.ConformanceFirst && j.Topology == model.Spread {
 		return most // even shares of more nodes may fit where those of fewer do not
 	}
-	return int32(sort.Search(int(most), func(i int) bool {
+	own := int32(sort.Search(int(most), func(i int) bool {
 		q := p.qs.query(j, int32(i)+1, avoid)
 		return !p.qs.free.Fits(&q)
 	}))
+	if mayBorrowMore(p, j) {
+		return min(most, own+p.borrowable)
+	}
+	return own
 }
 
 // predictedEnd is when a running job is predicted to leave, as seen at now.
@@ -255,6 +266,7 @@ func (p *pass) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
 	x.gained.Set(nodes)
 	union(&j.placement, &x.gained, &x.whole)
 	x.nodes = x.gained.Nodes()
+	x.lent = foreignNodes(&p.core.nodeState, j, &x.gained) > 0
 	needs := caps.Usage{Power: p.core.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
 	x.more = needs.Minus(j.needs)
 	left := p.core.caps.Used.Minus(j.needs)
@@ -308,6 +320,7 @@ func (p *pass) newResize(ref model.Ref) *resize {
 	x.ref, x.queue, x.usage = ref, p.qs, j.usage
 	x.gained.Words, x.gained.Shares = x.gained.Words[:0], x.gained.Shares[:0]
 	x.nodes, x.more, x.pooled = 0, caps.Usage{}, j.IsSensitive()
+	x.reason, x.lent = model.ReasonNone, false
 	return x
 }
 
@@ -330,7 +343,7 @@ func (p *pass) proposeSize(x *resize) {
 	p.core.seq++
 	x.seq = p.core.seq
 	p.core.plan.Proposals = append(p.core.plan.Proposals, model.Proposal{
-		Kind: model.ProposeResize, VCluster: x.queue.id, Seq: p.core.seq, Job: j.Job, Ref: x.ref, Placement: x.whole,
+		Kind: model.ProposeResize, Reason: x.reason, Borrowed: j.Scaled && foreignNodes(&p.core.nodeState, j, &x.whole) > 0, VCluster: x.queue.id, Seq: p.core.seq, Job: j.Job, Ref: x.ref, Placement: x.whole,
 	})
 }
 
@@ -341,6 +354,9 @@ func (s *Core) reserveMore(x *resize, sign int32) {
 	s.caps.Used.Bandwidth += int64(sign) * x.more.Bandwidth
 	if x.pooled {
 		s.caps.Sensitive += sign * x.nodes
+	}
+	if x.lent {
+		lendNodes(&s.nodeState, x.queue.id, &x.gained, sign)
 	}
 }
 
@@ -383,6 +399,7 @@ func (s *Core) resized(f *model.Fact) {
 	s.ledger.Use(&j.usage, j.assoc, -1, s.now)
 	s.countNeeds(j, -1)
 	releaseNodes(&s.nodeState, f.Ref, j)
+	s.lend(j, -1)
 	s.free.Give(&j.placement)
 	s.free.Take(f.Placement)
 	n := f.Placement.Nodes()
@@ -396,12 +413,17 @@ func (s *Core) resized(f *model.Fact) {
 	}
 	s.ledger.Resize(&j.usage, n, j.kind.unitsHeld(&j.Allocation, f.Placement, n, s.nodeClasses), s.nodeClasses.Thousandths(f.Placement, n), f.Placement.Shares, s.now)
 	j.placement.Set(f.Placement)
+	j.borrowed = foreignNodes(&s.nodeState, j, &j.placement) > 0
+	s.lend(j, 1)
 	holdNodes(&s.nodeState, f.Ref, j)
 	j.usage.Shares = j.placement.Shares
 	s.backlog.setRunning(j, j.gpuTime())
 	s.setNeeds(j)
 	s.ledger.Use(&j.usage, j.assoc, 1, s.now)
 	s.vclusters.markAllDirty()
+	if n >= j.wants() {
+		j.unanswered = 0
+	}
 }
 
 // lacksNodes says whether services of the vCluster are smaller than they are to be for want of

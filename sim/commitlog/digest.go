@@ -160,7 +160,7 @@ func withNodes(h des.Fingerprint, p *model.Placement) des.Fingerprint {
 func withAllocation(h des.Fingerprint, a *model.Allocation) des.Fingerprint {
 	x := sum(0).
 		add(two(int32(a.Job), int32(a.VCluster))).add(uint64(a.ID)).add(uint64(a.Submit)).add(uint64(a.Eligible)).add(uint64(a.Walltime)).
-		add(uint64(a.Kind) | uint64(a.Topology)<<8 | uint64(a.Checkpoint)<<16 | uint64(a.Requeue)<<24 | flag(a.Hold)<<32 | flag(a.Sensitive)<<33 | flag(a.Awaited)<<34).
+		add(uint64(a.Kind) | uint64(a.Topology)<<8 | uint64(a.Checkpoint)<<16 | uint64(a.Requeue)<<24 | flag(a.Hold)<<32 | flag(a.Sensitive)<<33 | flag(a.Awaited)<<34 | flag(a.Scaled)<<35).
 		add(two(int32(a.Tenant), a.User)).add(two(a.Account, int32(a.QOS))).
 		add(two(int32(a.Partition), int32(a.Reservation))).add(two(a.NodesMin, a.NodesMax)).
 		add(two(a.GPUs, int32(a.Constraint))).add(two(a.Class, a.MaxRequeue))

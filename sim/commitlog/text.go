@@ -210,6 +210,8 @@ func (t *Text) value(f *model.Fact) {
 		t.say(" cap %d B/s", f.Value)
 	case model.FactSuspended:
 		t.say(" with %s left", model.Duration(f.Value))
+	case model.FactUnmet:
+		t.say(" by %s", counted(f.Value, "node"))
 	case model.FactSensitivePool, model.FactDemand:
 		t.say(" of %s", counted(f.Value, "node"))
 	default:

@@ -44,6 +44,7 @@ func (t *Text) allocation(f *model.Fact, a *model.Allocation) {
 		t.say(", topology %s", spelled(a.Topology))
 	}
 	t.flag("on hold", a.Hold)
+	t.flag("scaled", a.Scaled)
 	if a.Checkpoint != model.CheckpointAuto {
 		t.say(", checkpoint %s", spelled(a.Checkpoint))
 	}

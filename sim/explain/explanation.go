@@ -190,6 +190,7 @@ type Size struct {
 	From   string `json:"from"`
 	Nodes  int32  `json:"nodes"`            // 0 while it waits
 	Demand int32  `json:"demand,omitempty"` // 0 until it is told
+	Unmet  string `json:"unmet,omitempty"`  // why it does not get what it lacks, where that was told
 
 	from model.Time
 }
@@ -308,7 +309,7 @@ func (x *explainer) finish(e *story) {
 // sizes tells how a service that was resized, or told to be, followed its demand: one
 // line an instant at which either changed.
 func (e *story) sizes() {
-	isSize := func(d record.Decision) bool { return d.Kind == "demand" || d.Kind == "resize" }
+	isSize := func(d record.Decision) bool { return d.Kind == "demand" || d.Kind == "resize" || d.Kind == "unmet" }
 	if !slices.ContainsFunc(e.decisions, isSize) {
 		return
 	}
@@ -321,9 +322,11 @@ func (e *story) sizes() {
 		}
 		switch d.Kind {
 		case "demand":
-			now.Demand = d.Nodes
+			now.Demand, now.Unmet = d.Nodes, ""
 		case "start", "resize":
-			now.Nodes = d.Nodes
+			now.Nodes, now.Unmet = d.Nodes, ""
+		case "unmet":
+			now.Unmet = d.Reason.String()
 		}
 		e.sized(d.Time, now)
 	}
@@ -339,7 +342,7 @@ func (e *story) sized(at model.Time, z Size) {
 	if n := len(e.Sizes); n > 0 {
 		last = e.Sizes[n-1]
 	}
-	if z.Nodes == last.Nodes && z.Demand == last.Demand {
+	if z.Nodes == last.Nodes && z.Demand == last.Demand && z.Unmet == last.Unmet {
 		return
 	}
 	z.from, z.From = at, e.instant(at)

@@ -110,7 +110,7 @@ func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
 			return p, err
 		}
 		p.Spec.Site, p.World.Cluster = whole.canonical, unitsOfSite(whole.site)
-		p.Site, err = p.siteOf(whole.site, &prep.file.cluster.Routing, src)
+		p.Site, err = p.siteOf(whole.site, prep.file.cluster, src)
 		return p, err
 	}
 	p.World.Latency, p.World.Jitter, p.World.Seed = s.QuorumLatency, s.QuorumJitter, s.Seed

@@ -8,6 +8,7 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/scheduler/site"
+	"orrery/sim/hosting"
 	"orrery/sim/metric"
 	"orrery/sim/world"
 	"orrery/sim/world/translate"
@@ -19,6 +20,8 @@ type Site struct {
 	Core  site.Config
 	World world.SiteConfig
 	Names SiteNames
+	// Services of the cluster file, in its order.
+	Services []hosting.Config
 	// Targets are the waits within which jobs should start, by class.
 	Targets []model.Duration
 	early   int64 // reservations that the trace announces, known from the beginning on
@@ -82,13 +85,13 @@ func (f *clusterFile) on(src Tables) (siteOfFile, error) {
 
 // siteOf turns the site of a cluster file into a plan. Reservations that the trace
 // announces become part of it, which knows them from the beginning on.
-func (p *Resolved) siteOf(res *profiles.Site, routing *profiles.Routing, src Tables) (*Site, error) {
+func (p *Resolved) siteOf(res *profiles.Site, file *profiles.Cluster, src Tables) (*Site, error) {
 	var err error
 	sp := &Site{Targets: res.TargetWait[:]}
 	if sp.Core, err = coreOf(res); err != nil {
 		return nil, err
 	}
-	route, err := routeOf(routing, res, src.Info())
+	route, err := routeOf(&file.Routing, res, src.Info())
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +118,9 @@ func (p *Resolved) siteOf(res *profiles.Site, routing *profiles.Routing, src Tab
 		if i := translate.IgnoredAt(e.Kind); i >= 0 {
 			sp.unheeded[i]++
 		}
+	}
+	if sp.Services, err = servicesOf(file.Services, res, src); err != nil {
+		return nil, err
 	}
 	sp.Core.Prices = pricesOf(res.Price, sp.World.Changes)
 	sp.Core.Max = maxLimitsOf(&res.Site, sp.World.Changes)

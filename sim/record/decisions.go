@@ -15,7 +15,7 @@ type Decision struct {
 	Time   model.Time
 	Job    model.JobID
 	ID     int64
-	Kind   string       // wait, start, preempt, leave, demand or resize
+	Kind   string       // wait, start, preempt, leave, demand, resize or unmet
 	Reason model.Reason // ReasonNone when it is proposed
 	Behind model.JobID  // the other job, see RESULT-FORMAT.md; -1 for none
 	Until  model.Time   // of the reservation in the way; AbsentTime

@@ -18,11 +18,12 @@ import (
 
 // LogVersion is the schema version of facts.parquet, which has one of its own. Version 1
 // held some fields of facts alone, and neither rounds, passes nor proposals; version 2 held
-// no promises, and no CPUs, memory and thousandths of GPUs of shares.
-const LogVersion = 3
+// no promises, and no CPUs, memory and thousandths of GPUs of shares; version 3 held no demands
+// that could not be met.
+const LogVersion = 4
 
 // logBefore is the version before, as the file has it.
-const logBefore = "2"
+const logBefore = "3"
 
 // logRow is a row of facts.parquet: an entry of the log, with all its fields. What is 0,
 // false or empty is null. Instants but that of the entry are µs since the epoch of the
@@ -297,7 +298,7 @@ func (r *logRow) entry(e *commitlog.Entry) (err error) {
 	}
 	switch e.What {
 	case commitlog.Round:
-		e.Round, err = spelt(r.Kind, "a round", drive.Restored)
+		e.Round, err = spelt(r.Kind, "a round", drive.LastRound)
 	case commitlog.Pass:
 		e.Due, e.QuietUntil, e.Again = model.Time(r.Due), model.Time(r.QuietUntil), r.Again != 0
 		e.More = r.More != 0
@@ -328,7 +329,7 @@ func (r *logRow) proposal(p *model.Proposal) (err error) {
 }
 
 func (r *logRow) fact(f *model.Fact) (err error) {
-	if f.Kind, err = spelt(r.Kind, "a fact", model.FactRestoringEnded); err != nil {
+	if f.Kind, err = spelt(r.Kind, "a fact", model.LastFact); err != nil {
 		return err
 	}
 	if f.Reason, err = spelt(r.Reason, "a reason", model.LastReason); err != nil {

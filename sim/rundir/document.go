@@ -28,6 +28,7 @@ type Document struct {
 	LastUS      model.Time        `json:"last_us"`
 	Awkward     []AwkwardRule     `json:"awkward"`
 	Site        *world.SiteCounts `json:"site,omitempty"`
+	Services    []Service         `json:"services,omitempty"` // of the cluster file, in its order
 }
 
 // Trace names the trace.

@@ -287,6 +287,32 @@ func (r *run) maestro10(p *profiles.ScalingPolicy) (err error) {
 	return err
 }
 
+// Host is the service of a file with one policy as a cluster hosts it. recorded is its
+// demand, nil where it has a shape, of which what comes before from is left out. needs are
+// what it needs in each step.
+func Host(s *profiles.Scaling, recorded *demand.Demand, from model.Duration, seed uint64) (h *service.Hosted, needs []int64, err error) {
+	d, err := demandOf(s, recorded, seed)
+	if err == nil && from > 0 {
+		if d, err = d.Window(model.Time(from), 0); err != nil {
+			err = s.Wrong("demand", "%v", err)
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	config := configOf(s, d)
+	config.Draws.Seed = seed
+	needs = service.Needs(&config, d)
+	r, err := build(&s.Policies[0], config, needs, seed)
+	if err != nil {
+		return nil, nil, s.Wrong("policy", "%v", err)
+	}
+	if h, err = service.NewHosted(r.config, d, r.policy); err != nil {
+		return nil, nil, s.Wrong("service", "%v", err)
+	}
+	return h, needs, nil
+}
+
 // Check builds every policy once, so that what is wrong with one is told by its place in
 // the file before anything runs.
 func Check(s *profiles.Scaling) error {

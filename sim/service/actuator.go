@@ -22,6 +22,9 @@ func (s *Sim) propose(now model.Time, p autoscale.Proposal) {
 				s.pending[i].Verb = autoscale.Cancel
 			}
 		}
+		if s.host != nil {
+			s.host.withdraw(p.Seq)
+		}
 		return
 	}
 	s.out.Proposals++
@@ -50,7 +53,9 @@ func (s *Sim) answer(now model.Time, i int32) {
 		f.Outcome = autoscale.Errored
 		s.out.Errored++
 	default:
-		s.carry(now, p, &f)
+		if !s.carry(now, p, &f) {
+			return // the cluster will
+		}
 		if f.Outcome == autoscale.Rejected {
 			s.out.Rejected++
 		}
@@ -59,25 +64,32 @@ func (s *Sim) answer(now model.Time, i int32) {
 	s.tell(now)
 }
 
-// carry does what a proposal asks for, as far as it can be done.
-func (s *Sim) carry(now model.Time, p autoscale.Proposal, f *autoscale.Fact) {
+// carry does what a proposal asks for, as far as it can be done. It says whether the result
+// is known.
+func (s *Sim) carry(now model.Time, p autoscale.Proposal, f *autoscale.Fact) (answered bool) {
 	size := s.fleet.size()
+	by, target := p.N, size+p.N
+	if p.Verb == autoscale.SetReplicas {
+		by, target = p.N-size, p.N
+	}
 	switch p.Verb {
-	case autoscale.Scale:
-		f.N = s.resize(now, p.N)
-		if p.N != 0 && f.N == 0 {
-			f.Outcome = autoscale.Rejected
+	case autoscale.Scale, autoscale.SetReplicas:
+		if s.host == nil {
+			by = s.resize(now, by)
+		} else if by, answered = s.host.resize(now, &p, by); !answered {
+			return false
 		}
-	case autoscale.SetReplicas:
-		by := s.resize(now, p.N-size)
-		if f.N = size + by; by == 0 && p.N != size {
+		if f.N = by; p.Verb == autoscale.SetReplicas {
+			f.N = size + by
+		}
+		if by == 0 && target != size {
 			f.Outcome = autoscale.Rejected
 		}
 	case autoscale.Drain:
 		i := int32(p.Entity)
 		if i < 0 || int(i) >= len(s.fleet.list) || !s.removable(i) {
 			f.Outcome = autoscale.Rejected
-			return
+			return true
 		}
 		s.leave(now, i)
 		f.N = -1
@@ -85,6 +97,7 @@ func (s *Sim) carry(now model.Time, p autoscale.Proposal, f *autoscale.Fact) {
 	default:
 		f.Outcome = autoscale.Rejected
 	}
+	return true
 }
 
 // resize changes the size as far as the limit and the free rooms allow, and returns by how

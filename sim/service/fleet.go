@@ -185,6 +185,9 @@ func (s *Sim) fail(now model.Time, i int32) {
 		s.work.down(now, i)
 	}
 	s.stop(now, i, autoscale.Failed)
+	if s.host != nil { // its place is still the service's
+		s.order(now)
+	}
 }
 
 // setLoad changes the utilisation of a replica.

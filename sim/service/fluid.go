@@ -203,9 +203,12 @@ func (f *fluid) flow(dt float64) {
 		span = min(dt, f.backlog/-net)
 	}
 	f.queue(span, net)
+	if span == dt && f.backlog > 0 {
+		return
+	}
+	f.backlog = 0 // it ends here
+	f.flowing(f.slots / float64(max(1, f.perReplica())))
 	if span < dt {
-		f.backlog = 0
-		f.flowing(f.slots / float64(max(1, f.perReplica())))
 		f.flow(dt - span)
 	}
 }

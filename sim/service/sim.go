@@ -26,6 +26,7 @@ type Sim struct {
 	demand *demand.Demand
 	policy autoscale.Policy
 	watch  Observer
+	host   *Hosted // nil where the service has a platform of its own
 
 	queue des.Queue
 	batch []des.Event
@@ -143,6 +144,10 @@ func (s *Sim) instant(now model.Time) {
 	s.batch = s.queue.Take(now, des.RankRecord, s.batch[:0])
 	for _, e := range s.batch {
 		s.handle(now, e)
+	}
+	if s.host != nil && s.host.away { // no policy scales what does not run
+		s.planning = false
+		return
 	}
 	if s.planning || now >= s.wake {
 		s.plan(now)

@@ -100,6 +100,7 @@ func Facts(ctx context.Context, p *plan.Resolved, rows int64, log iter.Seq2[*com
 	defer stop()
 	f := &follower{ctx: ctx, pull: pull, rows: rows}
 	if p.Site != nil {
+		f.rows += int64(len(p.Site.Services)) // their jobs come behind the rows
 		f.names = commitlog.NamesOf(p.Site.Core.Site)
 	}
 	loop := drive.Loop{Core: coreOf(p), Quorum: f, Agents: f, Record: f, Order: p.Order, PassPerFact: p.Core.Backfill != order.Conservative}
@@ -196,7 +197,7 @@ func (f *follower) sound(x *model.Fact) error {
 // round lets the loop do what the log says that it was asked to do next.
 func (f *follower) round(loop *drive.Loop) error {
 	e := f.peek(0)
-	if e.What != commitlog.Round || e.Round == drive.Answered {
+	if e.What != commitlog.Round || e.Round == drive.Answered || e.Round == drive.Unmet {
 		f.differ(e, nil)
 		return nil
 	}

@@ -30,7 +30,7 @@ func (w *Watcher) resizes(j *job, x *flight, p *model.Proposal) {
 		if m < 0 || int(m) >= len(w.nodes) {
 			return // invariant 6 when it is granted
 		}
-		if home := w.site.Nodes[m].Home; home >= 0 && home != j.VCluster {
+		if home := w.site.Nodes[m].Home; home >= 0 && home != j.VCluster && !(j.Scaled && p.Borrowed) {
 			w.fail(31, j, "node "+w.site.Nodes[m].Name+" at home in vCluster "+w.site.VClusters[home].Name, "nodes of its own vCluster or of none")
 		}
 		if has(&j.held, m, share) {
@@ -39,6 +39,7 @@ func (w *Watcher) resizes(j *job, x *flight, p *model.Proposal) {
 	}
 	due := j.due()
 	switch grown := n > j.nodes; {
+	case p.Reason == model.ReasonReclaimed && j.Scaled && n < j.nodes && n >= j.NodesMin: // nodes go home, whatever it is to have
 	case n == j.nodes, grown && n > due, !grown && n < due:
 		w.fail(31, j, fmt.Sprintf("%d nodes instead of %d", n, j.nodes), fmt.Sprintf("what brings it nearer to the %d that it is to have", due))
 	case int32(kept) != min(n, j.nodes):

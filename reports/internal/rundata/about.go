@@ -37,8 +37,9 @@ type About struct {
 	Awkward []awkward
 	Rest    []fact // everything in run.json, key by key
 
-	Site   Document // the cluster file of a site; nil otherwise
-	Shared bool     // jobs share nodes
+	Site   Document   // the cluster file of a site; nil otherwise
+	Shared bool       // jobs share nodes
+	Served []Document // services of the cluster file
 }
 
 // awkward is one rule about rows that needed special handling.
@@ -90,6 +91,16 @@ func (d Document) Integer(paths ...string) int64 {
 	return 0
 }
 
+// Number is the number at a path, 0 where there is none.
+func (d Document) Number(path string) float64 {
+	n, _ := d.At(path).(json.Number)
+	x, err := n.Float64()
+	if err != nil {
+		return 0
+	}
+	return x
+}
+
 // ReadAbout decodes run.json. Defaults are those of the spec, whose canonical
 // form leaves them out.
 func ReadAbout(f *record.Run) (About, error) {
@@ -128,7 +139,14 @@ func ReadAbout(f *record.Run) (About, error) {
 	if m, ok := d.At("spec.site").(map[string]any); ok {
 		a.Site = m
 	}
-	delete(d, "files") // digests, which are no setting
+	list, _ := d.At("services").([]any)
+	for _, v := range list {
+		if m, ok := v.(map[string]any); ok {
+			a.Served = append(a.Served, m)
+		}
+	}
+	delete(d, "services") // which have a table of their own
+	delete(d, "files")    // digests, which are no setting
 	delete(d, "digest")
 	a.Rest = flatten("", map[string]any(d), nil)
 	return a, nil

@@ -85,6 +85,12 @@ func TestSiteAgainstNaive(t *testing.T) {
 		{"services, conservative, power", withServices | withConservative | withCaps},
 		{"services, conservative, bounds", withEasy | withServices | withConservative | withBounds | withCycles | withRankings | withNodeStates},
 		{"services, days", withDays | withServices | withEasy | withConservative | withCycles | withVClusters | withBorrowing},
+		{"scaled", withEasy | withServices | withScaled | withVClusters | withBorrowing},
+		{"scaled, reclaim", withEasy | withServices | withScaled | withVClusters | withBorrowing | withPreemption},
+		{"scaled, conflicts", withEasy | withServices | withScaled | withVClusters | withBorrowing | withPreemption | withConflicts | withCancels | withNodeStates | withReservations},
+		{"scaled, limits", withEasy | withServices | withScaled | withVClusters | withBorrowing | withLimits | withQOS | withPartitions | withCaps},
+		{"scaled, amounts", withEasy | withServices | withScaled | withVClusters | withBorrowing | withAmounts | withGPUs | withPreemption},
+		{"scaled, everything", everyFeature | withScaled},
 		{"min score", withEasy | withRankings | withMinScore},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -50,6 +50,8 @@ const (
 	everyFeature naiveFeature = 1<<iota - 1
 	// withDays has hours for seconds: worlds of months, with days that bring nothing.
 	withDays naiveFeature = 1 << 31
+	// withScaled has services that a policy scales: they borrow, give back and are answered.
+	withScaled naiveFeature = 1 << 30
 )
 
 // naiveDraw draws a world.

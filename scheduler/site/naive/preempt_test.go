@@ -125,7 +125,7 @@ func (s *naiveSite) mayMakeRoom(l *naiveVCluster, j *naiveJob) bool {
 // lends says whether jobs of other vClusters hold nodes of l, or are proposed for them.
 func (s *naiveSite) lends(l *naiveVCluster) bool {
 	return slices.ContainsFunc(s.jobs, func(j *naiveJob) bool {
-		return j.borrowed && s.vclusterOf(j) != l && slices.ContainsFunc(j.nodes, func(n int) bool { return s.st.Nodes[n].Home >= 0 && s.vclusters[s.st.Nodes[n].Home] == l })
+		return (j.borrowed || j.grows()) && s.vclusterOf(j) != l && slices.ContainsFunc(j.most().nodes, func(n int) bool { return s.st.Nodes[n].Home >= 0 && s.vclusters[s.st.Nodes[n].Home] == l })
 	})
 }
 
@@ -134,6 +134,10 @@ func (s *naiveSite) preempt(l *naiveVCluster, j *naiveJob) {
 	triggers := []preempt.Trigger{preempt.Reclaim, preempt.Priority}
 	if j.IsSensitive() {
 		triggers[1] = preempt.Sensitive
+	}
+	lent := s.lends(l)
+	if lent && s.reclaim(l, j, false) {
+		return
 	}
 	for _, t := range triggers {
 		victims, nodes := s.victims(l, j, t)
@@ -152,7 +156,9 @@ func (s *naiveSite) preempt(l *naiveVCluster, j *naiveJob) {
 		}
 		return
 	}
-	j.failed = s.factSeq + 1
+	if !lent || !s.reclaim(l, j, true) {
+		j.failed = s.factSeq + 1
+	}
 }
 
 // victims are the jobs that make room for j on nodes of its own, none when none
@@ -240,7 +246,7 @@ func (s *naiveSite) admits(cfg *preempt.Config, j, v *naiveJob, trigger preempt.
 		return false
 	}
 	if trigger == preempt.Reclaim {
-		return v.borrowed && v.VCluster != j.VCluster && slices.ContainsFunc(v.nodes, func(n int) bool { return s.st.Nodes[n].Home == j.VCluster })
+		return v.borrowed && !v.Scaled && v.VCluster != j.VCluster && slices.ContainsFunc(v.nodes, func(n int) bool { return s.st.Nodes[n].Home == j.VCluster })
 	}
 	class := j.Class
 	if trigger == preempt.Sensitive {

@@ -240,6 +240,9 @@ func (s *naiveSite) lendable(lender int, wants *naiveJob) int {
 				lent++
 			}
 		}
+		if j.grows() {
+			lent += len(s.only(s.foreign(j, j.gains().nodes), func(n int) bool { return s.st.Nodes[n].Home == model.VClusterID(lender) }))
+		}
 	}
 	return int(s.st.VClusters[lender].Lendable(home)) - lent
 }

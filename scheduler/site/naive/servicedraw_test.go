@@ -14,6 +14,7 @@ func (d *naiveDraw) service(e *naiveErrand) {
 	a.NodesMin = int32(d.n("least", 1, max(1, int(a.NodesMin)/2)))
 	a.NodesMax = a.NodesMin + int32(d.n("more", 0, len(d.w.cfg.Site.Nodes)))
 	e.runtime = d.span("serves", 1, 60)
+	a.Scaled = d.has(withScaled) && d.chance("scaled", 70)
 	switch {
 	case d.chance("no end", 50):
 		a.Walltime = model.Forever
@@ -31,7 +32,12 @@ func (d *naiveDraw) demands() {
 		}
 		for range d.n("demands", 0, 4) {
 			at := e.Submit.Add(d.span("later by", 0, 50))
+			seq := uint64(0)
+			if d.has(withScaled) && d.chance("answered", 70) {
+				seq = uint64(len(d.w.changes) + 1)
+			}
 			d.w.changes = append(d.w.changes, naiveChange{at, model.Fact{
+				Seq:  seq,
 				Kind: model.FactDemand, Job: e.Job, Ref: model.Ref(i), Value: int64(d.n("demand", 0, len(d.w.cfg.Site.Nodes)+2)),
 			}})
 		}

@@ -47,9 +47,9 @@ func (j *naiveJob) gains() *naiveChoice {
 }
 
 // demanded takes in that j is to have so many nodes.
-func (s *naiveSite) demanded(j *naiveJob, nodes int64) {
+func (s *naiveSite) demanded(j *naiveJob, nodes int64, seq uint64) {
 	if j != nil && j.Kind == model.Reactive {
-		j.demand = nodes
+		j.demand, j.unanswered = nodes, seq
 		s.vclusterOf(j).changed = true
 	}
 }
@@ -62,6 +62,10 @@ func (s *naiveSite) resized(j *naiveJob) {
 	s.held[j.holding].until = s.now
 	j.nodes, j.gpus = j.flight.nodes, j.flight.gpus
 	j.flight, j.resize = nil, 0
+	j.borrowed = len(s.foreign(j, j.nodes)) > 0
+	if len(j.nodes) >= j.wanted() {
+		j.unanswered = 0
+	}
 	s.holds(j)
 	s.changedForAll()
 }
@@ -98,6 +102,9 @@ func (s *naiveSite) shrink(l *naiveVCluster) {
 
 // stays is what is left of j on fewer nodes.
 func (s *naiveSite) stays(j *naiveJob, size int) *naiveChoice {
+	if j.borrowed {
+		return s.staysAtHome(j, size)
+	}
 	ready := s.only(j.nodes, func(n int) bool { return s.up[n] == model.Ready })
 	if j.Divides() {
 		rest := s.only(j.nodes, func(n int) bool { return s.up[n] != model.Ready })
@@ -116,14 +123,14 @@ func (s *naiveSite) stays(j *naiveJob, size int) *naiveChoice {
 
 func (s *naiveSite) proposeResize(j *naiveJob, c *naiveChoice) {
 	j.flight = c
-	s.propose(model.Proposal{Kind: model.ProposeResize, VCluster: j.VCluster, Job: j.Job, Ref: j.ref, Placement: c.placement()})
+	s.propose(model.Proposal{Kind: model.ProposeResize, VCluster: j.VCluster, Job: j.Job, Ref: j.ref, Placement: c.placement(), Borrowed: j.Scaled && len(s.foreign(j, c.nodes)) > 0})
 	j.resize = s.seq
 }
 
 // extend gives j, whose turn it is, as many as can be of the nodes that it lacks.
 func (s *naiveSite) extend(l *naiveVCluster, j *naiveJob, blocked *naiveJob, shadow model.Time) {
 	own := func(o *naiveJob) bool { return o == j }
-	s.extendOn(j, s.view(l, nil), func(whole, more *naiveChoice) bool {
+	s.extendOn(j, s.view(l, nil), s.borrowsMore(l, j, blocked), func(whole, more *naiveChoice) bool {
 		return s.withinCaps(s.drawOf(j, whole), j.Demand(int32(len(whole.nodes))), own) && s.mayGain(l, j, more, blocked, shadow)
 	})
 	j.behind = blocked != nil
@@ -133,7 +140,7 @@ func (s *naiveSite) extend(l *naiveVCluster, j *naiveJob, blocked *naiveJob, sha
 func (s *naiveSite) extendPlanned(l *naiveVCluster) {
 	for _, j := range s.short(l) {
 		until := s.planEnd(l, j)
-		s.extendOn(j, &naiveView{free: s.throughout(l, j, s.now, until)}, func(whole, _ *naiveChoice) bool {
+		s.extendOn(j, &naiveView{free: s.throughout(l, j, s.now, until)}, false, func(whole, _ *naiveChoice) bool {
 			return s.capsThroughout(l, j, s.now, until, s.drawOf(j, whole), j.Demand(int32(len(whole.nodes))))
 		})
 	}
@@ -141,7 +148,7 @@ func (s *naiveSite) extendPlanned(l *naiveVCluster) {
 
 // extendOn proposes the largest size for j at which it finds nodes, keeps its limits
 // and fits.
-func (s *naiveSite) extendOn(j *naiveJob, v *naiveView, fits func(whole, more *naiveChoice) bool) {
+func (s *naiveSite) extendOn(j *naiveJob, v *naiveView, borrows bool, fits func(whole, more *naiveChoice) bool) {
 	open := s.only(s.may(j), func(n int) bool {
 		return !slices.Contains(j.nodes, n) && !s.keptForOthers(j, n) && !s.setAsideBefore(j, n, s.endOf(j)) &&
 			(!j.IsSensitive() || s.conformance(n) == s.conformance(j.nodes[0]))
@@ -152,6 +159,9 @@ func (s *naiveSite) extendOn(j *naiveJob, v *naiveView, fits func(whole, more *n
 			more = s.chooseParts(v, j, open, lacks)
 		} else if nodes := s.chooseWhole(j, s.idleOf(v, open), lacks); nodes != nil {
 			more = &naiveChoice{nodes: nodes}
+		}
+		if more == nil && borrows {
+			more = s.borrowMore(v, j, open, lacks)
 		}
 		if more == nil || !s.mayHold(j, len(j.nodes)+lacks, more) {
 			continue

@@ -76,31 +76,32 @@ const (
 // naiveJob is a job in the system.
 type naiveJob struct {
 	model.Allocation
-	ref       model.Ref
-	phase     naivePhase
-	why       model.Reason   // to be withdrawn
-	left      model.Duration // requested time from the next start on
-	whole     model.Duration // likewise, after a requeue
-	nodes     []int          // held, ascending
-	gpus      map[int]uint64 // of shared nodes
-	start     model.Time
-	saved     model.Time // when its work was safe last, in this attempt
-	predicted model.Time
-	borrowed  bool
-	leaving   bool
-	seq       uint64      // of the last proposal to start it
-	asked     uint64      // of the last proposal to preempt it
-	usage     *naiveClaim // nodes kept for this job
-	demand    int64       // of a reactive service, 0 before any
-	flight    *naiveChoice
-	resize    uint64           // the proposal to hold flight
-	behind    bool             // a job that is blocked in this pass
-	failed    int              // facts observed, and one, when no victims for it were found
-	holding   int              // index of its row in the ledger
-	may       []int            // nodes that it may ever use, once asked for
-	on        func(n int) bool // nodes that a limit keeps it to for now, nil for none
-	groups    int32            // that it needs, once asked for
-	score     int64
+	ref        model.Ref
+	phase      naivePhase
+	why        model.Reason   // to be withdrawn
+	left       model.Duration // requested time from the next start on
+	whole      model.Duration // likewise, after a requeue
+	nodes      []int          // held, ascending
+	gpus       map[int]uint64 // of shared nodes
+	start      model.Time
+	saved      model.Time // when its work was safe last, in this attempt
+	predicted  model.Time
+	borrowed   bool
+	leaving    bool
+	seq        uint64      // of the last proposal to start it
+	asked      uint64      // of the last proposal to preempt it
+	usage      *naiveClaim // nodes kept for this job
+	demand     int64       // of a reactive service, 0 before any
+	unanswered uint64      // the demand that is to be answered where it is not met
+	flight     *naiveChoice
+	resize     uint64           // the proposal to hold flight
+	behind     bool             // a job that is blocked in this pass
+	failed     int              // facts observed, and one, when no victims for it were found
+	holding    int              // index of its row in the ledger
+	may        []int            // nodes that it may ever use, once asked for
+	on         func(n int) bool // nodes that a limit keeps it to for now, nil for none
+	groups     int32            // that it needs, once asked for
+	score      int64
 }
 
 // newNaiveSite does what site.New does.
@@ -175,7 +176,7 @@ func (s *naiveSite) Observe(now model.Time, facts []model.Fact) {
 		}
 	}
 	for i := range facts {
-		if k := facts[i].Kind; k != model.FactSubmitted && k != model.FactCheckpointed {
+		if k := facts[i].Kind; k != model.FactSubmitted && k != model.FactCheckpointed && k != model.FactUnmet {
 			s.factSeq++
 		}
 		s.fact(&facts[i])
@@ -207,7 +208,9 @@ func (s *naiveSite) fact(f *model.Fact) {
 	case model.FactReleased:
 		j.Hold = false
 	case model.FactDemand:
-		s.demanded(j, f.Value)
+		s.demanded(j, f.Value, f.Seq)
+	case model.FactUnmet:
+		j.unanswered = 0
 	case model.FactResized:
 		s.resized(j)
 	default:
@@ -301,7 +304,7 @@ func (s *naiveSite) gone(j *naiveJob, outcome model.JobState) {
 func (s *naiveSite) giveBack(j *naiveJob) {
 	s.held[j.holding].until = s.now
 	j.nodes, j.gpus, j.borrowed, j.leaving, j.asked, j.holding = nil, nil, false, false, 0, -1
-	j.flight, j.resize = nil, 0
+	j.flight, j.resize, j.unanswered = nil, 0, 0
 	s.hasLeft(j)
 	s.changedForAll()
 }
@@ -374,6 +377,7 @@ func (s *naiveSite) Plan(now model.Time) *scheduler.Plan {
 			l.passed, l.changed, l.again = now, false, false
 			before := len(s.plan.Proposals)
 			s.pass(l)
+			s.tellUnmet(l)
 			l.idle = len(s.plan.Proposals) == before && s.nothingToCome()
 		} else if s.ticks(l) {
 			l.passed = now // there is one tick in an instant, also while it sleeps

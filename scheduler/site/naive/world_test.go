@@ -54,6 +54,7 @@ func (p *both) Plan(now model.Time) *scheduler.Plan {
 	b := *p.b.Plan(now)
 	got, want := naiveTexts(now, a.Proposals), naiveTexts(now, b.Proposals)
 	got, want = append(got, promiseTexts(now, a.Promises)...), append(want, promiseTexts(now, b.Promises)...)
+	got, want = append(got, unmetTexts(now, a.Unmet)...), append(want, unmetTexts(now, b.Unmet)...)
 	p.trace = append(p.trace, want...)
 	if !slices.Equal(got, want) && p.diff == "" {
 		p.diff = fmt.Sprintf("after\n  %s\ncore proposes\n  %s\ntwin proposes\n  %s",
@@ -73,6 +74,16 @@ func promiseTexts(now model.Time, promises []scheduler.Promise) []string {
 	for i := range promises {
 		p := &promises[i]
 		out = append(out, fmt.Sprintf("%s: promise job %d (ref %d) of %d on %v at %s, since %s, after %d", now, p.Job, p.Ref, p.VCluster, p.Nodes.Words, p.At, p.Since, p.After))
+	}
+	return out
+}
+
+// unmetTexts are demands that are not met, but for the reasons.
+func unmetTexts(now model.Time, list []scheduler.Unmet) []string {
+	var out []string
+	for i := range list {
+		u := &list[i]
+		out = append(out, fmt.Sprintf("%s: demand %d of job %d (ref %d) lacks %d", now, u.Seq, u.Job, u.Ref, u.Nodes))
 	}
 	return out
 }

@@ -1,0 +1,64 @@
+package profiles
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const aServed = `groups: [{name: a, nodes: 16}]
+vclusters: [{name: batch, home: 12}, {name: serving, home: 4}]
+tenants: [{name: acme}]
+services:
+  - name: chat
+    vcluster: serving
+    tenant: acme
+    nodes: 2
+    min: 1
+    max: 6
+    demand: {shape: step, base: 10, peak: 100, at: 10m, length: 1h}
+    service: {kind: queue, slots: 10, work: 800ms, mode: fluid}
+    policy: {kind: lattice, target: 0.7}
+`
+
+// A service survives its canonical form and its full print.
+func TestServicesOfACluster(t *testing.T) {
+	c, err := ParseCluster("site.yaml", []byte(aServed))
+	require.NoError(t, err)
+	require.Len(t, c.Services, 1)
+	s := c.Services[0].Scaling()
+	require.Equal(t, []int64{1, 6}, []int64{s.Policies[0].Min, s.Policies[0].Max})
+	for _, text := range [][]byte{c.JSON(), c.FullJSON(), c.YAML(), c.BriefYAML()} {
+		again, err := ParseCluster("site.yaml", text)
+		require.NoError(t, err, "%s", text)
+		require.Equal(t, string(c.JSON()), string(again.JSON()))
+	}
+	require.NotContains(t, string(c.YAML()), "patience_of")
+	with, err := c.WithAll([]Assignment{{"services.chat.policy.target", "0.5"}, {"services.chat.max", "4"}})
+	require.NoError(t, err)
+	require.InDelta(t, 0.5, with.Services[0].Policy.Target, 0)
+	require.EqualValues(t, 4, with.Services[0].Max)
+}
+
+// What is wrong with a service is told by its place in the file.
+func TestWrongServices(t *testing.T) {
+	for _, x := range []struct{ from, to, says string }{
+		{"vcluster: serving\n    tenant", "tenant", "services[0]: has no key vcluster"},
+		{"vcluster: serving\n    tenant", "vcluster: servin\n    tenant", `services[0].vcluster: found "servin", which is no vCluster`},
+		{"tenant: acme", "tenant: acne", `services[0].tenant: found "acne", which is no tenant`},
+		{"max: 6", "max: 0", "services[0].max: found 0, want 1 to 65536"},
+		{"min: 1", "min: 7", "services[0].max: found 6, less than the min of 7"},
+		{"target: 0.7", "target: 0.7, min: 2", "services[0].policy.min: the service has it"},
+		{"target: 0.7", "target: 0.7, panic: 2", "services[0].policy.panic: does not apply to kind: lattice"},
+		{"mode: fluid", "mode: fluid, start: 3", "services[0].service.start: the service starts with its min"},
+		{"shape: step, base: 10, peak: 100, at: 10m, length: 1h", "trace: other.trace", "services[0].demand.trace: the load table is that of the trace that is replayed"},
+		{"peak: 100, at: 10m, length: 1h", "peak: 100, at: 10m", "services[0].demand: has a shape without a length"},
+		{"kind: queue, slots: 10", "kind: inference, slots: 10", "services[0].service.slots: does not apply with service.kind: inference"},
+	} {
+		require.Contains(t, aServed, x.from)
+		text := []byte(strings.Replace(aServed, x.from, x.to, 1))
+		_, err := ParseCluster("site.yaml", text)
+		require.ErrorContains(t, err, x.says)
+	}
+}

@@ -1,0 +1,47 @@
+package sim
+
+import (
+	"orrery/scheduler/model"
+	"orrery/sim/hosting"
+)
+
+// host makes the services of the cluster file, if there are any.
+func (r *run) host(begin model.Time) (err error) {
+	if r.plan.Site == nil {
+		return nil
+	}
+	list := r.plan.Site.Services
+	for i := range list { // their jobs come behind the rows of the trace
+		list[i].Job.Job = model.JobID(r.src.Info().Rows) + model.JobID(i)
+	}
+	r.services, err = hosting.New(list, begin, r.plan.Spec.Seed)
+	return err
+}
+
+// untilServices is the first instant, at or before now, at which a service has something to
+// tell, where nothing else happens before.
+func (r *run) untilServices(now model.Time) model.Time {
+	if r.begun {
+		now = min(now, r.loop.Due())
+	}
+	return r.services.Until(now)
+}
+
+// serve gathers what the services ask for at now: their submissions, and then demands.
+func (r *run) serve(now model.Time) {
+	for {
+		job, end := r.services.Submit(now)
+		if job == nil {
+			break
+		}
+		r.facts = append(r.facts, model.Fact{})
+		f := &r.facts[len(r.facts)-1]
+		if why := r.world.serve(now, job, end, f); why != model.ReasonNone {
+			r.facts = r.facts[:len(r.facts)-1]
+			r.services.Submitted(now, job.Job, 0, why)
+			continue
+		}
+		r.services.Submitted(now, job.Job, f.Ref, model.ReasonNone)
+	}
+	r.facts = r.services.Collect(now, r.facts)
+}
