@@ -139,6 +139,20 @@ func TestEveryVerbExplainsItself(t *testing.T) {
 	visit(root)
 }
 
+// logsOfReadme are the logs that a reader of README.md is taken to have: fixtures of the
+// importers, by name.
+var logsOfReadme = map[string]string{
+	"sacct.txt": "sacct.named", "accounting.log": "pbs.log", "pods.csv": "openb.pods", "nodes.csv": "openb.nodes",
+	"requests.csv": "azure-llm.csv", "workflow.json": "wfformat.15",
+}
+
+const scalingOfReadme = `demand: {trace: requests.trace}
+service: {kind: inference, goal: {of: response, limit: 10s}, boot: 2m}
+policies:
+  - {kind: lattice, max: 12, target: 0.8}
+  - {name: by-queue, kind: lattice, max: 12, metric: queue, target: 2}
+`
+
 // TestExamplesOfReadme runs the commands of README.md, one after the other in
 // one directory, as a reader would.
 func TestExamplesOfReadme(t *testing.T) {
@@ -151,7 +165,14 @@ func TestExamplesOfReadme(t *testing.T) {
 	}
 	require.NoError(t, err)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Chdir(t.TempDir()) // a reader begins with nothing
+	dir := t.TempDir()
+	for name, fixture := range logsOfReadme {
+		text, err := os.ReadFile(filepath.Join("..", "..", "traces", "importer", "testdata", "formats", fixture))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "scaling.yaml"), []byte(scalingOfReadme), 0o600))
+	t.Chdir(dir)
 	var lines []string
 	for _, block := range fenced(string(text)) {
 		lines = append(lines, commands(block)...)

@@ -97,7 +97,7 @@ func (c *converter) instant(s *source, column int, text string) traces.Value {
 		v := c.wrong(s, column, "an instant with its zone")
 		var e *traces.DataError
 		if errors.As(c.err, &e) && e.Expected == "an instant with its zone" {
-			e.Mend = "name the zone of the file with --time-zone, for example --time-zone UTC or Europe/Berlin"
+			e.Mend = "name the zone of the file with --time-zone of orrery import, for example UTC or Europe/Berlin"
 		}
 		return v
 	}

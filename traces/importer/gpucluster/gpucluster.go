@@ -115,7 +115,7 @@ func (p *phillyJob) instant(e *format.Element, clock *format.Clock, field, text 
 	t, _, needZone, ok := clock.Instant(strings.TrimSuffix(strings.TrimSuffix(text, " PST"), " PDT"))
 	if needZone {
 		bad := e.Wrong(field, format.Excerpt(text), "an instant with its zone")
-		bad.Mend = "name the zone of the file with --time-zone US/Pacific"
+		bad.Mend = "name the zone of the file with --time-zone of orrery import, US/Pacific"
 		return at, bad
 	}
 	if !ok {
