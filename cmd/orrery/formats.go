@@ -55,7 +55,7 @@ var (
 		5: "fingerprints cover every field of facts and proposals, and the instants of rounds and passes; schedules are those of 4",
 		6: "what a blocked job waits for is promised to it before other vClusters, vClusters propose one after another, preemption for every blocked job, advance reservations bind the jobs that name them; a job that ran before a warm start and is requeued has its whole request again; limits in nodes count a node once however many jobs share it",
 	}}
-	factsFormat = &fileFormat{"facts schema", "orrery.schema of facts.parquet", record.LogVersion, record.LogVersion - 1, map[int]string{
+	factsFormat = &fileFormat{"facts schema", "orrery.schema of facts.parquet", record.LogVersion, record.OldestLogVersion, map[int]string{
 		2: "every round, fact, pass and proposal, with all fields",
 		3: "promises to blocked jobs; CPUs, memory and thousandths of GPUs of the shares of nodes",
 		4: "demands that could not be met, rounds of them, and services that a policy scales",

@@ -233,13 +233,17 @@ func TestFactsOfOtherVersions(t *testing.T) {
 	}
 }
 
-// TestFactsWithoutAmounts: the log of before shares had CPUs, memory and thousandths of GPUs
-// is read as it was; a core of today does not have to plan as it says.
-func TestFactsWithoutAmounts(t *testing.T) {
+// TestEarlierFacts: earlier logs are read as they were. A core of today plans as they say if its
+// semantics are theirs.
+func TestEarlierFacts(t *testing.T) {
 	formatsHere(t)
-	got := inProcess(t, "export", "facts-2", "--table", "facts")
+	for v := factsFormat.oldest; v < factsFormat.now; v++ {
+		got := inProcess(t, "export", fmt.Sprintf("facts-%d", v), "--table", "facts")
+		require.Zero(t, got.code, got.stderr)
+		require.Contains(t, got.stdout, "assigned")
+	}
+	got := inProcess(t, "verify", "--facts", "facts-3", "log.swf")
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stdout, "assigned")
 	got = inProcess(t, "verify", "--facts", "facts-2", "log.swf")
 	require.Equal(t, exitInput, got.code)
 	require.Contains(t, got.stderr, "found semantics 5, want 6")

@@ -159,7 +159,7 @@ func (t *tableFile) readFooter() error {
 		return damaged(t.path, err)
 	}
 	version, _ := t.file.Lookup(keySchema)
-	if version != versionOf(t.name) && (t.name != TableFacts || version != logBefore) {
+	if version != versionOf(t.name) && !earlierLog(t.name, version) {
 		return &DataError{
 			File: t.path, Row: -1, Found: fmt.Sprintf("schema version %q in the metadata", version),
 			Expected: versionOf(t.name), Mend: "use the version of orrery that wrote it, or " + mendReplay, Schema: version,
@@ -395,4 +395,10 @@ func lookup[T any](dst []T, codes []int32, table []T, levels []byte, missing T) 
 		dst, codes = append(dst, table[codes[0]]), codes[1:]
 	}
 	return dst
+}
+
+// earlierLog says whether a table is a log of an earlier version that is read.
+func earlierLog(table, version string) bool {
+	v, err := strconv.Atoi(version)
+	return table == TableFacts && err == nil && v >= OldestLogVersion && v < LogVersion
 }

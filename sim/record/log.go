@@ -22,8 +22,9 @@ import (
 // that could not be met.
 const LogVersion = 4
 
-// logBefore is the version before, as the file has it.
-const logBefore = "3"
+// OldestLogVersion is that of the oldest logs that are read: what they hold, they hold as
+// those of today do.
+const OldestLogVersion = 2
 
 // logRow is a row of facts.parquet: an entry of the log, with all its fields. What is 0,
 // false or empty is null. Instants but that of the entry are µs since the epoch of the
