@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -219,9 +220,16 @@ func commands(block string) []string {
 
 // runExample runs a line without a shell: words, and double quotes around some.
 func runExample(t *testing.T, line string) {
-	got := inProcess(t, wordsOf(line)[1:]...)
-	if strings.HasPrefix(line, "orrery capture nvml ") && got.code == exitFailed {
-		got.code = 0 // there need be no GPU here
+	words := wordsOf(line)[1:]
+	live := strings.HasPrefix(line, "orrery capture nvml ")
+	if strings.HasPrefix(line, "orrery capture slurm ") {
+		if live = true; !slices.Contains(words, "--bundle-only") {
+			words = append(words, "--once") // it goes on for as long as it is let
+		}
+	}
+	got := inProcess(t, words...)
+	if live && got.code == exitFailed {
+		got.code = 0 // there need be no GPU, and no Slurm, here
 	}
 	if strings.HasPrefix(line, "orrery tune ") && got.code == exitEvidence {
 		got.code = 0 // an answer too: a month may not suffice

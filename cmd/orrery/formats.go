@@ -53,7 +53,7 @@ var (
 		3: "one kill grace for the whole site",
 		4: "at a warm start, ledgers hold what was consumed before it, and jobs that ran then are placed at once",
 		5: "fingerprints cover every field of facts and proposals, and the instants of rounds and passes; schedules are those of 4",
-		6: "what a blocked job waits for is promised to it before other vClusters, vClusters propose one after another, preemption for every blocked job, advance reservations bind the jobs that name them; a job that ran before a warm start and is requeued has its whole request again; limits in nodes count a node once however many jobs share it",
+		6: "what a blocked job waits for is promised to it before other vClusters, vClusters propose one after another, preemption for every blocked job, advance reservations bind the jobs that name them; a job that ran before a warm start and is requeued has its whole request again; limits in nodes count a node once however many jobs share it; whole nodes are charged for the GPUs that they have; work that a QOS preempts does not preempt that work in return by its class",
 	}}
 	factsFormat = &fileFormat{"facts schema", "orrery.schema of facts.parquet", record.LogVersion, record.OldestLogVersion, map[int]string{
 		2: "every round, fact, pass and proposal, with all fields",
@@ -269,11 +269,11 @@ func replayAnew(dir string, r *recordedRun) string {
 // askedFor is the command line that made a run, with the log and the flags that say what
 // it is of; nil where host.json does not have it, or names files that are not there.
 func askedFor(dir string) (words []string) {
-	cmd, log := replayOf(dir)
-	if log == "" {
+	cmd, logs := replayOf(dir)
+	if len(logs) == 0 {
 		return nil
 	}
-	words = []string{"orrery", "replay", quoted(log)}
+	words = []string{"orrery", "replay", quotedAll(logs)}
 	var known settings
 	known.register(&cobra.Command{})
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -291,29 +291,34 @@ func askedFor(dir string) (words []string) {
 	return words
 }
 
-// replayOf is the command that made a run and the log that it was of; "" where host.json
-// does not say, or the log is not there.
-func replayOf(dir string) (cmd *cobra.Command, log string) {
+// replayOf is the command that made a run and the files of the log that it was of; none where
+// host.json does not say, or one is not there.
+func replayOf(dir string) (cmd *cobra.Command, logs []string) {
 	text, err := os.ReadFile(filepath.Join(dir, record.FileHost))
 	var host struct{ Arguments []string }
 	if err != nil || json.Unmarshal(text, &host) != nil || len(host.Arguments) < 2 || host.Arguments[0] != "replay" {
-		return nil, ""
+		return nil, nil
 	}
 	cmd = newMain().replayCommand()
 	if cmd.ParseFlags(host.Arguments[1:]) != nil { // flags of that time
-		return nil, ""
+		return nil, nil
 	}
-	args := cmd.Flags().Args()
-	if len(args) != 1 || there(args[0]) == nil {
-		return nil, ""
+	logs = cmd.Flags().Args()
+	for _, path := range logs {
+		if there(path) == nil {
+			return nil, nil
+		}
 	}
-	return cmd, args[0]
+	return cmd, logs
 }
 
-// logOf is the log that a run was of, "" where that is not known or it is not there.
-func logOf(dir string) string {
-	_, log := replayOf(dir)
-	return log
+// quotedAll are paths as words of a command.
+func quotedAll(paths []string) string {
+	words := make([]string, len(paths))
+	for i, p := range paths {
+		words[i] = quoted(p)
+	}
+	return strings.Join(words, " ")
 }
 
 // flagsOf are the flags under which replay makes a spec; the cluster file of a site is

@@ -214,7 +214,7 @@ func (s *summary) awkward() *table.Table {
 func (s *summary) next(w io.Writer) {
 	log := ""
 	if !s.trace.sample {
-		log = " " + quoted(s.trace.label)
+		log = " " + cmp.Or(quotedAll(s.trace.names), quoted(s.trace.label))
 	}
 	switch {
 	case s.dir == "":

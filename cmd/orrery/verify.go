@@ -69,7 +69,7 @@ is broken; 130 interrupted.`,
   orrery verify run log.swf.gz
   orrery verify --invariants log.swf.gz --procs 100 --order sjf
   orrery verify --facts run log.swf.gz`,
-		Args:              cobra.MaximumNArgs(2),
+		Args:              cobra.ArbitraryArgs, // a log may be several files
 		ValidArgsFunction: oneFile,
 		RunE:              v.run,
 	}

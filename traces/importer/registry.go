@@ -95,7 +95,7 @@ func Formats() []format.Format {
 }
 
 // formatOf is the format of a file by its beginning. Where it is none, the DataError
-// says which came nearest, and why it is not that, and lists all.
+// says which came nearest, and why it is not that.
 func formatOf(h format.Head) (*format.Format, error) {
 	if i := bytes.IndexFunc(h.Bytes, isBinary); i >= 0 {
 		return nil, unknown(&traces.DataError{Found: fmt.Sprintf("a binary file (byte %#02x at offset %d)", h.Bytes[i], i), Expected: "text of a known format"}, nil, 0)

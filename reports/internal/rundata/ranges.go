@@ -86,7 +86,7 @@ func (s *shareRun) next(lo, hi int32) (end, units int32, err error) {
 		if err == nil && times {
 			k, err = strconv.ParseInt(n, 10, 32)
 		}
-		if err != nil || v < 1 || k < 1 {
+		if err != nil || v < 0 || k < 1 {
 			return 0, 0, fmt.Errorf("share %q is not like 4 or 4x3, or there are more nodes than shares", part)
 		}
 		s.units, s.left = int32(v), int32(k)

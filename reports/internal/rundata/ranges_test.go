@@ -23,7 +23,8 @@ func TestNodeTexts(t *testing.T) {
 		{"3-1", "", nil, "not like"},
 		{"x", "", nil, "not like"},
 		{"0-2", "1x2", nil, "more nodes than shares"},
-		{"0", "0", nil, "not like"},
+		{"0-1", "0,2", []piece{{0, 0, 0}, {1, 1, 2}}, ""},
+		{"0", "-1", nil, "not like"},
 	} {
 		var got []piece
 		err := m.Each(c.nodes, c.shares, func(lo, hi, units int32) error { got = append(got, piece{lo, hi, units}); return nil })
