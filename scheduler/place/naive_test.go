@@ -228,7 +228,7 @@ func (t *naive) selection(q *Query, class model.NodeSet) []int {
 	case q.GPUs > 0:
 		nodes = t.emptiest(q, nodes)
 	case q.ConformanceFirst:
-		nodes = t.asCoded(q, nodes)
+		nodes = t.conformanceFirst(q, nodes)
 	default:
 		if nodes = t.conforming(q, nodes); len(nodes) < n {
 			return nil
@@ -261,7 +261,7 @@ func (t *naive) emptiest(q *Query, nodes []int) []int {
 	return nodes
 }
 
-func (t *naive) asCoded(q *Query, nodes []int) []int {
+func (t *naive) conformanceFirst(q *Query, nodes []int) []int {
 	n := int(q.Nodes)
 	if len(nodes) < n {
 		return nil

@@ -67,63 +67,63 @@ const (
 // looks at conformance first goes wrong where the documented one does not.
 func TestPictures(t *testing.T) {
 	for _, c := range []struct {
-		name       string
-		nodes      string
-		joined     [][2]int32 // adjacent groups
-		q          Query
-		documented string
-		asCoded    string
+		name             string
+		nodes            string
+		joined           [][2]int32 // adjacent groups
+		q                Query
+		documented       string
+		conformanceFirst string
 	}{
 		// One fingerprint everywhere must not make the topology void.
 		{name: "tight: the group that fits best", nodes: "aaaa -aaa --aa", q: Query{Nodes: 3, Topology: tight},
-			documented: "aaaa -### --aa", asCoded: "###a -aaa --aa"},
+			documented: "aaaa -### --aa", conformanceFirst: "###a -aaa --aa"},
 		{name: "spread: a node of each group", nodes: "aaaa aaaa aaaa", q: Query{Nodes: 3, Topology: spread},
-			documented: "#aaa #aaa #aaa", asCoded: "###a aaaa aaaa"},
+			documented: "#aaa #aaa #aaa", conformanceFirst: "###a aaaa aaaa"},
 		{name: "any: the lowest ids", nodes: "-a aaa aaaa", q: Query{Nodes: 5, Topology: lowest},
-			documented: "-# ### #aaa", asCoded: "-# ### #aaa"},
+			documented: "-# ### #aaa", conformanceFirst: "-# ### #aaa"},
 		{name: "any: fingerprints do not matter", nodes: "ab abb", q: Query{Nodes: 3, Topology: lowest},
-			documented: "## #bb", asCoded: "a# a##"},
+			documented: "## #bb", conformanceFirst: "a# a##"},
 
 		// Spread must use all that uneven groups have.
 		{name: "spread: 1 and 9", nodes: "a aaaaaaaaa", q: Query{Nodes: 6, Topology: spread},
-			documented: "# #####aaaa", asCoded: "# #####aaaa"},
+			documented: "# #####aaaa", conformanceFirst: "# #####aaaa"},
 		{name: "spread: 1 and 9, two fingerprints", nodes: "a aaaabbbbb", q: Query{Nodes: 6, Topology: spread},
-			documented: "# #####bbbb", asCoded: "no room"},
+			documented: "# #####bbbb", conformanceFirst: "no room"},
 		{name: "spread: 4, 1 and 3", nodes: "aaaa b bbb", q: Query{Nodes: 6, Topology: spread},
-			documented: "###a # ##b", asCoded: "no room"},
+			documented: "###a # ##b", conformanceFirst: "no room"},
 
 		// Several groups: most free first, the rest where it fits best.
 		{name: "tight: fullest first, best fit last", nodes: "aaaa --aa -aaa aaaa", q: Query{Nodes: 10, Topology: tight},
-			documented: "#### --## -aaa ####", asCoded: "#### --## -### #aaa"},
+			documented: "#### --## -aaa ####", conformanceFirst: "#### --## -### #aaa"},
 		{name: "tight: one fingerprint before all", nodes: "aab bbb", q: Query{Nodes: 3, Topology: tight},
-			documented: "aab ###", asCoded: "aa# ##b"},
+			documented: "aab ###", conformanceFirst: "aa# ##b"},
 		{name: "tight: fewer groups before less waste", nodes: "ab ab aaa", q: Query{Nodes: 2, Topology: tight},
-			documented: "ab ab ##a", asCoded: "#b #b aaa"},
+			documented: "ab ab ##a", conformanceFirst: "#b #b aaa"},
 		{name: "tight: least left of a fingerprint", nodes: "aaa bb", q: Query{Nodes: 2, Topology: tight},
-			documented: "aaa ##", asCoded: "##a bb"},
+			documented: "aaa ##", conformanceFirst: "##a bb"},
 		{name: "tight: all fingerprints if none holds it", nodes: "ab abc", q: Query{Nodes: 3, Topology: tight},
-			documented: "ab ###", asCoded: "ab ###"},
+			documented: "ab ###", conformanceFirst: "ab ###"},
 
 		// Ties end in an index.
-		{name: "tie of groups", nodes: "aa aa", q: Query{Nodes: 1, Topology: tight}, documented: "#a aa", asCoded: "#a aa"},
-		{name: "tie of fingerprints", nodes: "bb aa", q: Query{Nodes: 2, Topology: tight}, documented: "bb ##", asCoded: "bb ##"},
+		{name: "tie of groups", nodes: "aa aa", q: Query{Nodes: 1, Topology: tight}, documented: "#a aa", conformanceFirst: "#a aa"},
+		{name: "tie of fingerprints", nodes: "bb aa", q: Query{Nodes: 2, Topology: tight}, documented: "bb ##", conformanceFirst: "bb ##"},
 		{name: "tie broken by nearness", nodes: "aa bb ab", joined: [][2]int32{{2, 0}}, q: Query{Nodes: 4, Topology: tight},
-			documented: "## bb ##", asCoded: "## bb ##"},
+			documented: "## bb ##", conformanceFirst: "## bb ##"},
 		{name: "nearness after count", nodes: "aac bba -b -ca", joined: [][2]int32{{0, 2}}, q: Query{Nodes: 5, Topology: tight},
-			documented: "### bba -b -##", asCoded: "### #ba -# -ca"},
+			documented: "### bba -b -##", conformanceFirst: "### #ba -# -ca"},
 
 		// Fingerprints that are not known.
-		{name: "unknown: alone", nodes: "aa ??", q: Query{Nodes: 1, Topology: tight}, documented: "aa #?", asCoded: "#a ??"},
-		{name: "unknown: a known one of one first", nodes: "? a?", q: Query{Nodes: 1, Topology: tight}, documented: "? #?", asCoded: "# a?"},
-		{name: "unknown: not alike", nodes: "a? aa ??", q: Query{Nodes: 2, Topology: tight}, documented: "a? ## ??", asCoded: "#? #a ??"},
-		{name: "sensitive", nodes: "ab ab ???", q: Query{Nodes: 2, Sensitive: true}, documented: "#b #b ???", asCoded: "ab ab ##?"},
-		{name: "sensitive waits", nodes: "ab ??", q: Query{Nodes: 2, Sensitive: true}, documented: "no room", asCoded: "ab ##"},
+		{name: "unknown: alone", nodes: "aa ??", q: Query{Nodes: 1, Topology: tight}, documented: "aa #?", conformanceFirst: "#a ??"},
+		{name: "unknown: a known one of one first", nodes: "? a?", q: Query{Nodes: 1, Topology: tight}, documented: "? #?", conformanceFirst: "# a?"},
+		{name: "unknown: not alike", nodes: "a? aa ??", q: Query{Nodes: 2, Topology: tight}, documented: "a? ## ??", conformanceFirst: "#? #a ??"},
+		{name: "sensitive", nodes: "ab ab ???", q: Query{Nodes: 2, Sensitive: true}, documented: "#b #b ???", conformanceFirst: "ab ab ##?"},
+		{name: "sensitive waits", nodes: "ab ??", q: Query{Nodes: 2, Sensitive: true}, documented: "no room", conformanceFirst: "ab ##"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := picture(c.nodes, c.joined...)
 			require.Equal(t, c.documented, f.chosen(c.nodes, c.q))
 			c.q.ConformanceFirst = true
-			require.Equal(t, c.asCoded, f.chosen(c.nodes, c.q), "as coded")
+			require.Equal(t, c.conformanceFirst, f.chosen(c.nodes, c.q), "conformance first")
 		})
 	}
 }

@@ -73,6 +73,7 @@ type pass struct {
 	borrowable int32 // nodes that the other vClusters would lend at most
 	triesLeft  bool  // there are blocked jobs for which no victims were sought
 	heeding    bool  // others have promised nodes to their jobs
+	minScored  bool  // a job is held by min_score
 }
 
 // begin is the pass that a vCluster makes at now, if it makes one; it is valid until the
@@ -82,7 +83,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 	if p.core == nil {
 		p.core, p.qs = s, qs
 	}
-	p.now, p.borrowable, p.triesLeft, p.heeding = now, 0, false, s.promises.toOthers(qs)
+	p.now, p.borrowable, p.triesLeft, p.heeding, p.minScored = now, 0, false, s.promises.toOthers(qs), false
 	return p
 }
 
@@ -90,7 +91,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 // room now and jobs that have none wait in two heaps: of the latter only the
 // best is of interest, for it is the one that holds a reservation.
 func (p *pass) run() {
-	p.qs.quietUntil, p.qs.accountsAt, p.qs.minScoreAt, p.qs.belowMinScore, p.qs.orderHolds = model.Never, model.Never, model.Never, false, false
+	p.qs.quietUntil, p.qs.accountsAt, p.qs.minScoreAt, p.qs.orderHolds = model.Never, model.Never, model.Never, false
 	p.qs.fresh, p.qs.holdsGood = p.qs.fresh[:0], false
 	kept := p.qs.keepsNodes()
 	p.qs.blocked = false
@@ -106,7 +107,7 @@ func (p *pass) run() {
 	tellUnmet(p)
 	p.publish()
 	p.dropIdleHolds() // what is promised was found beside them
-	if p.qs.belowMinScore {
+	if p.minScored {
 		// The accounts may lift a job to min_score as well.
 		if at, may := p.core.ledger.NextChange(p.now); may {
 			p.qs.minScoreAt = min(p.qs.minScoreAt, at)
@@ -340,7 +341,7 @@ func (p *pass) tryTight(c order.Candidate) {
 func (p *pass) screen(c order.Candidate) model.Reason {
 	r := p.held(c)
 	if r == model.ReasonMinScore {
-		p.qs.belowMinScore = true
+		p.minScored = true
 		p.qs.minScoreAt = min(p.qs.minScoreAt, p.reaches(&p.core.jobs[c.Ref]))
 	}
 	return r

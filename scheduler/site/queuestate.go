@@ -43,16 +43,15 @@ type queueState struct {
 // nextLook says when a vCluster has to look at its queue again. A pass sets it anew; what is
 // observed until the next one may only bring it forward.
 type nextLook struct {
-	dirty         bool       // something changed since the last pass
-	again         bool       // the quorum refused something since the last pass, so there is one more
-	againAt       model.Time // when there was one more last
-	stuckAt       model.Time // when the quorum refused something even so
-	quietUntil    model.Time // nothing changes before, if nothing is observed and the accounts stay
-	accountsAt    model.Time // the accounts may change, which matters
-	minScoreAt    model.Time // a job held by min_score may reach it; screen brings it forward
-	belowMinScore bool       // screen found a job held by min_score in this pass
-	lastPass      model.Time // or the last tick of the cycle that needed none
-	orderHolds    bool       // a job that may have room is held back by the order alone
+	dirty      bool       // something changed since the last pass
+	again      bool       // the quorum refused something since the last pass, so there is one more
+	againAt    model.Time // when there was one more last
+	stuckAt    model.Time // when the quorum refused something even so
+	quietUntil model.Time // nothing changes before, if nothing is observed and the accounts stay
+	accountsAt model.Time // the accounts may change, which matters
+	minScoreAt model.Time // a job held by min_score may reach it; screen brings it forward
+	lastPass   model.Time // or the last tick of the cycle that needed none
+	orderHolds bool       // a job that may have room is held back by the order alone
 
 	holdsGood bool        // what the last pass found out holds until something is observed but submissions
 	fresh     []model.Ref // jobs submitted since the last pass
