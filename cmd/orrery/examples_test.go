@@ -6,12 +6,16 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"orrery/capture/slurm"
+	"orrery/scheduler/model"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
@@ -60,11 +64,39 @@ func exampleFolder(t *testing.T) {
 	require.NoError(t, os.WriteFile("requests.csv", []byte("when,n\n2024-03-30 01:30:00,12\n2024-03-30 01:31:00,7\n"), 0o600))
 	require.NoError(t, os.WriteFile("key", []byte("0123456789abcdef"), 0o600))
 	telemetryFolder(t, "telemetry")
+	capturedFolder(t, "captured")
 	require.NoError(t, os.WriteFile("gpus.csv", []byte(gpusCSV), 0o600))
 	require.NoError(t, os.WriteFile("scaling.yaml", []byte("demand: {shape: flash, base: 5, peak: 40, at: 20m, over: 10m, length: 1h}\npolicies: [{kind: fixed, size: 3}, {kind: hpa}]\nseeds: 2\n"), 0o600))
 	require.NoError(t, os.Mkdir("cases", 0o700))
 	require.NoError(t, os.WriteFile("cases/borrowing.json", []byte(borrowing), 0o600))
 	require.Zero(t, inProcess(t, "sweep", "experiment.yaml", "--out", "study", "--report", "--quiet").code)
+}
+
+// capturedFolder is the capture of a Slurm whose database has one job and whose queue has none.
+func capturedFolder(t *testing.T, dir string) {
+	t.Helper()
+	const begin = model.Time(1_795_000_000_000_000)
+	r, err := slurm.Open(dir, func(_ context.Context, name string, args ...string) ([]byte, error) {
+		if name != "sacct" {
+			return []byte(map[string]string{"sdiag": "DBD Agent queue size: 0\n"}[name]), nil
+		}
+		row := map[string]string{
+			"JobID": "7", "JobIDRaw": "7", "Submit": "1795000000", "Start": "1795000010", "End": "1795000040", "State": "COMPLETED", "ElapsedRaw": "30",
+			"TimelimitRaw": "5", "NNodes": "1", "NCPUS": "4", "NodeList": "n1",
+		}
+		format, asks := strings.CutPrefix(args[len(args)-1], "--format=")
+		if !asks { // which columns there are
+			return []byte(strings.Join(slices.Sorted(maps.Keys(row)), " ")), nil
+		}
+		var values []string
+		for field := range strings.SplitSeq(format, ",") {
+			values = append(values, row[field])
+		}
+		return []byte(strings.ReplaceAll(format, ",", "|") + "\n" + strings.Join(values, "|") + "\n"), nil
+	}, begin)
+	require.NoError(t, err)
+	_, err = r.Poll(t.Context(), begin.Add(model.Minute))
+	require.NoError(t, errors.Join(err, r.Close()))
 }
 
 // pods and nodes are a trace of openb.

@@ -19,6 +19,7 @@ var jsonRuns = map[string][]struct {
 	code int
 }{
 	"compare":           {{"compare before after", 0}, {"compare before after --noise log.swf.gz --replicas 3", 0}, {"compare before after --windows 10", 0}, {"compare run --schedule schedule.csv", 0}},
+	"check":             {{"check log.swf.gz month.trace scaling.yaml", 0}},
 	"conform":           {{"conform cases", 0}},
 	"cache info":        {{"cache info", 0}},
 	"capture anonymise": {{"capture anonymise telemetry --key-file key --out anonymous.trace", 0}},
@@ -26,6 +27,7 @@ var jsonRuns = map[string][]struct {
 	"capture inspect":   {{"capture inspect telemetry", 0}},
 	"capture join":      {{"capture join telemetry --jobs month.trace --out measured.trace", 0}},
 	"capture merge":     {{"capture merge telemetry --out all.trace", 0}},
+	"capture slurm":     {{"capture slurm --out captured --bundle-only", 0}},
 	"scale":             {{"scale scaling.yaml --out scaled", 0}},
 	"doctor":            {{"doctor --study .", 0}},
 	"explain":           {{"explain run 20", 0}, {"explain --mode-differences", 0}, {"explain sited 20", 0}},
@@ -43,6 +45,7 @@ var jsonRuns = map[string][]struct {
 	"synth gpu":       {{"synth gpu --out gpu.trace --jobs 100 --quiet", 0}},
 	"synth site":      {{"synth site --out site.trace --days 1 --nodes 64 --quiet", 0}},
 	"trace head":      {{"trace head month.trace -n 5", 0}},
+	"trace stats":     {{"trace stats month.trace", 0}},
 	"trace info":      {{"trace info month.trace", 0}, {"trace info window.trace", 0}},
 	"trace transform": {{"trace transform month.trace --out stretched.trace --step \"stretch by=2\"", 0}},
 	"trace validate":  {{"trace validate month.trace", 0}},
