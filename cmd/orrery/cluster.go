@@ -23,8 +23,8 @@ func (m *Main) clusterCommand() *cobra.Command {
 written. docs/CLUSTER-FORMAT.md describes cluster files.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 bad input.`,
-		Example: `  orrery cluster import nodes.txt --out cluster.yaml
-  scontrol show node -o | orrery cluster import - --out cluster.yaml`,
+		Example: `  orrery cluster import nodes.csv --out cluster.yaml
+  orrery cluster import nodes.csv --name openb --quiet`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
@@ -32,9 +32,15 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 bad input.`,
 	return cmd
 }
 
+// clusterImport holds the flags of cluster import.
+type clusterImport struct {
+	m            *Main
+	out, name    string
+	quiet, force bool
+}
+
 func (m *Main) clusterImportCommand() *cobra.Command {
-	var out, name string
-	var quiet, force bool
+	v := &clusterImport{m: m}
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
 		Short: "Turn lists of nodes into a cluster file",
@@ -48,61 +54,73 @@ The format is found by content; names of files do not matter:
 and the tables of nodes that orrery import reads (openb, alibaba-spot-nodes,
 pai-machines, philly-machines) or that a trace has.
 
+Of a running Slurm:
+
+  sinfo -N -o '%N|%c|%m|%G|%f|%P|%t' | orrery cluster import - --out cluster.yaml
+  scontrol show node -o | orrery cluster import - --out cluster.yaml
+
 What is assumed, and what the lists do not say and is left at its default, is said on
 stderr and in comments of the file. docs/CLUSTER-FORMAT.md has more.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 a list that cannot be read.`,
-		Example: `  orrery cluster import openb_node_list_all_node.csv --out cluster.yaml
-  sinfo -N -o '%N|%c|%m|%G|%f|%P|%t' | orrery cluster import - --out cluster.yaml`,
+		Example: `  orrery cluster import nodes.csv --out openb.yaml
+  orrery cluster import nodes.csv --name openb --quiet`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: anyFiles,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, path := range args {
-				if err := apart(path, out); out != "" && err != nil {
-					return err
-				}
-			}
-			if err := mayWrite("--out", out, force); err != nil {
-				return err
-			}
-			t := newTrace(args)
-			defer t.close()
-			if err := m.spoolInput(cmd.Context(), t); err != nil {
-				return input(err)
-			}
-			lists, err := nodeLists(t)
-			if err != nil {
-				return input(missing(t.absent(), err))
-			}
-			if name == "" && out != "" {
-				name = strings.TrimSuffix(filepath.Base(out), filepath.Ext(out))
-			}
-			r, err := nodelist.Cluster(name, lists)
-			if err != nil {
-				return input(err)
-			}
-			if !quiet {
-				for _, note := range r.Notes {
-					m.say("%s", note)
-				}
-				nodes := 0
-				for _, l := range lists {
-					nodes += len(l.Nodes)
-				}
-				m.say("%d nodes of %d types", nodes, len(r.Cluster.NodeTypes))
-			}
-			return m.create(out, func(w io.Writer) error {
-				_, err := w.Write(r.YAML("made by 'orrery cluster import'"))
-				return err
-			})
-		},
+		RunE:              v.run,
 	}
 	f := cmd.Flags()
-	f.StringVar(&out, "out", "", "write the cluster file to `FILE` instead of stdout")
-	f.StringVar(&name, "name", "", "`NAME` of the cluster; else that of the file")
-	f.BoolVarP(&quiet, "quiet", "q", false, "do not say what is assumed")
-	forceFlag(cmd, &force)
+	f.StringVar(&v.out, "out", "", "write the cluster file to `FILE` instead of stdout")
+	f.StringVar(&v.name, "name", "", "`NAME` of the cluster; else that of the file")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "do not say what is assumed")
+	forceFlag(cmd, &v.force)
 	return cmd
+}
+
+func (v *clusterImport) run(cmd *cobra.Command, args []string) error {
+	for _, path := range args {
+		if err := apart(path, v.out); v.out != "" && err != nil {
+			return err
+		}
+	}
+	if err := mayWrite("--out", v.out, v.force); err != nil {
+		return err
+	}
+	t := newTrace(args)
+	defer t.close()
+	if err := v.m.spoolInput(cmd.Context(), t); err != nil {
+		return input(err)
+	}
+	lists, err := nodeLists(t)
+	if err != nil {
+		return input(missing(t.absent(), err))
+	}
+	if v.name == "" && v.out != "" {
+		v.name = strings.TrimSuffix(filepath.Base(v.out), filepath.Ext(v.out))
+	}
+	r, err := nodelist.Cluster(v.name, lists)
+	if err != nil {
+		return input(err)
+	}
+	if !v.quiet {
+		v.say(r, lists)
+	}
+	return v.m.create(v.out, func(w io.Writer) error {
+		_, err := w.Write(r.YAML("made by 'orrery cluster import'"))
+		return err
+	})
+}
+
+// say tells what is assumed, and how much was read.
+func (v *clusterImport) say(r *nodelist.Result, lists []nodelist.List) {
+	for _, note := range r.Notes {
+		v.m.say("%s", note)
+	}
+	nodes := 0
+	for _, l := range lists {
+		nodes += len(l.Nodes)
+	}
+	v.m.say("%d nodes of %d types", nodes, len(r.Cluster.NodeTypes))
 }
 
 // mostList bounds a list of nodes in bytes: four million nodes of scontrol are less than twice as much.

@@ -50,6 +50,7 @@ type List struct {
 	Assumed  []string
 
 	index map[string]int // places of nodes by name
+	named int            // names that host lists stand for, which are bounded
 }
 
 // format is a list that is told by its content.

@@ -196,6 +196,9 @@ func FuzzRead(f *testing.F) {
 			require.ErrorAs(t, err, &data)
 			return
 		}
+		if len(l.Nodes) > 1000 {
+			t.Skip("a short text may stand for millions of nodes")
+		}
 		r, err := Cluster("x", []List{l})
 		var data *traces.DataError
 		if err != nil && len(l.Nodes) > 0 {

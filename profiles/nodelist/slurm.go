@@ -155,10 +155,11 @@ func readSinfo(l *List, text []byte) error {
 func (l *List) names(line int64, list string) ([]string, error) {
 	var out []string
 	for _, term := range hostlist.Terms(list, ",") {
-		names, err := hostlist.Expand(term, profiles.MaxNodes-len(l.Nodes)-len(out))
+		names, err := hostlist.Expand(term, profiles.MaxNodes-l.named)
 		if err != nil {
 			return nil, &traces.DataError{File: l.File, Line: line, Found: "the names " + strconv.Quote(excerpt(term)), Expected: "names like n[001-256]", Mend: "make the list again", Cause: err}
 		}
+		l.named += len(names)
 		out = append(out, names...)
 	}
 	if out == nil {
