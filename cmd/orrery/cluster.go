@@ -123,8 +123,8 @@ func (v *clusterImport) say(r *nodelist.Result, lists []nodelist.List) {
 	v.m.say("%d nodes of %d types", nodes, len(r.Cluster.NodeTypes))
 }
 
-// mostList bounds a list of nodes in bytes: four million nodes of scontrol are less than twice as much.
-const mostList = 1 << 30
+// mostList bounds a list of nodes in bytes: a hundred thousand nodes of scontrol are less than half as much.
+const mostList = 256 << 20
 
 // nodeLists reads the files, those that tell by their content by themselves, the others as what an
 // import reads.
