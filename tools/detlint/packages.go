@@ -133,6 +133,7 @@ var packageTable = []packageRule{
 	{dir: "profiles", may: []string{"internal/spelling", "scheduler/model", "scheduler/score", "scheduler/order", "traces/hostlist", "github.com/goccy/go-yaml/..."},
 		free: []exemption{files}},
 	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles", "traces/hostlist"}},
+	{dir: "profiles/nodelist", may: []string{"scheduler/model", "profiles", "traces", "traces/hostlist"}},
 
 	{dir: "sim/des", may: []string{"scheduler/model"}},
 	{dir: "sim/commitlog", may: []string{"scheduler", "scheduler/model", "scheduler/drive", "traces/hostlist", "sim/des"}},

@@ -3,6 +3,7 @@ package importer
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,6 +69,22 @@ func OpenAny(paths []string, opts Options) (traces.Source, *Opened, error) {
 	o.Report, o.Table = &l.Report, l.table(dir)
 	src, err := openTable(o.Table, name, remove)
 	return src, o, err
+}
+
+// Text is what a file holds, decompressed like the files of an import, with at most so many bytes:
+// for small files that are no workload. name is what errors call it.
+func Text(name, path string, most int64) ([]byte, error) {
+	f := &file{in: &inputs{}, name: name, path: path}
+	r, err := f.content()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close() // only read
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = &traces.DataError{File: name, Found: fmt.Sprintf("more than %d bytes", most), Expected: "a smaller file", Mend: "name another file"}
+	}
+	return text, err
 }
 
 // names are those of the files, as the user named them.

@@ -55,13 +55,27 @@ var PhillyMachines = format.Spec{
 		return nil
 	},
 	Row: func(_ *format.Table, c *format.Cells, s *format.Sink) error {
-		n := traces.Node{Name: c.Text(0), GPUs: c.Count(1), Type: "GPUs of " + c.Text(2), Up: true}
+		n := traces.Node{Name: c.Text(0), GPUs: c.Count(1), Type: gpusOf + c.Text(2), Up: true}
 		if c.Err != nil {
 			return c.Err
 		}
 		return s.Node(c.Place(n.Name), &n, "")
 	},
 }.Build()
+
+// gpusOf begins the type of a machine of Philly.
+const gpusOf = "GPUs of "
+
+// GPUMemory is the memory in bytes of one GPU of a machine of such a type, 0 where it says none.
+func GPUMemory(kind string) int64 {
+	text, ok := strings.CutPrefix(kind, gpusOf)
+	gb, inGB := strings.CutSuffix(text, "GB")
+	n, err := strconv.ParseInt(gb, 10, 32)
+	if !ok || !inGB || err != nil || n < 0 {
+		return 0
+	}
+	return n * 1e9
+}
 
 // PhillyJSON is the format of the original log.
 var PhillyJSON = &format.Format{

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/profiles"
+	"orrery/tools/refdata"
+)
+
+// TestClusterImportRealLists makes cluster files of public lists, whatever they are called, and
+// counts nodes, node types, GPUs and CPUs as other programs do.
+func TestClusterImportRealLists(t *testing.T) {
+	for _, row := range []struct {
+		path                    []string
+		nodes, types, gpus, cpu int
+		note                    string
+	}{
+		{[]string{"gpu", "alibaba-openb-v2023", "openb_node_list_all_node.csv"}, 1523, 27, 6212, 125514, "not known: gpu_memory of 1213 of 1523 nodes"},
+		{[]string{"gpu", "alibaba-openb-v2023", "openb_node_list_gpu_node.csv"}, 1213, 15, 6212, 107018, "assumed: x: up: true"},
+		{[]string{"gpu", "alibaba-spot-v2026", "node_info_df.csv.gz"}, 4278, 10, 10412, 632636, "4278 nodes whose names are numbers"},
+		{[]string{"gpu", "philly", "cluster_machine_list.csv"}, 552, 2, 2490, 0, "the model of the GPUs of 552 nodes is called gpu"},
+		{[]string{"slurm", "rivos-exporter", "sinfo_out.json"}, 4, 1, 0, 256, "cs5.example.company.com"},
+	} {
+		t.Run(strings.Join(row.path, "/"), func(t *testing.T) {
+			text, err := os.ReadFile(refdata.Path(t, append([]string{"traces"}, row.path...)...))
+			require.NoError(t, err)
+			t.Chdir(t.TempDir())
+			require.NoError(t, os.WriteFile("x", text, 0o600))
+			got := inProcess(t, "cluster", "import", "x", "--out", "cluster.yaml")
+			require.Zero(t, got.code, got.stderr)
+			require.Contains(t, got.stderr, row.note)
+			made, err := os.ReadFile("cluster.yaml")
+			require.NoError(t, err)
+			require.Contains(t, string(made), row.note)
+			c, err := profiles.LoadCluster("cluster.yaml")
+			require.NoError(t, err)
+			site, err := c.Resolve()
+			require.NoError(t, err)
+			gpus, cpus := 0, 0
+			for i := range site.Nodes {
+				gpus += int(site.Nodes[i].GPUs)
+				cpus += int(site.Nodes[i].CPUs)
+			}
+			require.Equal(t, []int{row.nodes, row.types, row.gpus, row.cpu}, []int{len(site.Nodes), len(c.NodeTypes), gpus, cpus})
+			require.Zero(t, inProcess(t, "lint", "cluster.yaml").code)
+		})
+	}
+	for _, name := range []string{"sinfo.txt", "sinfo_mem.txt"} { // without names of columns
+		got := inProcess(t, "cluster", "import", refdata.Path(t, "traces", "slurm", "vpenso-exporter", name))
+		require.Equal(t, exitInput, got.code)
+		require.Contains(t, got.stderr, "line 1: found the line")
+		require.Contains(t, got.stderr, "orrery cluster import --help describes the lists of nodes")
+	}
+}
