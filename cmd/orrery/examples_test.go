@@ -84,8 +84,8 @@ func capturedFolder(t *testing.T, dir string) {
 			"JobID": "7", "JobIDRaw": "7", "Submit": "1795000000", "Start": "1795000010", "End": "1795000040", "State": "COMPLETED", "ElapsedRaw": "30",
 			"TimelimitRaw": "5", "NNodes": "1", "NCPUS": "4", "NodeList": "n1",
 		}
-		format, asks := strings.CutPrefix(args[len(args)-1], "--format=")
-		if !asks { // which columns there are
+		format, found := strings.CutPrefix(args[len(args)-1], "--format=")
+		if !found { // which columns there are
 			return []byte(strings.Join(slices.Sorted(maps.Keys(row)), " ")), nil
 		}
 		var values []string
