@@ -338,3 +338,12 @@ func FuzzFormats(f *testing.F) {
 		sound(t, out, report, err)
 	})
 }
+
+// TestDaxOfAnotherEncoding: XML may be in any encoding, and only UTF-8 is read.
+func TestDaxOfAnotherEncoding(t *testing.T) {
+	path := save(t, "x.dax", "<?xml version=\"1.0\" encoding=\"latin1\"?>\n<adag name=\"a\"></adag>\n")
+	_, err := Import([]string{path}, filepath.Join(t.TempDir(), "x.trace"), Options{})
+	var data *traces.DataError
+	require.ErrorAs(t, err, &data)
+	require.ErrorContains(t, err, `x.dax: line 1: found the encoding "latin1", expected UTF-8`)
+}

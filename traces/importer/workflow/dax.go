@@ -63,6 +63,9 @@ func (d *dax) read(file format.File, s *format.Sink) error {
 	}
 	defer raw.Close() // only read
 	in := xml.NewDecoder(raw)
+	in.CharsetReader = func(name string, _ io.Reader) (io.Reader, error) {
+		return nil, format.LineError(file, 1, "the encoding "+strconv.Quote(name), "UTF-8", "convert the file, as with iconv")
+	}
 	child, closed := "", false
 	for {
 		token, err := in.Token()
