@@ -339,11 +339,15 @@ func FuzzFormats(f *testing.F) {
 	})
 }
 
-// TestDaxOfAnotherEncoding: XML may be in any encoding, and only UTF-8 is read.
-func TestDaxOfAnotherEncoding(t *testing.T) {
-	path := save(t, "x.dax", "<?xml version=\"1.0\" encoding=\"latin1\"?>\n<adag name=\"a\"></adag>\n")
-	_, err := Import([]string{path}, filepath.Join(t.TempDir(), "x.trace"), Options{})
-	var data *traces.DataError
-	require.ErrorAs(t, err, &data)
-	require.ErrorContains(t, err, `x.dax: line 1: found the encoding "latin1", expected UTF-8`)
+// TestOtherXML: a DAX is XML 1.0 in UTF-8.
+func TestOtherXML(t *testing.T) {
+	for head, want := range map[string]string{
+		`<?xml version="1.0" encoding="latin1"?>`: `x.dax: line 1: found the encoding "latin1", expected UTF-8`,
+		`<?xml version="2.0"?>`:                   `unsupported version "2.0"; only version 1.0 is supported, expected XML 1.0`,
+	} {
+		_, err := Import([]string{save(t, "x.dax", head+"\n<adag name=\"a\"></adag>\n")}, filepath.Join(t.TempDir(), "x.trace"), Options{})
+		var data *traces.DataError
+		require.ErrorAs(t, err, &data)
+		require.ErrorContains(t, err, want)
+	}
 }

@@ -56,13 +56,28 @@ func attribute(e *xml.StartElement, name string) string {
 	return ""
 }
 
+// reading remembers how reading failed.
+type reading struct {
+	io.Reader
+	failed error
+}
+
+func (r *reading) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.failed = err
+	}
+	return n, err
+}
+
 func (d *dax) read(file format.File, s *format.Sink) error {
 	raw, err := file.Open()
 	if err != nil {
 		return err
 	}
 	defer raw.Close() // only read
-	in := xml.NewDecoder(raw)
+	read := &reading{Reader: raw}
+	in := xml.NewDecoder(read)
 	in.CharsetReader = func(name string, _ io.Reader) (io.Reader, error) {
 		return nil, format.LineError(file, 1, "the encoding "+strconv.Quote(name), "UTF-8", "convert the file, as with iconv")
 	}
@@ -77,7 +92,12 @@ func (d *dax) read(file format.File, s *format.Sink) error {
 			line, _ := in.InputPos()
 			return format.LineError(file, int64(line), "no XML", "whole XML", "fetch the file again if it was cut short")
 		}
-		if err != nil {
+		var data *traces.DataError
+		switch {
+		case err != nil && read.failed == nil && !errors.As(err, &data): // an XML that package xml does not read, as of version 2
+			line, _ := in.InputPos()
+			return format.LineError(file, int64(line), err.Error(), "XML 1.0", "write the file as that")
+		case err != nil:
 			return err
 		}
 		if end, ok := token.(xml.EndElement); ok {
