@@ -14,6 +14,9 @@ import (
 // that libraries look for, would: every file but host.json is the same. The log that
 // is replayed has another name each time, which host.json alone says.
 func TestSameBytesOnEveryCPU(t *testing.T) {
+	if underRace {
+		t.Skip("one goroutine at a time: the tests without the race detector run it")
+	}
 	text, err := os.ReadFile(small(t))
 	require.NoError(t, err)
 	program := func(off string, args ...string) {

@@ -108,6 +108,9 @@ func formatsHere(t *testing.T) {
 // TestRunsOfOtherSemantics: they are read with a warning that says what changed and how
 // to write them anew, and are refused where they would be replayed.
 func TestRunsOfOtherSemantics(t *testing.T) {
+	if underRace {
+		t.Skip("one goroutine at a time: the tests without the race detector run it")
+	}
 	formatsHere(t)
 	dirs, err := filepath.Glob("run-semantics-*")
 	require.NoError(t, err)

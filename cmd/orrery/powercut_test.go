@@ -14,6 +14,9 @@ import (
 // written all names and on one that has written none that was not asked for. What is left is
 // whole or absent, whole once the verb has ended, and the same command goes on.
 func TestPowerCut(t *testing.T) {
+	if underRace {
+		t.Skip("one goroutine at a time: the tests without the race detector run it")
+	}
 	whole := func(verb ...string) func(t *testing.T) {
 		return func(t *testing.T) {
 			got := inProcess(t, verb...)
