@@ -43,7 +43,7 @@ func (m *Main) captureSlurmCommand() *cobra.Command {
 		Long: `Ask squeue, sacct, scontrol, sacctmgr and sdiag every --interval what is new, keep
 it below DIR/polls, and make DIR/slurm.trace of it: jobs, dependencies, nodes,
 tenants (accounts with their shares and limits), and as events when nodes were down
-or drained, reservations and changed limits. Any user whom Slurm lets see all jobs
+or drained, reservations and changed limits. Any user that Slurm lets see all jobs
 may do this; nothing is changed in Slurm. sacct needs slurmdbd.
 
 It can be killed and started again at any time: it goes on from what is

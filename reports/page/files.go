@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"fmt"
+	"html/template"
 	"io"
 	"path/filepath"
 
@@ -14,6 +15,16 @@ import (
 type File struct {
 	Name string
 	Fill func(io.Writer) error
+}
+
+// Filled is the page that a template makes of its content.
+func Filled(t *template.Template, content any) File {
+	return File{Name: FileHTML, Fill: func(w io.Writer) error {
+		if err := t.Execute(w, content); err != nil {
+			return fmt.Errorf("filling the page: %w", err)
+		}
+		return nil
+	}}
 }
 
 // Write writes each figure as NAME.svg and NAME.png into the folder of figures of dir, which is

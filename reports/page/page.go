@@ -141,6 +141,19 @@ func Inline(f *plot.Figure) (Figure, error) {
 	return Figure{f.Name, f.Title, f.Note, f.Alt, template.HTML(both)}, nil // drawn here, text escaped by the canvas
 }
 
+// InlineAll makes figures part of the page.
+func InlineAll(figures []*plot.Figure) ([]Figure, error) {
+	var all []Figure
+	for _, f := range figures {
+		h, err := Inline(f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, h)
+	}
+	return all, nil
+}
+
 // themeColors are the palette of the figures and the page's variables of the
 // same meaning.
 var themeColors = []struct {

@@ -2,9 +2,7 @@ package scaling
 
 import (
 	_ "embed" // the page
-	"fmt"
 	"html/template"
-	"io"
 
 	"orrery/reports/page"
 	"orrery/sim/scaling"
@@ -49,17 +47,9 @@ func Write(dir string, c *scaling.Comparison, made page.Made) error {
 	for i := range c.Policies {
 		p.Left = p.Left || len(c.Policies[i].Decisions) > pageDecisions
 	}
-	for _, f := range drawn {
-		h, err := page.Inline(f)
-		if err != nil {
-			return err
-		}
-		p.Figures = append(p.Figures, h)
+	var err error
+	if p.Figures, err = page.InlineAll(drawn); err != nil {
+		return err
 	}
-	return page.Write(dir, drawn, page.File{Name: page.FileHTML, Fill: func(w io.Writer) error {
-		if err := pageTemplate.Execute(w, p); err != nil {
-			return fmt.Errorf("filling the page: %w", err)
-		}
-		return nil
-	}})
+	return page.Write(dir, drawn, page.Filled(pageTemplate, p))
 }

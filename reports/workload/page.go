@@ -4,7 +4,6 @@ import (
 	_ "embed" // the page
 	"fmt"
 	"html/template"
-	"io"
 	"strings"
 	"time"
 
@@ -39,19 +38,11 @@ func Write(dir string, s *Stats, made page.Made) error {
 	p := pageContent{Name: s.Trace, Made: made, Style: template.CSS(page.CSS), Summary: page.Unbroken(About(s)), Table: page.TableOf(Table(s)), // our own files
 		Policy:  "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
 		Tenants: page.TableOf(TenantTable(s)), By: s.Tenants.By}
-	for _, f := range drawn {
-		h, err := page.Inline(f)
-		if err != nil {
-			return err
-		}
-		p.Figures = append(p.Figures, h)
+	var err error
+	if p.Figures, err = page.InlineAll(drawn); err != nil {
+		return err
 	}
-	return page.Write(dir, drawn, page.File{Name: page.FileHTML, Fill: func(w io.Writer) error {
-		if err := pageTemplate.Execute(w, p); err != nil {
-			return fmt.Errorf("filling the page: %w", err)
-		}
-		return nil
-	}})
+	return page.Write(dir, drawn, page.Filled(pageTemplate, p))
 }
 
 // figures draws what there is to draw.
