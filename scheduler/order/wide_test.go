@@ -9,6 +9,7 @@ import (
 	"orrery/scheduler/model"
 
 	"github.com/stretchr/testify/require"
+	_ "orrery/internal/fixedseed"
 	"pgregory.net/rapid"
 )
 
