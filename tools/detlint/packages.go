@@ -83,6 +83,7 @@ var packageTable = []packageRule{
 	{dir: "autoscale/conform", may: []string{"scheduler/model", "autoscale", "autoscale/...", "sim/metric/elastic", "sim/service/queueing"}},
 
 	{dir: "internal/doctest", may: []string{"github.com/stretchr/testify/..."}, free: []exemption{files}},
+	{dir: "internal/fixedseed", may: []string{"pgregory.net/rapid/..."}, free: []exemption{{[]string{"outside"}, "it sets the flag of a library of tests, in tests alone"}}},
 	{dir: "internal/seal"},
 	{dir: "internal/spelling"},
 	{dir: "internal/disk", free: []exemption{files, {[]string{"concurrency", "global"}, "several files are worked on at once, and a process that is ended removes what it has not finished, whichever run it was for"}}},

@@ -7,6 +7,7 @@ import (
 
 	"orrery/scheduler/site"
 
+	_ "orrery/internal/fixedseed"
 	"pgregory.net/rapid"
 )
 
