@@ -9,8 +9,9 @@ import (
 	"orrery/scheduler/model"
 
 	"github.com/stretchr/testify/require"
-	_ "orrery/internal/fixedseed"
 	"pgregory.net/rapid"
+
+	_ "orrery/internal/fixedseed"
 )
 
 func (a wide) big() *big.Int {

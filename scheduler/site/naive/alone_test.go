@@ -7,8 +7,9 @@ import (
 
 	"orrery/scheduler/site"
 
-	_ "orrery/internal/fixedseed"
 	"pgregory.net/rapid"
+
+	_ "orrery/internal/fixedseed"
 )
 
 // TestSiteAsksForItsPasses holds both implementations together when each is stepped by
