@@ -83,7 +83,7 @@ func (s *sampler) instant() {
 	anew := false
 	if t.step > stepped || t.step < -stepped {
 		s.log.Warn("the wall clock was set", "by_us", t.step)
-		s.clock.anchor += t.step
+		s.clock.anchor.Add(t.step)
 		s.due, anew = model.Time(t.wall).Add(1-s.interval).Grid(s.interval, 0), true // the last instant on the new clock
 	}
 	select {

@@ -278,7 +278,10 @@ func set[T any](to *traces.Opt[T], v T, ret nvml.Return) nvml.Return {
 	return ret
 }
 
-func percent(v float64) traces.Opt[float64] { return traces.Some(min(max(v/100, 0), 1)) }
+// percent is a share; what is no number is null.
+func percent(v float64) traces.Opt[float64] {
+	return traces.Opt[float64]{V: min(max(v/100, 0), 1), OK: !math.IsNaN(v)}
+}
 
 // allLinks asks for the sum over the NVLinks of a GPU.
 const allLinks = math.MaxUint32
