@@ -36,6 +36,7 @@ const (
 	GapStopped   = "stopped"   // no agent ran
 	GapSkipped   = "skipped"   // the agent was not given the processor in time
 	GapUnwritten = "unwritten" // the bundle could not be written
+	GapUnscraped = "unscraped" // of a history: Prometheus has nothing of that time
 )
 
 // Record is the value of an event of kind capture.

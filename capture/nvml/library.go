@@ -48,6 +48,9 @@ type call struct {
 	read    func(*gpu, *capture.Reading) nvml.Return
 }
 
+// Built says whether this program can load the library.
+const Built = true
+
 // Open loads the library, by default DefaultLibrary, and finds the GPUs. A *NoDriverError says that
 // there is nothing to ask.
 func Open(path string) (capture.Source, error) {

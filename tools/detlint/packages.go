@@ -125,6 +125,8 @@ var packageTable = []packageRule{
 	{dir: "capture/archive", may: []string{"capture", "internal/disk", "scheduler/model", "traces"}, free: []exemption{files}},
 	{dir: "capture/review", may: []string{"capture", "scheduler/model", "traces"}, free: []exemption{counters}},
 	{dir: "capture/recorded", may: []string{"capture", "scheduler/model", "traces"}},
+	{dir: "capture/history", may: []string{"capture", "capture/recorded", "scheduler/model", "traces"}, free: []exemption{{[]string{"outside"},
+		"it asks a server for what was measured; what it says is rows with instants, and no simulation imports it"}}},
 	{dir: "capture/join", may: []string{"capture", "scheduler/model", "traces", "traces/hostlist"}},
 	{dir: "capture/slurm", may: []string{"internal/disk", "scheduler/model", "traces", "traces/hostlist", "traces/importer/format", "traces/importer/slurm"},
 		free: []exemption{files}},
