@@ -41,6 +41,7 @@ type unit struct {
 	gpus     []int32
 	busy     bool       // a request has not been answered
 	asked    model.Time // of that request
+	said     string     // the error that was logged last; "" when the last sample came
 }
 
 // answer is what a unit has to say about an instant.

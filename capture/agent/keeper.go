@@ -162,6 +162,9 @@ func (k *keeper) begin(t *tick) bool {
 	for _, b := range k.carried {
 		k.bulk(b)
 	}
+	if err := k.journal.begin(&k.entry); err != nil {
+		k.log.Error("the journal cannot be written", "error", err)
+	}
 	return true
 }
 
@@ -341,8 +344,9 @@ func (k *keeper) restore(l *lost, first model.Time, before model.Duration) {
 	if l.until == 0 {
 		return
 	}
-	from := l.until.Add(before)
+	from := l.from
 	if l.last >= l.from {
+		from = l.until.Add(before)
 		n := int64(l.last.Sub(l.from)/before) + 1
 		k.log.Warn("the run before was killed: rows of the file that it was writing are lost", "rows", l.rows, "samples", l.samples, "bundle", l.bundle)
 		k.carried = append(k.carried, bulk{l.from, n, capture.GapKilled})

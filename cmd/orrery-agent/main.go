@@ -110,7 +110,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:9465", "answer Prometheus at `HOST:PORT`/metrics; off for not at all")
 	f.BoolVar(&s.inventory, "inventory", false, "print the inventory and the fingerprint as JSON, and end")
 	f.BoolVar(&s.version, "version", false, "print the version, and end")
-	f.BoolVarP(&s.verbose, "verbose", "v", false, "log each sample that fails")
+	f.BoolVarP(&s.verbose, "verbose", "v", false, "log each sample that fails, and not only the first of several")
 }
 
 func run(args []string, stdout, stderr io.Writer) int {
