@@ -67,8 +67,8 @@ func formats() []format {
 	return []format{
 		{"slurm-nodes-json", "scontrol show node --json, sinfo --json before Slurm 23.02", false, has(`"nodes"`, `"real_memory"`), readNodesJSON},
 		{"sinfo-json", "sinfo --json since Slurm 23.02", true, has(`"sinfo"`, `"partition"`), readSinfoJSON},
-		{"scontrol-nodes", "scontrol show node, with -o or without", true, isScontrol, readScontrol},
-		{"sinfo", "sinfo -N -o with the names of its columns, or sinfo -N -l", true, isSinfo, readSinfo},
+		{"scontrol-nodes", "scontrol show node, with -o or without", false, isScontrol, readScontrol},
+		{"sinfo", "sinfo -N -o with the names of its columns, or sinfo -N -l", false, isSinfo, readSinfo},
 	}
 }
 

@@ -27,7 +27,7 @@ func made(t testing.TB, m *Mapping, text string, o format.Options) (*traces.Bund
 	if err != nil {
 		return nil, traces.Report{}, err
 	}
-	meta, err := log.Meta()
+	meta, err := log.Meta(log.Report())
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "x.trace")
 	w, err := traces.NewWriter(path, meta)
