@@ -95,7 +95,7 @@ partitions:
 			require.Contains(t, notes, "assumed: x: GRES other than GPUs are left out")
 			require.Contains(t, notes, "not known: gpu_memory of 2 of 3 nodes (0, at its default)")
 			require.Contains(t, notes, "not known: limits, tier and priority of the partitions")
-			require.Equal(t, row.format != "slurm-nodes-json", strings.Contains(notes, "untested on real rows"))
+			require.Equal(t, row.format == "sinfo-json", strings.Contains(notes, "untested on real rows"))
 			again, err := profiles.ParseCluster("again.yaml", r.YAML("made"))
 			require.NoError(t, err)
 			require.Equal(t, r.Cluster.JSON(), again.JSON())
