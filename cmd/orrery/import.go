@@ -52,9 +52,8 @@ in which unit:
   arrivals  none for a count, or /s, /min, /h for a rate
   other     as the message about a missing unit says
 
---columns reads them from a file, one on each line, with lines "table NAME", "set
-NAME=VALUE:UNIT" and "null WORD" as well. Columns of jobs that are not named are kept
-in extra.
+--columns FILE reads table, columns, constants, time zone and service from a YAML file
+(docs/IMPORT.md). Columns of jobs that are not named are kept in extra.
 
 What becomes of each row is printed: rows read = kept + dropped, in each table, from
 when to when they are and by which time zone, how much jobs held at once, how many ran

@@ -219,7 +219,8 @@ func TestSteam(t *testing.T) {
 // TestColumnsOfRealFiles reads tables that no format knows, by their columns.
 func TestColumnsOfRealFiles(t *testing.T) {
 	philly := refdata.Path(t, "traces", "gpu", "philly", "philly.csv.gz")
-	m, err := columns.Parse("jobs", []string{"submit=timestamp:text", "runtime=duration:s", "gpus_total=num_gpus", "tenant=cluster"}, nil, nil)
+	m, err := columns.New("jobs", []columns.Column{{Name: "submit", From: "timestamp", Unit: "text"}, {Name: "runtime", From: "duration", Unit: "s"},
+		{Name: "gpus_total", From: "num_gpus"}, {Name: "tenant", From: "cluster"}}, nil)
 	require.NoError(t, err)
 	pacific, err := time.LoadLocation("US/Pacific")
 	require.NoError(t, err)
