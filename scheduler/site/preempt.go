@@ -86,6 +86,20 @@ func (p *pass) preemptForClass(line []order.Candidate, tries *int32) bool {
 	return true
 }
 
+// wanted says whether a job that waits in a vCluster might preempt j, which starts: the pass that
+// looked for victims for it did not know of j.
+func (s *Core) wanted(qs *queueState, j *job) bool {
+	most := qs.waitingOf.most()
+	return qs.policy.Preempts && most >= 0 && j.Preemptible() && (j.Class < most || s.preemptsByQOS)
+}
+
+// startsWanted says whether a pass is to follow at once when one of the proposals is granted.
+func (p *pass) startsWanted(proposals []model.Proposal) bool {
+	return p.qs.policy.Preempts && p.qs.policy.Cycle == 0 && slices.ContainsFunc(proposals, func(x model.Proposal) bool {
+		return x.Kind == model.ProposeAssign && p.core.wanted(p.qs, &p.core.jobs[x.Ref])
+	})
+}
+
 // rankClass is the class that a job preempts by.
 func rankClass(j *job) int32 {
 	if j.IsSensitive() {
