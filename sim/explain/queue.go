@@ -135,7 +135,7 @@ func inQueue(r model.Reason) string {
 	case model.ReasonConformance:
 		return "for free nodes of one conformance group"
 	case model.ReasonReserved:
-		return "for nodes that are set aside or promised to others"
+		return "for nodes that are set aside, promised or kept for others, or for the time of the reservation that it names"
 	case model.ReasonPriority:
 		return "for jobs before it, whose reservation it would delay"
 	case model.ReasonDependency:
