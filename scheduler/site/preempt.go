@@ -86,17 +86,17 @@ func (p *pass) preemptForClass(line []order.Candidate, tries *int32) bool {
 	return true
 }
 
-// wanted says whether a job that waits in a vCluster might preempt j, which starts: the pass that
-// looked for victims for it did not know of j.
-func (s *Core) wanted(qs *queueState, j *job) bool {
+// wants says whether a job that waits in a vCluster might preempt j, which starts: the pass that
+// looked for victims for it did not know of j. byQOS is nodeState.preemptsByQOS.
+func wants(qs *queueState, j *job, byQOS bool) bool {
 	most := qs.waitingOf.most()
-	return qs.policy.Preempts && most >= 0 && j.Preemptible() && (j.Class < most || s.preemptsByQOS)
+	return qs.policy.Preempts && most >= 0 && j.Preemptible() && (j.Class < most || byQOS)
 }
 
 // startsWanted says whether a pass is to follow at once when one of the proposals is granted.
-func (p *pass) startsWanted(proposals []model.Proposal) bool {
+func startsWanted(p *pass, proposals []model.Proposal) bool {
 	return p.qs.policy.Preempts && p.qs.policy.Cycle == 0 && slices.ContainsFunc(proposals, func(x model.Proposal) bool {
-		return x.Kind == model.ProposeAssign && p.core.wanted(p.qs, &p.core.jobs[x.Ref])
+		return x.Kind == model.ProposeAssign && wants(p.qs, &p.core.jobs[x.Ref], p.core.preemptsByQOS)
 	})
 }
 

@@ -53,7 +53,7 @@ var reasonWords = [model.LastReason + 1]ReasonWords{
 		Rejected: "a condition on a job that it depends on could not hold any more",
 		Ended:    "a condition on a job that it depends on could not hold any more",
 	},
-	model.ReasonHeld:        {Waits: "on hold, until it was released", Refused: "it was on hold"},
+	model.ReasonHeld:        {Waits: "on hold", Refused: "it was on hold"},
 	model.ReasonNotEligible: {Waits: "for its eligible time"},
 	model.ReasonMinScore:    {Waits: "because its score was below the min_score of its profile"},
 	model.ReasonResources:   {Waits: "for <n> free nodes"},
