@@ -90,7 +90,7 @@ func seekers(p *pass) []model.Ref {
 		}
 	}
 	p.core.buf.scalingUp = list
-	slices.SortStableFunc(list, func(a, b model.Ref) int { //detlint:total services are by id
+	slices.SortStableFunc(list, func(a, b model.Ref) int {
 		return cmp.Compare(rankClass(&p.core.jobs[b]), rankClass(&p.core.jobs[a]))
 	})
 	return list

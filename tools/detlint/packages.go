@@ -181,7 +181,7 @@ var packageTable = []packageRule{
 	{dir: "sim/experiment", may: []string{"internal/seal", "scheduler/model", "profiles", "sim/metric", "sim/plan", "sim/search", "sim/stat", "sim/task",
 		"traces/transform"}},
 
-	{dir: "sim/scaling", may: []string{"scheduler/model", "traces", "profiles", "autoscale", "autoscale/...", "sim/metric/elastic", "sim/service", "sim/service/demand", "sim/stat"}},
+	{dir: "sim/scaling", may: []string{"scheduler/model", "traces", "profiles", "autoscale", "autoscale/...", "sim/metric/elastic", "sim/service", "sim/service/demand", "sim/service/session", "sim/stat"}},
 
 	{dir: "reports/table", may: []string{"scheduler/model"}},
 	{dir: "reports/plot", may: []string{"scheduler/model", "sim/record/column", "gonum.org/v1/plot/...",
