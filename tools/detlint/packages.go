@@ -140,7 +140,7 @@ var packageTable = []packageRule{
 	{dir: "sim/record/column", may: []string{"scheduler/model"}},
 	{dir: "sim/record", may: []string{"internal/disk", "internal/pagebytes", "scheduler/model", "scheduler/drive", "sim/commitlog", "sim/record/column", "traces/hostlist", "github.com/parquet-go/parquet-go/...",
 		"github.com/google/flatbuffers/go"}, free: []exemption{files}},
-	{dir: "sim/metric", may: []string{"internal/spelling", "scheduler/model", "sim/record/column"}},
+	{dir: "sim/metric", may: []string{"internal/spelling", "scheduler/model", "sim/metric/elastic", "sim/record/column"}},
 	{dir: "sim/metric/elastic", may: []string{"scheduler/model"}},
 	{dir: "sim/service/queueing", free: []exemption{simulated}},
 	{dir: "sim/service/demand", may: []string{"scheduler/model", "scheduler/model/draw", "traces"}, free: []exemption{simulated}},
