@@ -28,7 +28,7 @@ fuzz: ## every fuzz target, FUZZTIME=1000x (inputs) or 60s each
 naive: ## the naive implementation on whole logs under every policy, about an hour
 	bash .ci/long naive
 
-mutate: ## 150 changes of one line in scheduler, quorum, world and metrics: which ones no test notices
+mutate: ## 150 changes of one line in scheduler, quorum, world, metrics and scaling policies: which ones no test notices
 	go run ./tools/mutate
 
 long: ## what does not fit into make ci: lists its steps, and runs STEPS="logs growth" or STEPS=all

@@ -30,7 +30,7 @@ func TestScaling(t *testing.T) {
 func TestBrokenScaling(t *testing.T) {
 	for text, want := range map[string]string{
 		smallScaling + "  - {kind: fixed}\n":                                         "a second policy is called fixed",
-		smallScaling + "  - {name: b, kind: fixed, target: 1}\n":                     "does not apply to kind: fixed, but to lattice, hpa, keda, kpa or maestro",
+		smallScaling + "  - {name: b, kind: fixed, target: 1}\n":                     "does not apply to kind: fixed, but to lattice, hpa, keda, kpa, maestro or neon",
 		smallScaling + "  - {kind: lattice, metric: recorded_utilization}\n":         "a recorded utilisation was made by the size at the recording",
 		smallScaling + "  - {kind: lattice, metric: quue}\n":                         "found quue (did you mean queue?)",
 		smallScaling + "  - {kind: maestro}\n":                                       "which scales rooms",

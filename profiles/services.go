@@ -122,7 +122,14 @@ func (s *Service) check(c *checker, at string) {
 		x.Demand.Trace = "of the replay"
 	}
 	x.demandAt(c, at+".")
-	x.policyAt(c, 0, at+".policy")
+	switch s.Policy.Kind {
+	case "neon":
+		c.add(at+".policy.kind", "found neon, whose replicas are compute units of one machine and not nodes: compare it with others by orrery scale, on service.kind: queue")
+	case "lcm", "lcm-coded":
+		c.add(at+".policy.kind", "found %s, which brings the workers that it places sessions on: compare it with others by orrery scale, on service.kind: rooms", s.Policy.Kind)
+	default:
+		x.policyAt(c, 0, at+".policy")
+	}
 	if p := &s.Policy; p.Kind == "fixed" && (p.Size < s.Min || p.Size > s.Max) {
 		c.add(at+".policy.size", "found %d, want %d to %d, the bounds of the service", p.Size, s.Min, s.Max)
 	}

@@ -96,6 +96,9 @@ func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 	}
 	if r.site != nil {
 		p.Glossary = append(p.Glossary, metric.SiteDefinitions()...)
+		if _, services := r.Table.Get("service_missed", metric.All); services {
+			p.Glossary = append(p.Glossary, metric.ServiceDefinitions()...)
+		}
 	}
 	for _, s := range []struct {
 		id, title string

@@ -143,7 +143,7 @@ func drawnWorld(t *rapid.T) (site string, jobs []submittedJob) {
 	fmt.Fprintf(&b, "groups: [{name: a, nodes: %d}]\n", home+serving+n("common", 0, 3))
 	fmt.Fprintf(&b, "tenants: [{name: x, max_nodes: %d}]\n", n("quota", 0, 1)*n("most", 4, 12))
 	fmt.Fprintf(&b, "vclusters:\n- {name: batch, home: %d, max_lent: 0.%d, profile: {order: fcfs, preemption: {enabled: %t}}}\n", home, n("lent", 0, 9), n("preempts", 0, 2) > 0)
-	fmt.Fprintf(&b, "- {name: serving, home: %d, profile: {order: fcfs, backfill: %s}}\nservices:\n", serving, []string{"easy", "first-fit"}[n("backfill", 0, 1)])
+	fmt.Fprintf(&b, "- {name: serving, home: %d, profile: {order: fcfs, backfill: %s, preemption: {enabled: %t}}}\nservices:\n", serving, []string{"easy", "first-fit", "conservative"}[n("backfill", 0, 2)], n("seeks", 0, 2) > 0)
 	for i := range n("services", 1, 3) {
 		least := n("min", 1, 2)
 		fmt.Fprintf(&b, "- {name: s%d, vcluster: %s, tenant: x, class: %d, nodes: %d, min: %d, max: %d, start: %ds,\n", i, []string{"serving", "serving", "batch"}[n("of", 0, 2)], n("class", 1, 9), n("per", 1, 2), least, least+n("range", 0, 5), n("start", 0, 60))

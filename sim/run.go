@@ -474,6 +474,7 @@ func (r *run) finish() (*Result, error) {
 		r.res.Watch = r.watch.Seen()
 	}
 	r.res.Services = r.services.Results(r.res.Last)
+	r.series.SetServices(measuredServices(r.res.Services))
 	r.res.Series, r.res.Ignored = r.series, r.plan.Ignored(r.src.Info(), r.world.awkward())
 	if r.plan.Site != nil {
 		r.res.Site = &r.plan.Site.Names

@@ -3,6 +3,7 @@ package sim
 import (
 	"orrery/scheduler/model"
 	"orrery/sim/hosting"
+	"orrery/sim/metric"
 )
 
 // host makes the services of the cluster file, if there are any.
@@ -44,4 +45,21 @@ func (r *run) serve(now model.Time) {
 		r.services.Submitted(now, job.Job, f.Ref, model.ReasonNone)
 	}
 	r.facts = r.services.Collect(now, r.facts)
+}
+
+// measuredServices are the services as metrics see them, nil for none.
+func measuredServices(list []hosting.Result) []metric.Service {
+	var out []metric.Service
+	for i := range list {
+		r := &list[i]
+		s := metric.Service{Step: r.Outcome.Step, Nodes: int64(r.Nodes), Price: r.Price, Missable: r.Missable}
+		for k := range min(len(r.Outcome.Timeline), len(r.Needs)) {
+			p := &r.Outcome.Timeline[k]
+			s.Steps = append(s.Steps, metric.ServiceStep{
+				At: r.From + p.At, Need: float64(r.Needs[k]), Supply: float64(p.Supply), Arrived: p.Arrived, Late: p.Late, Lost: p.Lost, Held: p.Held, Served: p.Ready,
+			})
+		}
+		out = append(out, s)
+	}
+	return out
 }

@@ -111,7 +111,11 @@ func (s *Site) keep(p *model.Placement, mark bool) {
 }
 
 func (s *Site) preempt(p *model.Proposal, f *model.Fact) {
-	if f.Reason = s.mayChange(p, model.Pending); f.Reason != model.ReasonNone {
+	want := model.Pending
+	if s.present(p.Ref) && s.jobs[p.Ref].Scaled && s.jobs[p.Ref].state == model.Running {
+		want = model.Running // it is to grow
+	}
+	if f.Reason = s.mayChange(p, want); f.Reason != model.ReasonNone {
 		return
 	}
 	if !s.present(p.Victim) || s.jobs[p.Victim].state != model.Running {

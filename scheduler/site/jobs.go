@@ -46,6 +46,7 @@ type job struct {
 	started    model.Time
 	saved      model.Time // when its work was safe last in this attempt, AbsentTime if never
 	demand     int32      // nodes that a reactive service is to have, 0 until that is said
+	more       int32      // beside its own, that victims are sought for while it runs
 	unanswered uint64     // the demand that is to be answered where it cannot be met, 0 for none
 	borrowed   bool
 	leaving    bool   // preempted, still on its nodes

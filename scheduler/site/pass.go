@@ -103,6 +103,7 @@ func (p *pass) run() {
 	} else {
 		p.qs.plan.Due = model.Never // no job is planned for
 	}
+	preemptForServices(p)
 	p.qs.underProvisioned = p.lacksNodes()
 	tellUnmet(p)
 	p.publish()

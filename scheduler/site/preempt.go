@@ -179,7 +179,7 @@ func (qs *queueState) room(j *job) int32 {
 // proposePreemption proposes the victims of one trigger; it says whether there are any.
 func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	j := &p.core.jobs[ref]
-	cfg, lacks := &p.qs.policy.Preemption, j.NodesMin-p.qs.room(j)
+	cfg, lacks := &p.qs.policy.Preemption, j.sought()-p.qs.room(j)
 	below := belowOf(p.core.site, j)
 	if trigger == preempt.Reclaim {
 		below = model.SensitiveClass
@@ -211,7 +211,7 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 			Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Seq: p.core.seq, Job: j.Job, Ref: ref, Victim: v.Ref,
 		})
 	}
-	q := p.qs.query(j, j.NodesMin, p.core.avoids(ref, p.now, p.now.Add(j.left)))
+	q := p.qs.query(j, j.sought(), avoidsSought(p.core, ref, p.now))
 	if nodes := &p.core.buf.choice.nodes; t.free.Select(&q, nodes) {
 		for _, w := range nodes.Words {
 			c.nodes[w.Word] |= w.Mask
@@ -259,7 +259,7 @@ func usableNodes(p *pass, ref model.Ref) model.NodeSet {
 	j, usable := &p.core.jobs[ref], p.core.buf.extra
 	copy(usable, j.kind.mask)
 	usable.And(p.core.ready)
-	if avoid := p.core.avoids(ref, p.now, p.now.Add(j.left)); avoid != nil {
+	if avoid := avoidsSought(p.core, ref, p.now); avoid != nil {
 		usable.AndNot(avoid)
 	}
 	return usable
@@ -335,7 +335,7 @@ func (s *Core) dropHold(ref model.Ref) {
 func (p *pass) dropIdleHolds() {
 	for i := 0; i < len(p.core.holds); {
 		c := &p.core.holds[i]
-		if j := &p.core.jobs[c.ref]; len(c.victims) == 0 && j.queue == p.qs && j.phase == queued {
+		if j := &p.core.jobs[c.ref]; len(c.victims) == 0 && j.queue == p.qs && (j.phase == queued || j.phase == running && !j.resizing) {
 			p.core.dropHold(c.ref)
 			continue
 		}

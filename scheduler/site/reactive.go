@@ -36,11 +36,14 @@ type resize struct {
 func (j *job) wants() int32 { return min(max(j.demand, j.NodesMin), j.NodesMax) }
 
 // demanded takes in how many nodes a service is to have.
-func (t *jobTable) demanded(f *model.Fact) {
-	if j := &t.jobs[f.Ref]; j.Kind == model.Reactive {
+func (s *Core) demanded(f *model.Fact) {
+	if j := &s.jobs[f.Ref]; j.Kind == model.Reactive {
 		j.demand = int32(min(f.Value, math.MaxInt32))
 		j.unanswered = f.Seq
 		j.queue.dirty = true
+		if j.phase == running && j.placement.Nodes() >= j.wants() {
+			s.dropHold(f.Ref)
+		}
 	}
 }
 
@@ -65,6 +68,7 @@ func (s *Core) dropService(ref model.Ref) {
 		j.queue.fair.Leave(j.Tenant)
 	}
 	s.answered(ref, 0)
+	s.dropHold(ref)
 }
 
 // shrink proposes that services give up what they are not to have any more.
@@ -128,7 +132,7 @@ func (p *pass) findScalingUp() []model.Ref {
 	up := p.core.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if j.leaving || j.resizing || j.placement.Nodes() >= j.wants() || p.qs.room(j) == 0 && !mayBorrowMore(p, j) {
+		if j.leaving || j.resizing || j.placement.Nodes() >= j.wants() || p.qs.room(j) == 0 && !mayBorrowMore(p, j) || p.core.holds.has(ref) && !p.core.holds.ready(ref) {
 			continue
 		}
 		if p.atLimit(j, j.placement.Nodes()) == model.ReasonNone {
@@ -170,7 +174,7 @@ func (p *pass) growService(ref model.Ref) {
 		p.reservation() // before anything of this service is in flight
 	}
 	until := p.core.jobs[ref].predictedEnd(p.now)
-	p.gain(ref, until, p.avoidsMore(ref, p.now, until), func(x *resize) bool {
+	p.gain(ref, until, p.core.avoidsMore(ref, p.now, until), func(x *resize) bool {
 		return !p.qs.blocked || p.qs.policy.Backfill == order.FirstFit || p.harmlessGain(until, &x.gained, x.more)
 	})
 }
@@ -227,11 +231,11 @@ func (j *job) predictedEnd(now model.Time) model.Time {
 
 // avoidsMore is avoids for what a running job gains: other nodes than its own, and
 // of the same fingerprint where it is sensitive.
-func (p *pass) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
-	j := &p.core.jobs[ref]
-	avoid := p.core.avoids(ref, from, until)
+func (s *Core) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
+	j := &s.jobs[ref]
+	avoid := s.avoids(ref, from, until)
 	if avoid == nil {
-		avoid = p.core.buf.avoid
+		avoid = s.buf.avoid
 		clear(avoid)
 	}
 	first := model.NodeID(-1)
@@ -250,8 +254,8 @@ func (p *pass) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
 		own(h.Node)
 	}
 	if j.IsSensitive() {
-		for n := range p.core.site.Nodes {
-			if p.core.site.Nodes[n].Fingerprint != p.core.site.Nodes[first].Fingerprint {
+		for n := range s.site.Nodes {
+			if s.site.Nodes[n].Fingerprint != s.site.Nodes[first].Fingerprint {
 				avoid.Add(model.NodeID(n))
 			}
 		}
@@ -296,7 +300,7 @@ func (p *pass) growPlanned() {
 		if end < model.Never {
 			until = p.qs.plan.Rounded(end)
 		}
-		avoid := p.avoidsMore(ref, p.now, end)
+		avoid := p.core.avoidsMore(ref, p.now, end)
 		free := p.core.buf.extra
 		p.qs.plan.Throughout(p.now, until, free)
 		for w := range avoid {
@@ -395,6 +399,7 @@ func (s *Core) retakeInFlight(qs *queueState) {
 // resized takes in that a running job has other nodes.
 func (s *Core) resized(f *model.Fact) {
 	s.answered(f.Ref, f.Seq)
+	s.dropHold(f.Ref)
 	j := &s.jobs[f.Ref]
 	s.ledger.Use(&j.usage, j.assoc, -1, s.now)
 	s.countNeeds(j, -1)

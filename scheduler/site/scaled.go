@@ -88,14 +88,9 @@ func within(p *model.Placement, set model.NodeSet, placement *model.Placement) {
 // highest ids, until there is room for the job. all takes every one where that makes no
 // room yet. It says whether anything is proposed.
 func reclaim(p *pass, ref model.Ref, all bool) bool {
-	s, j := p.core, &p.core.jobs[ref]
-	usable := s.buf.extra
-	copy(usable, j.kind.mask)
-	usable.And(s.ready)
+	s := p.core
+	usable := usableNodes(p, ref)
 	usable.And(s.home[p.qs.id])
-	if avoid := s.avoids(ref, p.now, p.now.Add(j.left)); avoid != nil {
-		usable.AndNot(avoid)
-	}
 	var guests []model.Ref
 	for _, r := range s.active {
 		if g := &s.jobs[r]; g.Scaled && g.borrowed && g.queue != p.qs && !g.leaving && !g.resizing && g.placement.Within(usable) > 0 {
@@ -151,7 +146,7 @@ func reclaim(p *pass, ref model.Ref, all bool) bool {
 func tellUnmet(p *pass) {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if size := j.placement.Nodes(); j.unanswered != 0 && !j.leaving && !j.resizing && size < j.wants() {
+		if size := j.placement.Nodes(); j.unanswered != 0 && !j.leaving && !j.resizing && size < j.wants() && !makesRoom(p, ref) {
 			p.core.plan.Unmet = append(p.core.plan.Unmet, scheduler.Unmet{Job: j.Job, Ref: ref, Seq: j.unanswered, Nodes: j.wants() - size, Reason: lack(p, ref)})
 		}
 	}
@@ -171,7 +166,7 @@ func lack(p *pass, ref model.Ref) model.Reason {
 		return model.ReasonPower
 	}
 	until := j.predictedEnd(p.now)
-	q := p.qs.query(j, 1, p.avoidsMore(ref, p.now, until))
+	q := p.qs.query(j, 1, p.core.avoidsMore(ref, p.now, until))
 	switch {
 	case p.qs.free.Fits(&q):
 		return model.ReasonPriority // a job before it may need them

@@ -19,14 +19,13 @@ func trialFor(p *pass, ref model.Ref) preempt.Trial {
 		return t
 	}
 	t := &p.core.buf.counted
-	*t = countedTrial{s: p.core, job: j, usable: usableNodes(p, ref), given: t.given, used: p.core.caps.Used, flying: len(p.qs.inFlight) > 0}
+	*t = countedTrial{s: p.core, job: j, usable: usableNodes(p, ref), given: t.given, used: p.core.caps.Used}
 	for _, f := range p.qs.inFlight { // proposed before they knew of this job, and on these nodes in any case
-		flying := &p.core.jobs[f].placement
-		for _, w := range flying.Words {
-			t.usable[w.Word] &^= w.Mask
-		}
-		for i := range flying.Shares {
-			t.usable.Remove(flying.Shares[i].Node)
+		t.leaveOut(&p.core.jobs[f].placement)
+	}
+	for i := range p.core.resizes {
+		if x := &p.core.resizes[i]; x.queue == p.qs && x.nodes > 0 {
+			t.leaveOut(&x.gained)
 		}
 	}
 	for w, m := range p.qs.free.Idle() {
@@ -45,6 +44,17 @@ type countedTrial struct {
 	free   int32         // usable nodes that no job holds then
 	used   caps.Usage    // without those that were made to leave
 	flying bool          // some nodes are in flight
+}
+
+// leaveOut takes nodes in flight off those that are usable.
+func (t *countedTrial) leaveOut(flying *model.Placement) {
+	t.flying = true
+	for _, w := range flying.Words {
+		t.usable[w.Word] &^= w.Mask
+	}
+	for i := range flying.Shares {
+		t.usable.Remove(flying.Shares[i].Node)
+	}
 }
 
 func (t *countedTrial) Give(v *preempt.Victim) {
@@ -85,7 +95,7 @@ func (t *countedTrial) Take(v *preempt.Victim) {
 }
 
 func (t *countedTrial) Fits() bool {
-	return t.free >= t.job.NodesMin && t.s.caps.Cap.Allows(t.job.needs, t.used)
+	return t.free >= t.job.sought() && capsAllow(t.s, t.job, t.used)
 }
 
 // newTrial is a trial in which no job has left yet, valid until the next.
@@ -111,6 +121,11 @@ func (t *trial) Give(v *preempt.Victim) {
 	for _, ref := range t.qs.inFlight { // proposed before it knew of this job
 		t.free.Retake(&t.s.jobs[ref].placement)
 	}
+	for i := range t.s.resizes {
+		if x := &t.s.resizes[i]; x.queue == t.qs {
+			t.free.Retake(&x.gained)
+		}
+	}
 	t.used = t.used.Minus(r.needs)
 }
 
@@ -122,9 +137,9 @@ func (t *trial) Take(v *preempt.Victim) {
 
 func (t *trial) Fits() bool {
 	j := &t.s.jobs[t.ref]
-	if !t.s.caps.Cap.Allows(j.needs, t.used) {
+	if !capsAllow(t.s, j, t.used) {
 		return false
 	}
-	q := t.qs.query(j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left)))
+	q := t.qs.query(j, j.sought(), avoidsSought(t.s, t.ref, t.now))
 	return t.free.Fits(&q)
 }

@@ -72,7 +72,10 @@ func New(list []Config, begin model.Time, seed uint64) (*Services, error) {
 		c, h := &list[i], &s.list[i]
 		*h = hosted{cfg: c, from: max(c.Start, begin), told: c.Min * int64(c.Nodes)}
 		p := &c.Scaling.Policies[0]
-		h.result = Result{Name: c.Name, Policy: p.Name, ID: c.Job.ID, Unmet: make([]int64, model.LastReason+1)}
+		h.result = Result{
+			Name: c.Name, Policy: p.Name, ID: c.Job.ID, From: h.from, Nodes: c.Nodes, Price: c.Scaling.Service.Price, Missable: 1 - c.Scaling.Service.Goal.Share,
+			Unmet: make([]int64, model.LastReason+1),
+		}
 		if h.next = h.from; h.from >= c.Start.Add(c.Length) {
 			h.phase, h.next = over, model.Never
 			continue

@@ -10,6 +10,10 @@ import (
 type Result struct {
 	Name, Policy string
 	ID           int64        // of its job
+	From         model.Time   // where the clock of Outcome is 0
+	Nodes        int32        // of each replica
+	Price        float64      // of a replica hour
+	Missable     float64      // share of the requests of a step that may be missed
 	Rejected     model.Reason // at submission
 	Outcome      service.Outcome
 	Elastic      elastic.Values

@@ -106,7 +106,8 @@ type reduction struct {
 	growth  *big.Rat // of the queue in units; nil when not measured
 	measure bool     // over and length are valid
 
-	site *siteSums // nil when the run is of none
+	site     *siteSums // nil when the run is of none
+	services []Service // with their steps in the window; nil when the run has none
 }
 
 // moments are the total and the largest of some keys.

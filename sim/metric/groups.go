@@ -174,6 +174,10 @@ func (s *Series) share(all, steady *reduction) {
 	if all.site == nil {
 		return
 	}
+	if s.services != nil {
+		all.services = s.services
+		steady.services = within(s.services, s.warm, s.lastOfSteady()+1)
+	}
 	h.settleAll()
 	if s.first != model.AbsentTime && all.started > 0 {
 		to := atLastEnd

@@ -88,6 +88,9 @@ func (s *Series) part(p Span, in *keyBudget) (*reduction, error) {
 		held[i] = b.held[i].minus(a.held[i])
 	}
 	r.site.hold(held)
+	if s.services != nil {
+		r.services = within(s.services, p.From, p.To)
+	}
 	return r, nil
 }
 

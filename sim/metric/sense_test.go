@@ -1,6 +1,7 @@
 package metric_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,7 +10,7 @@ import (
 )
 
 func TestEveryMetricHasASense(t *testing.T) {
-	for _, d := range append(metric.Definitions(), metric.SiteDefinitions()...) {
+	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions(), metric.ServiceDefinitions()) {
 		_, known := metric.Better(d.Name)
 		require.True(t, known, d.Name)
 	}

@@ -105,6 +105,8 @@ type Series struct {
 	held    holdings
 	reasons *reasons // nil when no reasons are known
 	energy  *Energy  // nil when unknown
+
+	services []Service // scaled ones of the run
 }
 
 // integrals are sums over time of the state, with the longest queue seen.

@@ -37,7 +37,7 @@ type Metric struct {
 type Table struct {
 	Schema  int      `json:"schema"` // TableSchema
 	Verdict Verdict  `json:"verdict"`
-	Metrics []Metric `json:"metrics"` // window by window in the order of Definitions, then of SiteDefinitions
+	Metrics []Metric `json:"metrics"` // window by window in the order of Definitions, then of SiteDefinitions and ServiceDefinitions
 
 	// Of a site: by vCluster, tenant and class, window by window.
 	Groups []column.Group `json:"groups,omitempty"`
@@ -100,6 +100,9 @@ func (r *reduction) metrics() []Metric {
 	list := definitions
 	if r.site != nil {
 		list = append(list[:len(list):len(list)], siteDefinitions...)
+	}
+	if r.services != nil {
+		list = append(list[:len(list):len(list)], serviceDefinitions...)
 	}
 	var out []Metric
 	for i := range list {

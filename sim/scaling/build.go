@@ -151,6 +151,8 @@ func build(p *profiles.ScalingPolicy, c service.Config, needs []int64, seed uint
 		err = r.maestro(p, seed)
 	case "maestro-10":
 		err = r.maestro10(p)
+	case "neon":
+		err = r.neon(p)
 	}
 	if err != nil {
 		return run{}, err

@@ -6,6 +6,7 @@ package scaling
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"orrery/autoscale"
@@ -145,22 +146,14 @@ func Run(ctx context.Context, s *profiles.Scaling, recorded *demand.Demand, prog
 
 // one runs a policy with a seed.
 func (c *Comparison) one(s *profiles.Scaling, i, seed int, d *demand.Demand, config service.Config, needs []int64) error {
-	r, err := build(&s.Policies[i], config, needs, uint64(seed+1))
-	if err != nil {
-		return err
-	}
 	p := &c.Policies[i]
 	var watch service.Observer
 	if seed == 0 {
 		watch = p.log
 	}
-	sim, err := service.New(r.config, d, r.policy, watch)
+	out, err := outcomeOf(s, i, seed, d, config, needs, watch)
 	if err != nil {
-		return s.Wrong("service", "%v", err)
-	}
-	out, err := sim.Run()
-	if err != nil {
-		return s.Wrong("service", "%v", err)
+		return err
 	}
 	values, err := elastic.Measure(seriesOf(out, needs))
 	if err != nil {
@@ -173,6 +166,28 @@ func (c *Comparison) one(s *profiles.Scaling, i, seed int, d *demand.Demand, con
 		p.First, c.Requests = *out, out.Requests
 	}
 	return nil
+}
+
+// outcomeOf runs the service of a file with policy i.
+func outcomeOf(s *profiles.Scaling, i, seed int, d *demand.Demand, config service.Config, needs []int64, watch service.Observer) (out *service.Outcome, err error) {
+	if p := &s.Policies[i]; ownFleet(p) {
+		if out, err = fleet(p, &config, d, watch); err != nil {
+			err = s.Wrong(fmt.Sprintf("policies[%d]", i), "%v", err)
+		}
+		return out, err
+	}
+	r, err := build(&s.Policies[i], config, needs, uint64(seed+1))
+	if err != nil {
+		return nil, err
+	}
+	sim, err := service.New(r.config, d, r.policy, watch)
+	if err == nil {
+		out, err = sim.Run()
+	}
+	if err != nil {
+		return nil, s.Wrong("service", "%v", err)
+	}
+	return out, nil
 }
 
 // seriesOf are the need and the supply at the steps.

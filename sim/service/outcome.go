@@ -59,8 +59,8 @@ type RuleCount struct {
 	N        int64
 }
 
-// decided counts a decision.
-func (o *Outcome) decided(d *autoscale.Decision) {
+// Decided counts a decision.
+func (o *Outcome) Decided(d *autoscale.Decision) {
 	for i := range o.Rules {
 		if r := &o.Rules[i]; r.Rule == d.Rule && r.Guard == d.Guard && r.Proposed == d.Proposed() {
 			r.N++

@@ -199,7 +199,7 @@ func (s *Sim) plan(now model.Time) {
 	p := s.policy.Plan(now)
 	for i := range p.Decisions {
 		d := &p.Decisions[i]
-		s.out.decided(d)
+		s.out.Decided(d)
 		if s.watch != nil {
 			s.watch(now, d, s.fleet.size())
 		}

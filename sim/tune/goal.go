@@ -311,7 +311,7 @@ func measured(name string) error {
 	if err != nil {
 		return usagef("%v", err)
 	}
-	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
+	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions(), metric.ServiceDefinitions()) {
 		if m.By == "" && d.Name == name && !slices.Contains(d.Windows, metric.Steady) {
 			return usagef("the metric %s is measured over whole runs only, and not on windows: choose another", name)
 		}

@@ -308,6 +308,9 @@ func (w *Watcher) preemption(x *flight, p *model.Proposal) {
 	}
 	w.causing(x.job, true)
 	policy := &w.cfg.Policies[x.job.VCluster]
+	if x.job.state == model.Running && !(x.job.Scaled && x.job.nodes < x.job.due()) {
+		w.fail(25, x.job, "others are to leave for it while it runs", "that it waits, or is a scaled service with fewer nodes than it is to have")
+	}
 	if w.pass.cause != x.job {
 		w.pass.cause, w.pass.victims = x.job, 0
 	}
@@ -340,8 +343,9 @@ func (w *Watcher) preempted(j *job, f *model.Fact) {
 	}
 	takes, gives := w.byQOS(cause, j), w.byQOS(j, cause)
 	outranks := cause.IsSensitive() || takes || j.Class < cause.Class && !gives
-	if cause.state != model.Pending || !j.Preemptible() || !reclaims && !outranks {
+	waits := cause.state == model.Pending || cause.state == model.Running && cause.Scaled
+	if !waits || !j.Preemptible() || !reclaims && !outranks {
 		w.fail(25, j, fmt.Sprintf("it is preempted, of class %d, for job %d of class %d, which is %s", j.Class, cause.ID, cause.Class, cause.state),
-			"preemptible work of a lower class, or on borrowed nodes, or sensitive work that takes them, for a job that waits")
+			"preemptible work of a lower class, or on borrowed nodes, or sensitive work that takes them, for a job that waits or a scaled service that lacks nodes")
 	}
 }

@@ -143,7 +143,7 @@ var packageTable = []packageRule{
 	{dir: "sim/record/column", may: []string{"scheduler/model"}},
 	{dir: "sim/record", may: []string{"internal/disk", "internal/pagebytes", "scheduler/model", "scheduler/drive", "sim/commitlog", "sim/record/column", "traces/hostlist", "github.com/parquet-go/parquet-go/...",
 		"github.com/google/flatbuffers/go"}, free: []exemption{files}},
-	{dir: "sim/metric", may: []string{"internal/spelling", "scheduler/model", "sim/record/column"}},
+	{dir: "sim/metric", may: []string{"internal/spelling", "scheduler/model", "sim/metric/elastic", "sim/record/column"}},
 	{dir: "sim/metric/elastic", may: []string{"scheduler/model"}},
 	{dir: "sim/service/queueing", free: []exemption{simulated}},
 	{dir: "sim/service/demand", may: []string{"scheduler/model", "scheduler/model/draw", "traces"}, free: []exemption{simulated}},
@@ -184,7 +184,7 @@ var packageTable = []packageRule{
 	{dir: "sim/experiment", may: []string{"internal/seal", "scheduler/model", "profiles", "sim/metric", "sim/plan", "sim/search", "sim/stat", "sim/task",
 		"traces/transform"}},
 
-	{dir: "sim/scaling", may: []string{"scheduler/model", "traces", "profiles", "autoscale", "autoscale/...", "sim/metric/elastic", "sim/service", "sim/service/demand", "sim/stat"}},
+	{dir: "sim/scaling", may: []string{"scheduler/model", "traces", "profiles", "autoscale", "autoscale/...", "sim/metric/elastic", "sim/service", "sim/service/demand", "sim/service/session", "sim/stat"}},
 
 	{dir: "reports/table", may: []string{"scheduler/model"}},
 	{dir: "reports/plot", may: []string{"scheduler/model", "sim/record/column", "gonum.org/v1/plot/...",

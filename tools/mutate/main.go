@@ -1,7 +1,7 @@
 // Command mutate changes one line of the code at a time and runs the tests that ought to
 // notice. A mutant that no test notices shows what is not tested.
 //
-//	go run ./tools/mutate                    # 150 mutants of the scheduler, the quorum, the world and the metrics
+//	go run ./tools/mutate                    # 150 mutants of the scheduler, the quorum, the world, the metrics and the scaling policies
 //	go run ./tools/mutate -n 20 -seed 2      # others
 //	go run ./tools/mutate -only preempt      # of functions whose package or name has this word
 //	go run ./tools/mutate -own               # the tests of their own packages alone, in a few minutes

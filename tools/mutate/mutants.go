@@ -31,10 +31,11 @@ var mutated = []struct {
 	{"scheduler/", []string{"$own", "scheduler/site", "scheduler/site/naive", "sim/world", "sim"}},
 	{"sim/world", []string{"$own", "sim/world", "sim"}},
 	{"sim/metric", []string{"$own", "sim"}},
+	{"autoscale/", []string{"$own", "autoscale/conform", "sim/service"}},
 }
 
 // left are folders below those that hold no decisions.
-var left = []string{"scheduler/model/draw", "scheduler/drive/conform", "scheduler/site/internal/notes", "sim/world/internal/worldtest"}
+var left = []string{"scheduler/model/draw", "scheduler/drive/conform", "scheduler/site/internal/notes", "sim/world/internal/worldtest", "autoscale/conform", "autoscale/internal/policytest", "autoscale/prometheus"}
 
 // mutant is one change of one line.
 type mutant struct {

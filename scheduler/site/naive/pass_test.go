@@ -44,6 +44,7 @@ func (s *naiveSite) pass(l *naiveVCluster) {
 		}
 	}
 	s.grow(l, started, blocked, shadow)
+	s.preemptForServices(l)
 	s.publish(l, blocked, shadow)
 	s.blockedNow(l, blocked != nil)
 }

@@ -67,7 +67,7 @@ func (j *naiveJob) first() bool { return j.usage != nil && len(j.usage.victims) 
 // victims have left.
 func (s *naiveSite) lapse(l *naiveVCluster) {
 	for _, j := range s.jobs {
-		if s.vclusterOf(j) == l && j.phase == naiveWaiting && j.first() {
+		if s.vclusterOf(j) == l && (j.phase == naiveWaiting || j.phase == naiveRunning && j.flight == nil) && j.first() {
 			s.unkeep(j)
 		}
 	}
@@ -140,13 +140,20 @@ func (s *naiveSite) lends(l *naiveVCluster) bool {
 
 // preempt asks victims to make room for a blocked job.
 func (s *naiveSite) preempt(l *naiveVCluster, j *naiveJob) {
+	if !s.makesRoom(l, j) && !(s.lends(l) && s.reclaim(l, j, true)) {
+		j.failed = s.factSeq + 1
+	}
+}
+
+// makesRoom asks victims to make room for all that is sought for j, and says whether there are
+// any.
+func (s *naiveSite) makesRoom(l *naiveVCluster, j *naiveJob) bool {
 	triggers := []preempt.Trigger{preempt.Reclaim, preempt.Priority}
 	if j.IsSensitive() {
 		triggers[1] = preempt.Sensitive
 	}
-	lent := s.lends(l)
-	if lent && s.reclaim(l, j, false) {
-		return
+	if s.lends(l) && s.reclaim(l, j, false) {
+		return true
 	}
 	for _, t := range triggers {
 		victims, nodes := s.victims(l, j, t)
@@ -163,11 +170,9 @@ func (s *naiveSite) preempt(l *naiveVCluster, j *naiveJob) {
 			v.leaving, v.asked = true, s.seq
 			j.usage.victims[v] = s.seq
 		}
-		return
+		return true
 	}
-	if !lent || !s.reclaim(l, j, true) {
-		j.failed = s.factSeq + 1
-	}
+	return false
 }
 
 // victims are the jobs that make room for j on nodes of its own, none when none
@@ -184,7 +189,7 @@ func (s *naiveSite) victims(l *naiveVCluster, j *naiveJob, trigger preempt.Trigg
 			continue
 		}
 		usable := int32(len(s.only(v.nodes, func(n int) bool {
-			return s.up[n] == model.Ready && slices.Contains(s.may(j), n) && !s.inTheWay(j, n, s.now) && !s.keptForOthers(j, n)
+			return s.up[n] == model.Ready && s.couldUse(j, n)
 		})))
 		if usable == 0 {
 			continue
@@ -201,12 +206,15 @@ func (s *naiveSite) victims(l *naiveVCluster, j *naiveJob, trigger preempt.Trigg
 		return cmp.Or(cmp.Compare(s.classAgainst(j, a.job, trigger), s.classAgainst(j, b.job, trigger)), cmp.Compare(a.cost, b.cost), cmp.Compare(b.job.start, a.job.start), cmp.Compare(a.job.Job, b.job.Job))
 	})
 	fits := func(victims []*naiveJob) *naiveChoice {
-		gone := func(o *naiveJob) bool { return o == j || slices.Contains(victims, o) }
+		gone := func(o *naiveJob) bool { return slices.Contains(victims, o) }
 		power, band := s.stated(j)
-		if !s.withinCaps(power, band, gone) {
+		if j.phase == naiveRunning {
+			power, band = s.statedMore(j)
+		}
+		if !s.withinCaps(power, band, func(o *naiveJob) bool { return o == j || gone(o) }) {
 			return nil
 		}
-		return s.chooseOwn(s.view(l, gone), j, int(j.NodesMin), s.now)
+		return s.chooseSought(s.view(l, gone), j)
 	}
 	var taken []*naiveJob
 	for _, c := range all {

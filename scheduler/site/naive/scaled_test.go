@@ -90,7 +90,7 @@ func (s *naiveSite) staysAtHome(j *naiveJob, size int) *naiveChoice {
 func (s *naiveSite) reclaim(l *naiveVCluster, j *naiveJob, all bool) bool {
 	usable := func(g *naiveJob) []int {
 		return s.only(g.nodes, func(n int) bool {
-			return s.st.Nodes[n].Home == model.VClusterID(l.id) && s.up[n] == model.Ready && slices.Contains(s.may(j), n) && !s.inTheWay(j, n, s.now) && !s.keptForOthers(j, n)
+			return s.st.Nodes[n].Home == model.VClusterID(l.id) && s.up[n] == model.Ready && s.couldUse(j, n)
 		})
 	}
 	var guests []*naiveJob
@@ -101,6 +101,9 @@ func (s *naiveSite) reclaim(l *naiveVCluster, j *naiveJob, all bool) bool {
 	}
 	slices.SortFunc(guests, func(a, b *naiveJob) int { return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(b.Job, a.Job)) })
 	power, band := s.stated(j)
+	if j.phase == naiveRunning {
+		power, band = s.statedMore(j)
+	}
 	within := s.withinCaps(power, band, func(o *naiveJob) bool { return o == j })
 	had := map[*naiveJob]*naiveChoice{}
 	fits := false
@@ -112,7 +115,7 @@ func (s *naiveSite) reclaim(l *naiveVCluster, j *naiveJob, all bool) bool {
 			}
 			c := g.part(s.only(g.nodes, func(n int) bool { return n != nodes[i] }))
 			g.nodes, g.gpus = c.nodes, c.gpus // as if it had given the node back
-			fits = within && s.chooseOwn(s.view(l, nil), j, int(j.NodesMin), s.now) != nil
+			fits = within && s.chooseSought(s.view(l, nil), j) != nil
 		}
 	}
 	for _, g := range guests {
@@ -133,7 +136,7 @@ func (s *naiveSite) reclaim(l *naiveVCluster, j *naiveJob, all bool) bool {
 // is under way for them. It does not say why.
 func (s *naiveSite) tellUnmet(l *naiveVCluster) {
 	for _, j := range s.short(l) {
-		if j.unanswered != 0 {
+		if j.unanswered != 0 && j.usage == nil && !s.comesHome(l) {
 			s.plan.Unmet = append(s.plan.Unmet, scheduler.Unmet{Job: j.Job, Ref: j.ref, Seq: j.unanswered, Nodes: int32(j.wanted() - len(j.nodes))})
 		}
 	}

@@ -51,6 +51,9 @@ func (s *naiveSite) demanded(j *naiveJob, nodes int64, seq uint64) {
 	if j != nil && j.Kind == model.Reactive {
 		j.demand, j.unanswered = nodes, seq
 		s.vclusterOf(j).changed = true
+		if j.phase == naiveRunning && len(j.nodes) >= j.wanted() {
+			s.unkeep(j)
+		}
 	}
 }
 
@@ -60,6 +63,7 @@ func (s *naiveSite) resized(j *naiveJob) {
 		return // the core has proposed what the naive implementation has not: they differ
 	}
 	s.held[j.holding].until = s.now
+	s.unkeep(j)
 	j.nodes, j.gpus = j.flight.nodes, j.flight.gpus
 	j.flight, j.resize = nil, 0
 	j.borrowed = len(s.foreign(j, j.nodes)) > 0
@@ -129,6 +133,9 @@ func (s *naiveSite) proposeResize(j *naiveJob, c *naiveChoice) {
 
 // extend gives j, whose turn it is, as many as can be of the nodes that it lacks.
 func (s *naiveSite) extend(l *naiveVCluster, j *naiveJob, blocked *naiveJob, shadow model.Time) {
+	if j.usage != nil && !j.first() {
+		return // others are leaving for it
+	}
 	own := func(o *naiveJob) bool { return o == j }
 	s.extendOn(j, s.view(l, nil), s.borrowsMore(l, j, blocked), func(whole, more *naiveChoice) bool {
 		return s.withinCaps(s.drawOf(j, whole), j.Demand(int32(len(whole.nodes))), own) && s.mayGain(l, j, more, blocked, shadow)
@@ -149,10 +156,7 @@ func (s *naiveSite) extendPlanned(l *naiveVCluster) {
 // extendOn proposes the largest size for j at which it finds nodes, keeps its limits
 // and fits.
 func (s *naiveSite) extendOn(j *naiveJob, v *naiveView, borrows bool, fits func(whole, more *naiveChoice) bool) {
-	open := s.only(s.may(j), func(n int) bool {
-		return !slices.Contains(j.nodes, n) && !s.keptForOthers(j, n) && !s.setAsideBefore(j, n, s.endOf(j)) &&
-			(!j.IsSensitive() || s.conformance(n) == s.conformance(j.nodes[0]))
-	})
+	open := s.only(s.may(j), func(n int) bool { return s.mayGainNode(j, n) })
 	for lacks := j.wanted() - len(j.nodes); lacks > 0; lacks-- {
 		var more *naiveChoice
 		if j.Divides() {
@@ -177,6 +181,12 @@ func (s *naiveSite) extendOn(j *naiveJob, v *naiveView, borrows bool, fits func(
 			return
 		}
 	}
+}
+
+// mayGainNode says whether n is open to j, which runs, if it were free.
+func (s *naiveSite) mayGainNode(j *naiveJob, n int) bool {
+	return !slices.Contains(j.nodes, n) && !s.keptForOthers(j, n) && !s.setAsideBefore(j, n, s.endOf(j)) &&
+		(!j.IsSensitive() || s.conformance(n) == s.conformance(j.nodes[0]))
 }
 
 // setAsideBefore says whether node n is set aside for others at some time from now to

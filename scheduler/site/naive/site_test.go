@@ -95,6 +95,7 @@ type naiveJob struct {
 	unanswered uint64      // the demand that is to be answered where it is not met
 	flight     *naiveChoice
 	resize     uint64           // the proposal to hold flight
+	more       int              // nodes that victims are sought for, while it runs
 	behind     bool             // a job that is blocked in this pass
 	failed     int              // facts observed, and one, when no victims for it were found
 	holding    int              // index of its row in the ledger
@@ -305,6 +306,7 @@ func (s *naiveSite) giveBack(j *naiveJob) {
 	s.held[j.holding].until = s.now
 	j.nodes, j.gpus, j.borrowed, j.leaving, j.asked, j.holding = nil, nil, false, false, 0, -1
 	j.flight, j.resize, j.unanswered = nil, 0, 0
+	s.unkeep(j)
 	s.hasLeft(j)
 	s.changedForAll()
 }

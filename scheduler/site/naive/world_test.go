@@ -178,7 +178,7 @@ func (st *naiveStage) answer(p *model.Proposal) (model.Fact, bool) {
 		return st.assign(p), true
 	case model.ProposePreempt:
 		v := p.Victim
-		if denied || st.state[v] != model.Running || st.state[p.Job] != model.Pending {
+		if denied || st.state[v] != model.Running || st.state[p.Job] != model.Pending && st.state[p.Job] != model.Running {
 			no.Reason = model.ReasonVictimGone
 			return no, true
 		}

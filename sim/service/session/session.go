@@ -29,6 +29,7 @@ type Config struct {
 	Error     float64 // share of the commands that the platform fails
 	Activity  model.Duration
 	Draws     demand.Draws // Default.Work is how long a session stays
+	Judged    Judged
 }
 
 func (c *Config) validate() error {
@@ -52,6 +53,7 @@ type Outcome struct {
 	Overbooked                        int64   // assignments beyond what a worker has
 	MostWorkers                       int64   // at one time, in any state but stopped
 	WorkerHours, Cost                 float64 // from the call to the stop
+	Service                           service.Outcome
 }
 
 type worker struct {
@@ -85,6 +87,7 @@ type Fleet struct {
 	commands uint64
 	facts    [2][]autoscale.Fact // by half
 	wakes    [2]model.Time
+	seen     seen
 	out      Outcome
 }
 
@@ -121,6 +124,9 @@ func Run(cfg Config, d *demand.Demand) (*Outcome, error) {
 	}
 	f.fetch()
 	f.push(0, des.RankScrape, 0)
+	if cfg.Judged.Step > 0 {
+		f.push(0, des.RankRecord, 0)
+	}
 	var batch []des.Event
 	for now := f.queue.Next(); now < f.end; now = f.queue.Next() {
 		batch = f.queue.Take(now, des.RankRecord, batch[:0])
@@ -134,6 +140,7 @@ func Run(cfg Config, d *demand.Demand) (*Outcome, error) {
 			f.pay(f.end, &f.workers[i])
 		}
 	}
+	f.asService()
 	return &f.out, nil
 }
 
@@ -167,9 +174,14 @@ func (f *Fleet) handle(now model.Time, e des.Event) {
 		x := f.coming
 		f.fetch()
 		f.out.Sessions++
+		f.settle(now)
+		f.seen.waiting++
+		f.seen.point.Arrived++
 		n := int32(len(f.labs))
 		f.labs = append(f.labs, lab{kind: f.kind(x.Number), worker: -1, arrived: now, stays: x.Work})
 		f.facts[scheduling] = append(f.facts[scheduling], autoscale.Fact{Kind: autoscale.FactActive, Entity: autoscale.Entity(n), N: 1, Template: f.labs[n].kind})
+	case des.RankRecord:
+		f.record(now)
 	case des.RankScrape:
 		f.activity(now)
 		f.push(now.Add(f.cfg.Activity), des.RankScrape, 0)
@@ -209,6 +221,8 @@ func (f *Fleet) activity(now model.Time) {
 // enter moves a worker to a state and tells both halves.
 func (f *Fleet) enter(now model.Time, i int32, to autoscale.State) {
 	w := &f.workers[i]
+	f.settle(now)
+	f.seen.change(w.state, to)
 	w.state = to
 	x := autoscale.Fact{Kind: autoscale.FactEntity, Entity: autoscale.Entity(i), State: to, Template: w.template, At: now}
 	for half := range f.facts {
@@ -223,6 +237,8 @@ func (f *Fleet) leave(now model.Time, i int32) {
 	w.sessions--
 	need := f.cfg.Scheduler.Sessions[x.kind].Need
 	w.used = lcm.Capacity{CPU: w.used.CPU - need.CPU, Memory: w.used.Memory - need.Memory, Storage: w.used.Storage - need.Storage}
+	f.settle(now)
+	f.seen.busy -= share(need, f.cfg.Scheduler.Templates[w.template].Capacity)
 	w.active = now
 	if w.state == autoscale.Draining && w.sessions == 0 {
 		f.stop(now, x.worker)
@@ -241,6 +257,7 @@ func (f *Fleet) stop(now model.Time, i int32) {
 func (f *Fleet) pay(now model.Time, w *worker) {
 	hours := now.Sub(w.called).Seconds() / 3600
 	f.out.WorkerHours += hours
+	f.bill(now, w)
 	f.out.Cost += float64(hours * f.cfg.Scheduler.Templates[w.template].Cost)
 }
 
@@ -258,6 +275,7 @@ func (f *Fleet) plan(now model.Time) {
 		p.Observe(now, f.facts[i])
 		f.facts[i] = f.facts[i][:0]
 		plan := p.Plan(now)
+		f.decided(now, plan.Decisions)
 		for _, x := range plan.Proposals {
 			f.facts[i] = append(f.facts[i], f.carry(now, i, x))
 		}
@@ -339,6 +357,10 @@ func (f *Fleet) assign(now model.Time, i, to int32) bool {
 	w.active, x.worker = now, to
 	f.out.Assigned++
 	f.out.Wait.Add(now.Sub(x.arrived), 1)
+	f.settle(now)
+	f.seen.waiting--
+	f.seen.busy += share(need, has)
+	f.judge(now, x)
 	f.push(now.Add(max(x.stays, 1)), des.RankEnd, i)
 	return true
 }
@@ -355,6 +377,7 @@ func (f *Fleet) drain(now model.Time, i int32) bool {
 		for k := range f.labs {
 			if f.labs[k].worker == i {
 				f.out.Killed++
+				f.seen.point.Lost++
 				f.leave(now, int32(k))
 			}
 		}

@@ -1,0 +1,85 @@
+package naive_test
+
+import (
+	"cmp"
+	"slices"
+
+	"orrery/scheduler/model"
+)
+
+// preemptForServices looks for victims for the services of l that a policy scales and that
+// lack nodes, when its candidates are through.
+func (s *naiveSite) preemptForServices(l *naiveVCluster) {
+	if !l.policy.Preempts {
+		return
+	}
+	line := slices.DeleteFunc(s.short(l), func(j *naiveJob) bool {
+		return !j.Scaled || j.usage != nil || j.failed == s.factSeq+1 || !s.mayHold(j, len(j.nodes)+1, nil)
+	})
+	class := func(j *naiveJob) int32 {
+		if j.IsSensitive() {
+			return model.SensitiveClass
+		}
+		return j.Class
+	}
+	slices.SortStableFunc(line, func(a, b *naiveJob) int { return cmp.Compare(class(b), class(a)) })
+	for _, j := range line[:min(len(line), int(l.policy.Preemption.MaxTries))] {
+		found := false
+		for j.more = j.wanted() - len(j.nodes); j.more > 0 && !found; j.more-- {
+			found = s.mayHold(j, len(j.nodes)+j.more, nil) && s.makesRoom(l, j)
+		}
+		if !found {
+			j.failed = s.factSeq + 1
+		}
+	}
+}
+
+// couldUse says whether n is a node that j could have if it were free.
+func (s *naiveSite) couldUse(j *naiveJob, n int) bool {
+	if !slices.Contains(s.may(j), n) {
+		return false
+	}
+	if j.phase == naiveRunning {
+		return s.mayGainNode(j, n)
+	}
+	return !s.inTheWay(j, n, s.now) && !s.keptForOthers(j, n)
+}
+
+// chooseSought selects the nodes that victims are sought for.
+func (s *naiveSite) chooseSought(v *naiveView, j *naiveJob) *naiveChoice {
+	if j.phase != naiveRunning {
+		return s.chooseOwn(v, j, int(j.NodesMin), s.now)
+	}
+	open := s.only(s.may(j), func(n int) bool { return s.mayGainNode(j, n) })
+	if j.Divides() {
+		return s.chooseParts(v, j, open, j.more)
+	}
+	if nodes := s.chooseWhole(j, s.idleOf(v, open), j.more); nodes != nil {
+		return &naiveChoice{nodes: nodes}
+	}
+	return nil
+}
+
+// statedMore is the power and bandwidth that j, which runs, is reckoned with beside more nodes
+// that are not known: each may be the one that draws most of those that it may use.
+func (s *naiveSite) statedMore(j *naiveJob) (power, band int64) {
+	size := int64(len(j.nodes) + j.more)
+	if j.Power > 0 {
+		return j.Power * size / int64(j.NodesMin), j.Demand(int32(size))
+	}
+	most := int64(0)
+	for _, n := range s.may(j) {
+		most = max(most, s.st.Nodes[n].BusyPower)
+	}
+	return s.drawOf(j, j.has()) + most*int64(j.more), j.Demand(int32(size))
+}
+
+// comesHome says whether nodes of l are given back by services of other vClusters, which is
+// not granted yet.
+func (s *naiveSite) comesHome(l *naiveVCluster) bool {
+	return slices.ContainsFunc(s.jobs, func(j *naiveJob) bool {
+		return s.vclusterOf(j) != l && j.flight != nil && slices.ContainsFunc(j.nodes, func(n int) bool {
+			return s.st.Nodes[n].Home == model.VClusterID(l.id) && !slices.Contains(j.flight.nodes, n)
+		})
+	})
+}

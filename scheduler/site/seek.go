@@ -1,0 +1,128 @@
+package site
+
+import (
+	"cmp"
+	"slices"
+
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/preempt"
+	"orrery/scheduler/site/internal/caps"
+)
+
+// Services that a policy scales (Allocation.Scaled) preempt others for what they lack, as
+// blocked jobs do for all that they ask for.
+
+// sought is for how many nodes victims of j are sought: all that it asks for while it waits,
+// and what it is to have more while it runs.
+func (j *job) sought() int32 {
+	if j.phase == running {
+		return j.more
+	}
+	return j.NodesMin
+}
+
+// avoidsSought is avoids for the nodes that are sought for the job under ref.
+func avoidsSought(s *Core, ref model.Ref, now model.Time) model.NodeSet {
+	j := &s.jobs[ref]
+	if j.phase == running {
+		return s.avoidsMore(ref, now, j.predictedEnd(now))
+	}
+	return s.avoids(ref, now, now.Add(j.left))
+}
+
+// capsAllow says whether the caps leave room for j on the nodes sought beside what is used,
+// whichever of those that it may use these are.
+func capsAllow(s *Core, j *job, used caps.Usage) bool {
+	if j.phase != running {
+		return s.caps.Cap.Allows(j.needs, used)
+	}
+	n := j.placement.Nodes() + j.more
+	needs := caps.Usage{Power: j.needs.Power + j.kind.watts*int64(j.more), Bandwidth: j.Demand(n)}
+	if j.Power > 0 {
+		needs.Power = j.Power * int64(n) / int64(j.NodesMin)
+	}
+	return s.caps.Cap.Allows(needs, used.Minus(j.needs))
+}
+
+// preemptForServices looks for victims for the scaled services that lack nodes when the
+// candidates of a pass are through: those of higher classes first, then by id. What is free
+// for one is not enough by then, or may not be had. Under Conservative a service has no turn
+// between two plans, in which it could take what was left for it.
+func preemptForServices(p *pass) {
+	if !p.qs.policy.Preempts || p.qs.policy.plans() {
+		return
+	}
+	first, tries := len(p.core.plan.Proposals), int32(0)
+	for _, ref := range seekers(p) {
+		if tries == p.qs.policy.Preemption.MaxTries {
+			p.noteNoVictims(ref, scheduler.VictimsUntried)
+			p.qs.quietUntil = p.now // it is tried for in another pass
+			break
+		}
+		if tries == 0 && p.qs.blocked && p.qs.policy.Backfill == order.Easy {
+			p.reservation() // before any nodes are held
+		}
+		tries++
+		if preemptMore(p, ref) {
+			p.core.jobs[ref].note.UpdateVictims(scheduler.VictimsFound)
+		} else {
+			p.core.jobs[ref].failedAt = p.core.factSeq + 1
+		}
+	}
+	if len(p.core.plan.Proposals) > first {
+		p.qs.quietUntil = p.now
+	}
+}
+
+// seekers are the services that victims are to be sought for, in order, valid until the next
+// call of findScalingUp.
+func seekers(p *pass) []model.Ref {
+	list := p.core.buf.scalingUp[:0]
+	for _, ref := range p.qs.services {
+		j := &p.core.jobs[ref]
+		if !j.Scaled || j.leaving || j.resizing || j.failedAt == p.core.factSeq+1 || p.core.holds.has(ref) {
+			continue
+		}
+		if size := j.placement.Nodes(); size < j.wants() && p.atLimit(j, size) == model.ReasonNone {
+			list = append(list, ref)
+		}
+	}
+	p.core.buf.scalingUp = list
+	slices.SortStableFunc(list, func(a, b model.Ref) int {
+		return cmp.Compare(rankClass(&p.core.jobs[b]), rankClass(&p.core.jobs[a]))
+	})
+	return list
+}
+
+// preemptMore proposes that others make room for as many nodes as can be of those that the
+// service under ref lacks; it says whether anything is proposed.
+func preemptMore(p *pass, ref model.Ref) bool {
+	s, j := p.core, &p.core.jobs[ref]
+	have, lent := j.placement.Nodes(), p.core.lent[p.qs.id] > 0
+	most := j.wants() - have
+	if !lent {
+		most = min(most, p.qs.room(j)+j.kind.largestBelow(belowOf(s.site, j), p.qs.policy.Preemption.MaxVictims, s.active, s.jobs))
+	}
+	for j.more = most; j.more > 0; j.more-- {
+		if s.ledger.CheckResize(&j.usage, have+j.more) != model.ReasonNone || s.overPool(j, j.more) {
+			continue
+		}
+		if lent && (reclaim(p, ref, false) || p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, triggerOf(j)) {
+			return true
+		}
+	}
+	j.more = 1
+	p.noteShortfall(ref, triggerOf(j))
+	return false
+}
+
+// makesRoom says whether others are making room for the service under ref: they leave, or
+// give nodes of its vCluster back.
+func makesRoom(p *pass, ref model.Ref) bool {
+	home := p.core.home[p.qs.id]
+	return p.core.holds.has(ref) || slices.ContainsFunc(p.core.resizes, func(x resize) bool {
+		return x.queue != p.qs && p.core.jobs[x.ref].placement.Within(home) > x.whole.Within(home)
+	})
+}
