@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -78,7 +77,7 @@ func (i *importFlags) read() error {
 	if i.list == "" {
 		return nil
 	}
-	text, err := os.ReadFile(i.list)
+	text, err := readText(i.list)
 	if err != nil {
 		return input(err)
 	}
