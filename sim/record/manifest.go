@@ -78,7 +78,7 @@ func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, FileRun)
 	info, err := disk.ReadFile(path)
 	if errors.Is(err, syscall.ENOTDIR) {
-		return nil, &DataError{File: dir, Row: -1, Found: "a file", Expected: "the directory of a finished run", Mend: "name a directory written by orrery replay --out"}
+		return nil, &DataError{File: dir, Row: -1, Found: NoRun, Expected: "the directory of a finished run", Mend: "name a directory written by orrery replay --out"}
 	}
 	if err != nil {
 		return nil, notFile(err)
