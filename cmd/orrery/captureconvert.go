@@ -113,11 +113,24 @@ func (v *convertVerb) run(_ *cobra.Command, args []string) error {
 }
 
 func (v *convertVerb) read(path string) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(v.m.Stdin)
+	from := v.m.Stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close() // only read
+		from = f
 	}
-	return os.ReadFile(path)
+	text, err := io.ReadAll(io.LimitReader(from, mostRecording+1))
+	if err == nil && len(text) > mostRecording {
+		return nil, fmt.Errorf("%s: it holds more than %d bytes, want at most so many: convert it in parts and merge them", path, mostRecording)
+	}
+	return text, err
 }
+
+// mostRecording is how large a file of another program may be, which is read whole.
+const mostRecording = 256 << 20
 
 // write sorts the rows by time and puts them into the bundle.
 func (v *convertVerb) write(rows []traces.Telemetry) (err error) {

@@ -199,7 +199,7 @@ var packageTable = []packageRule{
 	{dir: "reports/workload", may: []string{"scheduler/model", "traces", "traces/hostlist", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
 	{dir: "reports/scaling", may: []string{"scheduler/model", "sim/scaling", "sim/stat", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
 	{dir: "reports", may: []string{"internal/disk", "scheduler/model", "sim/metric", "sim/record", "reports/internal/rundata", "reports/page", "reports/plot", "reports/table"},
-		free: []exemption{files, drawn}},
+		free: []exemption{drawn}},
 
 	{dir: "cmd/orrery/internal/studypage", may: []string{"profiles", "reports/page", "reports/plot", "reports/study", "reports/table", "sim/experiment", "sim/metric", "sim/plan", "sim/search", "sim/stat",
 		"sim/task"}, free: []exemption{files, drawn}},
