@@ -32,8 +32,8 @@ type liveSeries struct {
 	gpu  int32
 }
 
-// remembered is how many samples the curve of power has.
-const remembered = 30
+// kept is how many samples the curve of power has.
+const kept = 30
 
 func (f *follower) run(ctx context.Context) error {
 	f.shown, f.power = map[string]model.Time{}, map[liveSeries][]float64{}
@@ -62,7 +62,7 @@ func (f *follower) look(now time.Time) error {
 		return nil
 	}
 	agents, _ := archive.Live(f.paths...) // what cannot be read was said above
-	moved := f.remember(agents)
+	moved := f.keep(agents)
 	if !f.told && f.sum == nil && len(agents) == 0 {
 		f.told = true
 		f.m.say("no bundle and no agent at work yet; looking every %s", f.every)
@@ -100,8 +100,8 @@ func (f *follower) bundles() (fresh bool, err error) {
 	return true, nil
 }
 
-// remember keeps the power of samples that were not seen before, and says whether there are any.
-func (f *follower) remember(agents []*capture.Live) (moved bool) {
+// keep stores the power of samples that were not seen before, and says whether there are any.
+func (f *follower) keep(agents []*capture.Live) (moved bool) {
 	for _, a := range agents {
 		if f.shown[a.Node] == a.At {
 			continue
@@ -114,7 +114,7 @@ func (f *follower) remember(agents []*capture.Live) (moved bool) {
 				w = *g.Power
 			}
 			list := append(f.power[of], w)
-			f.power[of] = list[max(0, len(list)-remembered):]
+			f.power[of] = list[max(0, len(list)-kept):]
 		}
 	}
 	return moved
