@@ -30,6 +30,7 @@ var program = sync.OnceValues(func() ([2]string, error) {
 	if err != nil {
 		return [2]string{}, err
 	}
+	programDir = dir
 	library, err := scripted.Build(dir)
 	if err != nil {
 		return [2]string{}, err
@@ -41,10 +42,12 @@ var program = sync.OnceValues(func() ([2]string, error) {
 	return [2]string{out, library}, nil
 })
 
+var programDir string // "" when no test needed it
+
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if built, err := program(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(built[0]))
+	if programDir != "" {
+		_ = os.RemoveAll(programDir)
 	}
 	os.Exit(code)
 }
