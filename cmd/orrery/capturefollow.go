@@ -23,6 +23,7 @@ type follower struct {
 	shown  map[string]model.Time    // by node: the sample that was shown
 	power  map[liveSeries][]float64 // the last ones that were shown, W; NaN for none
 	told   bool                     // that there is nothing to show
+	failed string                   // what could not be read, as it was said last
 	set    *archive.Set
 	sum    *review.Summary
 }
@@ -52,8 +53,9 @@ func (f *follower) run(ctx context.Context) error {
 // look prints what is new.
 func (f *follower) look(now time.Time) error {
 	fresh, err := f.bundles()
-	if err != nil { // one may have been removed meanwhile
-		fmt.Fprintf(f.m.Stderr, "not all could be read, looking again: %v\n", err)
+	if err != nil && err.Error() != f.failed { // a bundle may have been removed meanwhile
+		f.failed = err.Error()
+		f.m.say("not all could be read, looking again: %v", err)
 	}
 	if f.print.forPrograms() {
 		if fresh {
