@@ -137,7 +137,7 @@ func (f *follower) table(agents []*capture.Live, now time.Time) *table.Table {
 			}
 			var sampled, ago, memory, clock, held any
 			if g.Time > 0 {
-				sampled = instantText(g.Time)
+				sampled = time.UnixMicro(int64(g.Time)).UTC().Format(time.TimeOnly)
 				ago = table.Float(model.Time(now.UnixMicro()).Sub(g.Time).Seconds(), 1)
 			}
 			if g.MemUsed != nil {
