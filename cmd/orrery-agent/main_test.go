@@ -108,6 +108,7 @@ func TestDeployment(t *testing.T) {
 	require.True(t, strings.HasPrefix(taken(words[1:]).Out, "/var/lib/orrery/"), "the folder that the unit lets it write")
 
 	recipe := deployed(t, "Containerfile")
+	require.Contains(t, recipe, "-z,lazy", "symbols of the driver are bound when they are called")
 	var command []string
 	require.NoError(t, json.Unmarshal([]byte(regexp.MustCompile(`(?m)^CMD (.*)$`).FindStringSubmatch(recipe)[1]), &command))
 	taken(command)
