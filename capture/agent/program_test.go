@@ -36,7 +36,7 @@ var program = sync.OnceValues(func() ([2]string, error) {
 		return [2]string{}, err
 	}
 	out := filepath.Join(dir, "orrery-agent")
-	if said, err := exec.Command("go", "build", "-pgo=off", "-o", out, "orrery/cmd/orrery-agent").CombinedOutput(); err != nil {
+	if said, err := exec.Command("go", "build", "-pgo=off", "-ldflags=-extldflags=-Wl,-z,lazy", "-o", out, "orrery/cmd/orrery-agent").CombinedOutput(); err != nil {
 		return [2]string{}, fmt.Errorf("%w\n%s", err, said)
 	}
 	return [2]string{out, library}, nil
