@@ -208,7 +208,7 @@ var packageTable = []packageRule{
 	{dir: "cmd/orrery/internal/looks", may: []string{"internal/disk", "scheduler/model", "sim/tune"}, free: []exemption{files, drawn}},
 	{dir: "cmd/orrery/internal/tunedir", may: []string{"reports/table", "sim/plan", "sim/search", "sim/tune"}},
 	{dir: "cmd/orrery", may: []string{"..."}, free: []exemption{shell}},
-	{dir: "cmd/orrery-agent", may: []string{"capture", "capture/agent", "capture/archive", "capture/nvml", "capture/recorded", "capture/review", "traces", "github.com/spf13/pflag"}, free: []exemption{shell}},
+	{dir: "cmd/orrery-agent", may: []string{"capture", "capture/agent", "capture/archive", "capture/history", "capture/nvml", "capture/recorded", "capture/review", "scheduler/model", "traces", "github.com/spf13/pflag"}, free: []exemption{shell}},
 	{dir: "tools/refdata", free: []exemption{shell}},
 	{dir: "tools/sbom", free: []exemption{shell}},
 	{dir: "tools/detlint", free: []exemption{shell}},
