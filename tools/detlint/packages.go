@@ -109,7 +109,7 @@ var packageTable = []packageRule{
 	{dir: "traces/importer/columns", may: []string{"internal/spelling", "scheduler/model", "traces", "traces/importer/format"}},
 	{dir: "traces/importer", may: []string{"internal/disk", "scheduler/model", "traces", "traces/importer/...", "github.com/ulikunitz/xz/..."},
 		free: []exemption{files}},
-	{dir: "traces/importer/swf", may: []string{"scheduler/model", "traces"}},
+	{dir: "traces/importer/swf", may: []string{"scheduler/model", "traces", "traces/importer/format"}},
 	{dir: "traces/synth/internal/law", may: []string{"scheduler/model"}, free: []exemption{drawn}},
 	{dir: "traces/synth/internal/param"},
 	{dir: "traces/synth", may: []string{"scheduler/model", "scheduler/model/draw", "traces", "traces/synth/internal/..."}, free: []exemption{drawn}},
