@@ -27,6 +27,7 @@ type buffers struct {
 	trial       *place.Free
 	detailed    trial
 	counted     countedTrial
+	lent        []int32
 	victims     []preempt.Victim
 	selected    []int
 }

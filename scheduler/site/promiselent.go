@@ -29,7 +29,8 @@ func foreseeLent(p *pass, nodes model.NodeSet) model.Time {
 	if !j.needsLent || s.caps.Cap != (caps.Usage{}) {
 		return model.Never
 	}
-	free, lent, clashes := s.buf.trial, append([]int32(nil), s.lent...), p.clashes()
+	s.buf.lent = append(s.buf.lent[:0], s.lent...)
+	free, lent, clashes := s.buf.trial, s.buf.lent, p.clashes()
 	free.CopyFrom(p.qs.free)
 	s.walk++
 	fits := func(at model.Time) bool {
