@@ -149,6 +149,9 @@ func (s *Core) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time)
 		}
 	case model.ReasonReserved:
 		j := &s.jobs[ref]
+		if j.Reservation >= 0 && s.site.Reservations[j.Reservation].Outside(s.now, s.now.Add(j.left)) { // whatever is idle
+			return -1, s.site.Reservations[j.Reservation].Start
+		}
 		return notes.Keeper(s.keptFrom(ref), qs.free.Idle(), j.kind.mask)
 	case model.ReasonDependency:
 		if on, _, ok := s.graph.Blocker(ref); ok {

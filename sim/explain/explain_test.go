@@ -130,6 +130,7 @@ func TestNamedReservation(t *testing.T) {
 			ID: id, Submit: model.Time(at), NodesMin: traces.Some[int32](1), Runtime: traces.Some(span), Walltime: traces.Some(span), Reservation: name,
 		}))
 	}
+	job(0, 0, 20*model.Second, "")
 	job(1, 0, 40*model.Second, "exam")
 	job(2, 5*model.Second, 50*model.Second, "exam")
 	job(3, 10*model.Second, model.Hour, "")
