@@ -157,6 +157,28 @@ reservations: [{name: exam, nodes: a-1, start: 60s, end: 120s}, {name: upkeep, n
 	require.Equal(t, "set aside by the reservation upkeep until 00:02:00", sets[len(sets)-1].Why)
 }
 
+// Under conservative backfilling too a job waits for nodes that a reservation sets aside, and not for
+// jobs before it where there are none.
+func TestReservedUnderConservative(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "upkeep.trace")
+	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
+	require.NoError(t, err)
+	require.NoError(t, w.WriteJob(&traces.Job{ID: 1, NodesMin: traces.Some[int32](2), Runtime: traces.Some(model.Minute), Walltime: traces.Some(model.Minute)}))
+	_, err = w.Close()
+	require.NoError(t, err)
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	defer b.Close()
+	run, _ := replayed(t, b, specOf(t, `
+groups: [{name: a, nodes: 2}]
+vclusters: [{name: v, home: all, profile: {order: fcfs, backfill: conservative}}]
+reservations: [{name: upkeep, nodes: a-2, start: 30s, end: 120s, maintenance: true}]
+`), true)
+	got, err := Jobs(context.Background(), run, 1, Options{})
+	require.NoError(t, err)
+	require.Equal(t, "Job 1 waited 2 min for nodes that the reservation upkeep set aside.", got[0].Answer)
+}
+
 // The start is predicted of a job that can only start by borrowing, and it starts then.
 func TestPredictedStartOnLentNodes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lent.trace")
