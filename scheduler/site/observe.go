@@ -206,6 +206,9 @@ func (s *Core) enter(ref model.Ref) {
 	row.Plain = row.Needs == caps.Usage{} && !row.Borrows
 	qs.waiting.Add(row, s.cfg.unitsOf(j), s.now)
 	qs.waitingOf.add(rankClass(j), 1)
+	if j.needsLent = needsLent(qs, &s.cfg, j); j.needsLent {
+		qs.needLent++
+	}
 	if qs.fresh = append(qs.fresh, ref); !qs.holdsGood {
 		qs.dirty = true
 	}
@@ -217,6 +220,9 @@ func (t *jobTable) leave(ref model.Ref) {
 	j.queue.fair.Leave(j.Tenant)
 	j.queue.waiting.Remove(ref)
 	j.queue.waitingOf.add(rankClass(j), -1)
+	if j.needsLent {
+		j.queue.needLent--
+	}
 }
 
 // unitsOf is what each node of j counts for in Least.

@@ -115,8 +115,11 @@ func (p *pass) run() {
 			p.qs.quietUntil = min(p.qs.quietUntil, max(at, p.now))
 		}
 	}
-	if kept && !p.qs.keepsNodes() {
+	switch keeps := p.qs.keepsNodes(); {
+	case kept && !keeps:
 		p.core.vclusters.markOthersDirty(p.qs) // they may borrow what no job here waits for
+	case !kept && keeps:
+		p.core.vclusters.invalidateBounds(p.now) // and may be promised nothing of it any more
 	}
 }
 
@@ -240,7 +243,7 @@ func (p *pass) passAll(scalingUp []model.Ref) {
 func (p *pass) split() (fits []model.Ref, worth bool) {
 	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs))
 	fits = p.findFits()
-	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && !p.qs.promising && p.core.cfg.Explain == nil && policy.MinScore == 0 {
+	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && !p.qs.promises() && p.core.cfg.Explain == nil && policy.MinScore == 0 {
 		// No job starts, whichever is first: the blocked one would only keep
 		// its own vCluster from lending.
 		for i := 0; i < len(p.qs.waiting.Jobs) && !p.qs.blocked; i++ {

@@ -28,6 +28,7 @@ type queueState struct {
 	ends      backfill.Ends // predicted, of all running jobs of the site and of its own in flight
 
 	promising        bool      // others are told of its reservations
+	needLent         int32     // waiting jobs that can only start by borrowing, of which others are told
 	blocked          bool      // a job lacked nodes in the last pass
 	underProvisioned bool      // a service is smaller than it is to be, for want of nodes
 	best             model.Ref // best of the last pass, -1 for none
