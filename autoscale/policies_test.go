@@ -20,6 +20,7 @@ import (
 	"orrery/autoscale/lcm"
 	"orrery/autoscale/maestro"
 	"orrery/autoscale/neon"
+	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/model"
 )
 

@@ -36,6 +36,7 @@ const (
 	GapStopped   = "stopped"   // no agent ran
 	GapSkipped   = "skipped"   // the agent was not given the processor in time
 	GapUnwritten = "unwritten" // the bundle could not be written
+	GapUnscraped = "unscraped" // of a history: Prometheus has nothing of that time
 )
 
 // Record is the value of an event of kind capture.
@@ -54,7 +55,7 @@ type Record struct {
 	Changed     []string   `json:"changed,omitempty"`
 	Inventory   *Inventory `json:"inventory,omitempty"`
 
-	Alert    string         `json:"alert,omitempty"` // temperature, ecc, hang, lost, xid
+	Alert    string         `json:"alert,omitempty"` // temperature, ecc, hang, lost, failed, answers
 	Value    float64        `json:"value,omitempty"`
 	Code     uint64         `json:"code,omitempty"` // of xid
 	Mode     string         `json:"mode,omitempty"`

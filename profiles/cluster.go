@@ -170,7 +170,7 @@ type Reservation struct {
 	Start       model.Duration `yaml:"start" default:"0s" min:"0s" unit:"span" doc:"since the epoch of the trace"`
 	End         model.Duration `yaml:"end" default:"0s" min:"0s" unit:"span" doc:"since the epoch of the trace, after start"`
 	Maintenance bool           `yaml:"maintenance" default:"false" doc:"nothing runs in it"`
-	Flex        bool           `yaml:"flex" default:"false" doc:"jobs that name it may start before it begins and run past its end, as with FLEX of Slurm"`
+	Flex        bool           `yaml:"flex" default:"false" doc:"jobs that name it may start before it begins and run past its end, as with FLEX of Slurm; none starts when it is over"`
 }
 
 // Quorum says how long a proposal takes.

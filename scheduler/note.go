@@ -17,7 +17,8 @@ type Note struct {
 	// ReasonDependency the lowest of those that it waits for.
 	Behind model.JobID
 	// Until is the instant of the reservation of Behind, or with ReasonReserved the
-	// end of the advance reservation that sets nodes aside; else AbsentTime.
+	// end of the advance reservation that sets nodes aside, or the begin of that which the job
+	// names and outside of which it would run; else AbsentTime.
 	Until model.Time
 	// Score is what the job stood with, where its vCluster orders by score. Where it
 	// orders by multifactor it is the priority, with the terms in the order of

@@ -71,7 +71,8 @@ type Plan struct {
 	// then.
 	More bool
 	// Again says that another pass is to follow at the same instant if any of the
-	// proposals is granted then: services change their size.
+	// proposals is granted then: services change their size, or a job starts that a waiting
+	// one may preempt.
 	Again bool
 	// Due is an instant to which the core has committed itself: the start of a
 	// reservation. A pass must be made then, whatever else happens. Never when

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	_ "orrery/internal/fixedseed"
 	"orrery/profiles"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"

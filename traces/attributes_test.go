@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )

@@ -15,6 +15,14 @@ type TableReport struct {
 	Kept     int64  `json:"kept"`
 	Dropped  []Rule `json:"dropped,omitempty"`
 	Repaired []Rule `json:"repaired,omitempty"`
+	// FirstUS and LastUS are the first and the last instant that a row kept states, µs since 1970-01-01 UTC, or since the
+	// zero of the source where that is not known; nil in a table without instants. Times says where instants come from.
+	FirstUS *int64 `json:"first_us,omitempty"`
+	LastUS  *int64 `json:"last_us,omitempty"`
+	Times   string `json:"times,omitempty"`
+	// Use and Requests are those of jobs.
+	Use      []Use     `json:"recorded_use,omitempty"`
+	Requests *Requests `json:"requests,omitempty"`
 }
 
 // Drop counts one dropped row.
@@ -41,8 +49,7 @@ type Report struct {
 	Kept     int64  `json:"kept"`
 	Dropped  []Rule `json:"dropped,omitempty"`
 	Repaired []Rule `json:"repaired,omitempty"`
-	// Tables are the accounts of the tables; those above are their sums. An importer of
-	// jobs alone leaves it empty.
+	// Tables are the accounts of the tables; those above are their sums. An export has none.
 	Tables  []TableReport `json:"tables,omitempty"`
 	Assumed []Assumption  `json:"assumed,omitempty"`
 }
@@ -78,7 +85,7 @@ func (r *Report) Balanced() bool {
 	var read, kept int64
 	for i := range r.Tables {
 		t := &r.Tables[i]
-		if !balanced(t.Read, t.Kept, t.Dropped) {
+		if !balanced(t.Read, t.Kept, t.Dropped) || !t.measuresAddUp() {
 			return false
 		}
 		read, kept = read+t.Read, kept+t.Kept
@@ -87,6 +94,15 @@ func (r *Report) Balanced() bool {
 		return false
 	}
 	return balanced(r.Read, r.Kept, r.Dropped)
+}
+
+// measuresAddUp says whether what was measured of a table fits the rows that were kept.
+func (t *TableReport) measuresAddUp() bool {
+	if t.FirstUS != nil && (t.LastUS == nil || *t.FirstUS > *t.LastUS || t.Kept == 0) {
+		return false
+	}
+	q := t.Requests
+	return q == nil || q.Jobs+q.Without == t.Kept && 0 <= q.Exceeded && q.Exceeded <= q.Jobs
 }
 
 func balanced(read, kept int64, dropped []Rule) bool {

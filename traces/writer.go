@@ -42,6 +42,7 @@ type Writer struct {
 	gauges  *tableWriter[Telemetry]
 	last    model.Time // submit of the last job
 	sorted  bool
+	measure *measure // nil unless it was asked for
 	err     error
 	done    bool
 }
@@ -144,6 +145,9 @@ func (w *Writer) WriteJob(j *Job) error {
 	}
 	w.last = j.Submit
 	w.jobs.epoch = w.meta.Epoch
+	if w.measure != nil {
+		w.measure.job(j)
+	}
 	row := *j
 	if row.Kind == "" {
 		row.Kind = kindBounded
@@ -158,6 +162,9 @@ func (w *Writer) WriteDep(d Dep) error {
 
 // WriteNode appends a node; its place in the table is its dense id.
 func (w *Writer) WriteNode(n Node) error {
+	if w.measure != nil {
+		w.measure.node(&n)
+	}
 	return addRow(w, &w.nodes, "nodes", nodesFile, nodeFields, &n)
 }
 
@@ -168,24 +175,36 @@ func (w *Writer) WriteTenant(t Tenant) error {
 
 // WriteEvent appends a change of the site, no earlier than the one before.
 func (w *Writer) WriteEvent(e Event) error {
+	w.state(ofEvents, e.Time, e.Time)
 	return addRow(w, &w.events, "events", eventsFile, eventFields, &e)
 }
 
 // WritePrice appends a price, later than the one before.
 func (w *Writer) WritePrice(p Price) error {
+	w.state(ofPrices, p.Time, p.Time)
 	return addRow(w, &w.prices, "prices", pricesFile, priceFields, &p)
 }
 
 // WriteLoad appends a sample of the demand of a service, which begins no earlier
 // than the one before.
 func (w *Writer) WriteLoad(l *Load) error {
+	w.state(ofLoad, l.Time, l.Time.Add(l.Width))
 	return addRow(w, &w.load, "load", loadFile, loadFields, l)
 }
 
 // WriteTelemetry appends a sample of a GPU or a node, no earlier than the one
 // before.
 func (w *Writer) WriteTelemetry(t *Telemetry) error {
+	w.state(ofTelemetry, t.Time, t.Time)
 	return addRow(w, &w.gauges, "telemetry", gaugesFile, telemetryFields, t)
+}
+
+// state notes the instants of a row.
+func (w *Writer) state(table int, from, to model.Time) {
+	if w.measure != nil {
+		w.measure.extents[table].add(from)
+		w.measure.extents[table].add(to)
+	}
 }
 
 // Rows is the number of rows written to each table so far, by its name.

@@ -8,6 +8,7 @@ import (
 
 	"orrery/autoscale"
 	"orrery/autoscale/hpa"
+	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/model"
 )
 

@@ -9,6 +9,7 @@ import (
 
 	"orrery/autoscale"
 	"orrery/autoscale/internal/policytest"
+	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/model"
 )
 

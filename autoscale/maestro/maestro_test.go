@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"orrery/autoscale"
+	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/model"
 )
 

@@ -81,7 +81,11 @@ func (d *drawn) step(t *rapid.T) {
 		d.p.Delete(e)
 		delete(d.permit, e)
 	case 2:
-		d.p.Limits(e, res(1), res(rapid.Int64Range(1, 16).Draw(t, "limit")))
+		least := int64(1)
+		if d.first[e] {
+			least = d.permit[e].Memory // TestLoweredUnheard
+		}
+		d.p.Limits(e, res(1), res(rapid.Int64Range(least, 16).Draw(t, "limit")))
 	default:
 		last, ok := d.permit[e]
 		if !ok {
@@ -128,6 +132,25 @@ func TestBooksAddUp(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLoweredUnheard: a maximum that falls below what an agent holds that was not heard of
+// yet frees room which is given away, and the node has more in use than there is. So it is
+// in the original.
+func TestLoweredUnheard(t *testing.T) {
+	p := small(t, PluginDefaults(), 10)
+	require.NoError(t, p.Reserve(0, 0, vm(1, 8), true))
+	p.Limits(0, res(1), res(2))
+	require.True(t, p.Filter(0, res(8)))
+	require.NoError(t, p.Reserve(1, 0, vm(8, 8), false))
+	holds := res(7)
+	q := wanting(1, &holds)
+	q.Want = holds
+	a, err := p.Request(0, 0, q)
+	require.NoError(t, err)
+	require.Equal(t, holds, a.Permit)
+	_, memory := p.Node(0)
+	require.Equal(t, int64(15), memory.Reserved-memory.Buffer, "of 10")
 }
 
 func TestPlacement(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"orrery/capture"
@@ -40,6 +41,7 @@ type unit struct {
 	gpus     []int32
 	busy     bool       // a request has not been answered
 	asked    model.Time // of that request
+	said     string     // the error that was logged last; "" when the last sample came
 }
 
 // answer is what a unit has to say about an instant.
@@ -54,14 +56,14 @@ type answer struct {
 // and when that is set.
 type clock struct {
 	start  time.Time
-	anchor int64 // µs since 1970 at start, as samples have it
+	anchor atomic.Int64 // µs since 1970 at start, as samples have it; the keeper reads it while the sampler sets it
 }
 
 func (c *clock) now() (at model.Time, t timings) {
 	now := time.Now()
 	t.monotonic = now.Sub(c.start).Microseconds()
 	t.wall = now.UnixMicro()
-	at = model.Time(c.anchor + t.monotonic)
+	at = model.Time(c.anchor.Load() + t.monotonic)
 	t.step = t.wall - int64(at)
 	return at, t
 }
@@ -141,11 +143,17 @@ func (a *Agent) Run(ctx context.Context) error {
 		return err
 	}
 	interval := model.Duration(a.o.Interval / time.Microsecond)
+	shown, err := openLive(&a.o, a.gpus)
+	if err != nil {
+		return err
+	}
+	defer shown.close()
 	now := time.Now()
-	a.clock = &clock{now, now.UnixMicro()}
+	a.clock = &clock{start: now}
+	a.clock.anchor.Store(now.UnixMicro())
 	first := model.Time(now.UnixMicro()).Add(interval).Grid(interval, 0)
 	k := &keeper{o: &a.o, store: &store{o: &a.o}, journal: j, host: a.host, log: a.log, stats: a.stats, interval: interval, gpus: a.gpus, node: node,
-		mode: a.o.Mode, windows: make([]window, len(a.gpus)), gaps: newLedger(len(a.gpus), interval), watch: newWatcher(&a.o, a.gpus, node)}
+		mode: a.o.Mode, windows: make([]window, len(a.gpus)), gaps: newLedger(len(a.gpus), interval), watch: newWatcher(&a.o, a.gpus, node), live: shown}
 	k.tell = func() timings { _, t := a.clock.now(); t.synced = synced(); return t }
 	k.restore(&l, first, max(last.Interval, 1))
 	a.stats.mode(a.o.Mode)

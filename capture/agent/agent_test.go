@@ -196,6 +196,31 @@ func TestLostAndFailingGPUs(t *testing.T) {
 	require.Len(t, sum.Alerts, 1, "once, and not with each sample")
 }
 
+// A source that answers with errors is reported as one that hangs is, and what it said before is no metric any more.
+func TestFailingSourceIsReported(t *testing.T) {
+	o := options(t)
+	o.HungAfter = 100 * time.Millisecond
+	var said bytes.Buffer
+	s := &source{gpus: 2, driver: "1", fail: map[int]error{}}
+	a, err := agent.New(s, o, slog.New(slog.NewTextHandler(&said, nil)))
+	require.NoError(t, err)
+	time.AfterFunc(150*time.Millisecond, func() {
+		s.mu.Lock()
+		s.fail = map[int]error{1: errors.New("the driver is gone")}
+		s.mu.Unlock()
+	})
+	require.NoError(t, a.Run(context.Background()))
+	_, sum := read(t, o.Out)
+	accounted(t, sum, 10*model.Millisecond)
+	require.Len(t, sum.Alerts, 1)
+	require.Equal(t, []string{"failed", "n1/1"}, []string{sum.Alerts[0].Kind, sum.Alerts[0].Subject})
+	require.Equal(t, 1, strings.Count(said.String(), "the driver is gone"), "once, and not with each sample: %s", said.String())
+	w := httptest.NewRecorder()
+	a.Metrics().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	require.Contains(t, w.Body.String(), `orrery_gpu_power_watts{gpu="0",node="n1"}`)
+	require.NotContains(t, w.Body.String(), `orrery_gpu_power_watts{gpu="1",node="n1"}`)
+}
+
 func TestAlerts(t *testing.T) {
 	o := options(t)
 	measure(t, &source{gpus: 1, driver: "1", change: func(r *capture.Reading, n int) {

@@ -10,7 +10,7 @@ import (
 
 // Alert is what an operator should look at.
 type Alert struct {
-	Kind  string // temperature, ecc, hang, lost, xid, restart
+	Kind  string // temperature, ecc, hang, lost, failed, answers, xid, restart
 	GPU   int32
 	Text  string
 	Value float64
@@ -103,6 +103,9 @@ func (w *watcher) silence(series int, gpu int32, at model.Time, reason string) (
 	case (reason == capture.GapHung || reason == capture.GapLate) && at.Sub(g.silent) >= w.hungAfter:
 		g.reported = true
 		raised = append(raised, Alert{"hang", gpu, fmt.Sprintf("no answer for %s; the other GPUs go on", time.Duration(at.Sub(g.silent))*time.Microsecond), 0})
+	case reason == capture.GapFailed && at.Sub(g.silent) >= w.hungAfter:
+		g.reported = true
+		raised = append(raised, Alert{"failed", gpu, fmt.Sprintf("no sample for %s: the source answers with an error, or without this GPU", time.Duration(at.Sub(g.silent))*time.Microsecond), 0})
 	}
 	return raised
 }

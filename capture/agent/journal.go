@@ -71,6 +71,15 @@ func (j *journal) put(e *entry) error {
 	return err
 }
 
+// begin replaces the entry when a bundle begins, and returns once it is on the disk: after a power cut it names the bundle that was being
+// written, and not one before it.
+func (j *journal) begin(e *entry) error {
+	if err := j.put(e); err != nil {
+		return err
+	}
+	return j.file.Sync()
+}
+
 func (j *journal) close() error { return j.file.Close() }
 
 // lost is what a start finds of the run before it.

@@ -64,6 +64,7 @@ type keeper struct {
 	carried []bulk         // gaps for the next bundle: what a kill or a disk has taken
 	records []pending      // records for the next bundle
 	tell    func() timings // the clocks now
+	live    *live
 }
 
 // pending is a record that found no bundle open.
@@ -124,6 +125,20 @@ func (k *keeper) take(t *tick) {
 	if err := k.journal.put(&k.entry); err != nil {
 		k.log.Error("the journal cannot be written", "error", err)
 	}
+	k.show(t.at)
+}
+
+// show lets be seen what was sampled, once a second at most.
+func (k *keeper) show(at model.Time) {
+	if at >= k.live.now.At && at.Sub(k.live.now.At) < model.Second {
+		return
+	}
+	l := &k.live.now
+	l.At, l.Mode, l.Bundle, l.Samples = at, string(k.mode), k.entry.Bundle, k.entry.Samples
+	if err := k.live.put(); err != nil && !k.live.failed {
+		k.live.failed = true
+		k.log.Error("what is sampled cannot be shown", "error", err)
+	}
 }
 
 // begin opens a bundle and puts into it what every bundle has.
@@ -146,6 +161,9 @@ func (k *keeper) begin(t *tick) bool {
 	k.records = nil
 	for _, b := range k.carried {
 		k.bulk(b)
+	}
+	if err := k.journal.begin(&k.entry); err != nil {
+		k.log.Error("the journal cannot be written", "error", err)
 	}
 	return true
 }
@@ -171,7 +189,11 @@ func (k *keeper) miss(series int, at model.Time, n int64, reason string) {
 func (k *keeper) samples(t *tick) error {
 	for _, m := range t.missed {
 		k.miss(m.series, t.at, 1, m.reason)
-		k.raise(t.at, k.watch.silence(m.series, k.gpus[m.series], t.at, m.reason))
+		k.live.now.GPUs[m.series].Silent = m.reason
+		if raised := k.watch.silence(m.series, k.gpus[m.series], t.at, m.reason); len(raised) > 0 {
+			k.stats.silent(k.gpus[m.series])
+			k.raise(t.at, raised)
+		}
 	}
 	width := model.Duration(k.o.window(k.mode) / time.Microsecond)
 	if width > 0 && k.upto == 0 {
@@ -191,6 +213,7 @@ func (k *keeper) samples(t *tick) error {
 		r.Node, r.Time = k.o.Node, t.at
 		k.raise(t.at, k.watch.reading(series, r))
 		k.stats.reading(r)
+		k.live.now.GPUs[series].Show(r)
 		k.entry.Samples++
 		if width > 0 {
 			k.windows[series].add(r)
@@ -321,8 +344,9 @@ func (k *keeper) restore(l *lost, first model.Time, before model.Duration) {
 	if l.until == 0 {
 		return
 	}
-	from := l.until.Add(before)
+	from := l.from
 	if l.last >= l.from {
+		from = l.until.Add(before)
 		n := int64(l.last.Sub(l.from)/before) + 1
 		k.log.Warn("the run before was killed: rows of the file that it was writing are lost", "rows", l.rows, "samples", l.samples, "bundle", l.bundle)
 		k.carried = append(k.carried, bulk{l.from, n, capture.GapKilled})

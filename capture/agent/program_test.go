@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/capture"
+	"orrery/capture/archive"
 	"orrery/capture/scripted"
 	"orrery/scheduler/model"
 )
@@ -185,4 +186,41 @@ func TestInventoryOfTheProgram(t *testing.T) {
 	again, other := command(t, busy+"driver 550.54.16\n", "", "--inventory")
 	require.NoError(t, again.Run(), other)
 	require.NotContains(t, other.String(), got.Fingerprint, "another driver is another fingerprint")
+}
+
+// What is sampled can be seen within seconds while the agent runs, also after a kill, and is gone when the agent has ended.
+func TestShownWhileItRuns(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "out")
+	seen := func() *capture.Live {
+		shown, _ := archive.Live(out) // the folder may not be there yet
+		if len(shown) == 0 {
+			return nil
+		}
+		return shown[0]
+	}
+	cmd, said := command(t, busy+"fault 3 hang 0 60\n", out, "--interval", "100ms", "--window", "30s")
+	require.NoError(t, cmd.Start())
+	require.Eventually(t, func() bool {
+		l := seen()
+		return l != nil && l.GPUs[0].Power != nil && l.GPUs[3].Silent == capture.GapHung
+	}, 30*time.Second, 20*time.Millisecond, said)
+	l := seen()
+	require.NotNil(t, l)
+	require.Len(t, l.GPUs, 8)
+	require.Equal(t, []any{"n1", "prod", int32(1755)}, []any{l.Node, l.Mode, *l.GPUs[0].SMClock})
+	require.InDelta(t, 450, *l.GPUs[0].Power, 201)
+	require.Nil(t, l.GPUs[3].Power)
+	require.Less(t, time.Since(time.UnixMicro(int64(l.At))), 10*time.Second)
+	found, err := archive.Find(out)
+	require.NoError(t, err)
+	require.Empty(t, found, "no bundle is finished yet")
+	at := l.At
+	require.Eventually(t, func() bool { l := seen(); return l != nil && l.At > at }, 10*time.Second, 20*time.Millisecond, "a later one")
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait() // killed
+	require.NotNil(t, seen(), "a kill leaves the last one")
+	again, said := command(t, busy, out, "--interval", "100ms", "--for", "500ms")
+	require.NoError(t, again.Run(), said)
+	require.Nil(t, seen())
 }

@@ -83,7 +83,7 @@ func (s *sampler) instant() {
 	anew := false
 	if t.step > stepped || t.step < -stepped {
 		s.log.Warn("the wall clock was set", "by_us", t.step)
-		s.clock.anchor += t.step
+		s.clock.anchor.Add(t.step)
 		s.due, anew = model.Time(t.wall).Add(1-s.interval).Grid(s.interval, 0), true // the last instant on the new clock
 	}
 	select {
@@ -134,6 +134,14 @@ func (s *sampler) answered(a answer) {
 	if errors.Is(a.err, capture.ErrEnd) {
 		s.ended = true
 	}
+	if a.err == nil {
+		u.said = ""
+	} else if why := a.err.Error(); why == u.said || s.ended {
+		s.log.Debug("a sample failed again", "gpus", u.gpus, "error", a.err)
+	} else {
+		u.said = why // once, and not with each sample
+		s.log.Warn("a sample failed", "gpus", u.gpus, "error", a.err)
+	}
 	if s.cur == nil || a.at != s.cur.at {
 		return
 	}
@@ -141,8 +149,6 @@ func (s *sampler) answered(a answer) {
 	reason := capture.GapFailed
 	if errors.Is(a.err, capture.ErrLost) {
 		reason = capture.GapLost
-	} else if a.err != nil && !s.ended {
-		s.log.Debug("a sample failed", "unit", a.unit, "error", a.err)
 	}
 	for i, gpu := range u.gpus {
 		at := slices.IndexFunc(a.readings, func(r capture.Reading) bool { return indexOf(&r) == gpu })
@@ -195,10 +201,17 @@ func (s *sampler) switches() {
 		s.log.Info("mode", "mode", s.mode)
 	}
 	s.cur.node, s.fresh = s.fresh, nil
-	if now := time.Now(); !s.asking && !now.Before(s.again) {
-		s.asking, s.again = true, now.Add(s.o.Again)
-		go s.refresh()
+	now := time.Now()
+	if now.Before(s.again) {
+		return
 	}
+	s.again = now.Add(s.o.Again)
+	if s.asking {
+		s.log.Error("the inventory that was asked for before has not come back, a change of the fingerprint would not be seen")
+		return
+	}
+	s.asking = true
+	go s.refresh()
 }
 
 // lastWait is how long the end waits for answers.

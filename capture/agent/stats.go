@@ -73,6 +73,13 @@ func (s *stats) reading(r *capture.Reading) {
 	s.mu.Unlock()
 }
 
+// silent forgets the last reading of a GPU that does not answer: it says nothing of now.
+func (s *stats) silent(gpu int32) {
+	s.mu.Lock()
+	delete(s.last, gpu)
+	s.mu.Unlock()
+}
+
 func (s *stats) gap(reason string, n int64) { s.gaps.WithLabelValues(reason).Add(float64(n)) }
 func (s *stats) alert(kind string)          { s.alerts.WithLabelValues(kind).Inc() }
 func (s *stats) queue(n int)                { s.waiting.Set(float64(n)) }

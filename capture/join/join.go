@@ -1,6 +1,6 @@
 // Package join gives jobs what was measured of the GPUs that they ran on: power, utilisation and I/O. A sample belongs to the jobs whose
-// processes were on the GPU, by the id that their cgroups name; without any, to the only job that is recorded on the node at
-// that time. It must not know files.
+// processes were on the GPU, by the id that their cgroups name and the time at which it ran; without any, to the only job that is recorded
+// on the node at that time. It must not know files.
 package join
 
 import (
@@ -18,8 +18,10 @@ import (
 	"orrery/traces/hostlist"
 )
 
-// Measured is what was measured of one job.
+// Measured is what was measured of one row of the jobs: a job, or one attempt of one that was requeued.
 type Measured struct {
+	start, end  model.Time // when it ran, absolute; start is Never where that is not recorded
+	row         int
 	First, Last model.Time // of its samples, the end of the last one
 	GPUSeconds  float64    // measured, split where GPUs were shared
 	Shared      float64    // part of GPUSeconds on GPUs with processes of other jobs
@@ -51,6 +53,7 @@ type Account struct {
 	Ambiguous   int64   // without processes, and several jobs are recorded on the node: of none
 	Idle        int64   // of no job
 	UnknownJobs int64   // ids of processes that no job has
+	OtherTime   int64   // with processes of a job that had not begun by then, or had ended: as without them
 	Seconds     float64 // of all rows
 }
 
@@ -58,23 +61,18 @@ type Account struct {
 type Joiner struct {
 	Account Account
 	epoch   model.Time
-	jobs    map[string]*Measured  // by id
-	onNode  map[string]*timetable // by node
+	jobs    map[string][]*Measured // by id, in the order of the rows
+	onNode  map[string]*timetable  // by node
 	io      map[process]traces.Opt[int64]
 	widths  widths
 	strange map[string]bool
+	rows    int
 }
 
 // timetable is the jobs of a node as time goes on.
 type timetable struct {
-	now   []recorded
-	later []recorded // ascending by start
-}
-
-// recorded is when a job ran.
-type recorded struct {
-	id         string
-	start, end model.Time // absolute
+	now   []*Measured
+	later []*Measured // ascending by start
 }
 
 // mostNodes is how many a list may name: more is a mistake.
@@ -88,22 +86,27 @@ type process struct {
 
 // New takes the jobs of a trace and the records of the telemetry. A list of nodes that cannot be read is an error.
 func New(epoch model.Time, jobs iter.Seq2[*traces.Job, error], events []traces.Event) (*Joiner, error) {
-	j := &Joiner{epoch: epoch, jobs: map[string]*Measured{}, onNode: map[string]*timetable{}, io: map[process]traces.Opt[int64]{}, widths: newWidths(events), strange: map[string]bool{}}
+	j := &Joiner{epoch: epoch, jobs: map[string][]*Measured{}, onNode: map[string]*timetable{}, io: map[process]traces.Opt[int64]{}, widths: newWidths(events), strange: map[string]bool{}}
 	for job, err := range jobs {
 		if err != nil {
 			return nil, err
 		}
 		id := strconv.FormatInt(job.ID, 10)
-		j.jobs[id] = &Measured{}
-		if !job.Start.OK || job.RecordedNodes == "" {
+		m := &Measured{start: model.Never, end: model.Never, row: j.rows}
+		j.rows++
+		j.jobs[id] = append(j.jobs[id], m)
+		if !job.Start.OK {
 			continue
 		}
-		end := model.Never
+		m.start = epoch.Add(model.Duration(job.Start.V))
 		switch {
 		case job.End.OK:
-			end = epoch.Add(model.Duration(job.End.V))
+			m.end = epoch.Add(model.Duration(job.End.V))
 		case job.Runtime.OK:
-			end = epoch.Add(model.Duration(job.Start.V)).Add(job.Runtime.V)
+			m.end = m.start.Add(job.Runtime.V)
+		}
+		if job.RecordedNodes == "" {
+			continue
 		}
 		for _, term := range hostlist.Terms(job.RecordedNodes, ",; ") {
 			nodes, err := hostlist.Expand(term, mostNodes)
@@ -114,12 +117,12 @@ func New(epoch model.Time, jobs iter.Seq2[*traces.Job, error], events []traces.E
 				if j.onNode[node] == nil {
 					j.onNode[node] = &timetable{}
 				}
-				j.onNode[node].later = append(j.onNode[node].later, recorded{id, epoch.Add(model.Duration(job.Start.V)), end})
+				j.onNode[node].later = append(j.onNode[node].later, m)
 			}
 		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(j.onNode)) {
-		slices.SortStableFunc(j.onNode[node].later, func(a, b recorded) int { return cmp.Compare(a.start, b.start) })
+		slices.SortStableFunc(j.onNode[node].later, func(a, b *Measured) int { return cmp.Compare(a.start, b.start) })
 	}
 	return j, nil
 }
@@ -137,29 +140,32 @@ func (j *Joiner) Row(t *traces.Telemetry) error {
 	a := &j.Account
 	a.Rows++
 	a.Seconds += width.Seconds()
-	ids := j.owners(procs)
-	j.bytes(t, procs)
+	owners, other := j.owners(procs, t.Time, width)
+	j.bytes(t, procs, width)
 	if !t.GPU.OK {
 		return nil // of the node as a whole
 	}
+	if other {
+		a.OtherTime++
+	}
 	switch {
-	case len(ids) > 1:
+	case len(owners) > 1:
 		a.Shared++
-	case len(ids) == 1:
+	case len(owners) == 1:
 		a.ByProcess++
 	default:
-		if ids = j.there(t.Node, t.Time); len(ids) > 1 {
+		if owners = j.there(t.Node, t.Time); len(owners) > 1 {
 			a.Ambiguous++
 			return nil
 		}
-		if len(ids) == 0 {
+		if len(owners) == 0 {
 			a.Idle++
 			return nil
 		}
 		a.ByNode++
 	}
-	for _, id := range ids {
-		j.jobs[id].add(t, width, len(ids))
+	for _, m := range owners {
+		m.add(t, width, len(owners))
 	}
 	return nil
 }
@@ -179,24 +185,51 @@ func (m *Measured) add(t *traces.Telemetry, width model.Duration, sharing int) {
 	m.active.add(t.SMActive, part)
 }
 
-// owners are the jobs of processes, each once, ascending.
-func (j *Joiner) owners(procs []capture.Process) (ids []string) {
+// owners are the jobs of processes, each once, in the order of the rows. other says that some have an id that a job had at another time.
+func (j *Joiner) owners(procs []capture.Process, at model.Time, width model.Duration) (found []*Measured, other bool) {
 	for _, p := range procs {
-		switch {
-		case p.Job == "":
-		case j.jobs[p.Job] != nil:
-			ids = append(ids, p.Job)
-		case !j.strange[p.Job]:
+		if p.Job == "" {
+			continue
+		}
+		rows := j.jobs[p.Job]
+		if len(rows) == 0 && !j.strange[p.Job] {
 			j.strange[p.Job] = true
 			j.Account.UnknownJobs++
 		}
+		if m := running(rows, at, width); m != nil {
+			found = append(found, m)
+		} else {
+			other = other || len(rows) > 0
+		}
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	slices.SortFunc(found, func(a, b *Measured) int { return cmp.Compare(a.row, b.row) })
+	return slices.Compact(found), other
+}
+
+// slack is for how long after its end, and before its start, a sample is of a job whose process it names: clocks differ, and processes are
+// cleaned up after the end.
+const slack = model.Minute
+
+// running is the row, of those with one id, that ran during a sample: attempts of a job have the same id at different times, and an id comes
+// again when a cluster has counted to its last one. A row that does not say when it ran stands for any time, if there is no other.
+func running(rows []*Measured, at model.Time, width model.Duration) (near *Measured) {
+	until := at.Add(max(width, 1))
+	least := slack + 1
+	var timeless *Measured
+	for _, m := range rows {
+		if m.start == model.Never {
+			timeless = cmp.Or(timeless, m)
+			continue
+		}
+		if d := max(m.start.Sub(until), at.Sub(m.end), -1); d < least {
+			near, least = m, d
+		}
+	}
+	return cmp.Or(near, timeless)
 }
 
 // there are the jobs that are recorded on a node at an instant.
-func (j *Joiner) there(node string, at model.Time) (ids []string) {
+func (j *Joiner) there(node string, at model.Time) []*Measured {
 	t := j.onNode[node]
 	if t == nil {
 		return nil
@@ -204,18 +237,15 @@ func (j *Joiner) there(node string, at model.Time) (ids []string) {
 	for len(t.later) > 0 && t.later[0].start <= at {
 		t.now, t.later = append(t.now, t.later[0]), t.later[1:]
 	}
-	t.now = slices.DeleteFunc(t.now, func(r recorded) bool { return r.end <= at })
-	for _, r := range t.now {
-		ids = append(ids, r.id)
-	}
-	return ids
+	t.now = slices.DeleteFunc(t.now, func(m *Measured) bool { return m.end <= at })
+	return slices.Clone(t.now)
 }
 
 // bytes adds what processes read and wrote since their sample before. The first sample of a process counts from 0: it has
 // begun with the job.
-func (j *Joiner) bytes(t *traces.Telemetry, procs []capture.Process) {
+func (j *Joiner) bytes(t *traces.Telemetry, procs []capture.Process, width model.Duration) {
 	for _, p := range procs {
-		m := j.jobs[p.Job]
+		m := running(j.jobs[p.Job], t.Time, width)
 		if m == nil || p.Read == nil || p.Written == nil {
 			continue
 		}
@@ -229,13 +259,13 @@ func (j *Joiner) bytes(t *traces.Telemetry, procs []capture.Process) {
 	}
 }
 
-// Job is what was measured of a job, nil when nothing was.
-func (j *Joiner) Job(id int64) *Measured {
-	m := j.jobs[strconv.FormatInt(id, 10)]
-	if m == nil || m.GPUSeconds == 0 {
+// Job is what was measured of a row of the jobs, the one that New took as the number row of those with its id; nil when nothing was.
+func (j *Joiner) Job(id int64, row int) *Measured {
+	rows := j.jobs[strconv.FormatInt(id, 10)]
+	if row >= len(rows) || rows[row].GPUSeconds == 0 {
 		return nil
 	}
-	return m
+	return rows[row]
 }
 
 // Apply writes into a job what was measured: power (mean W of its GPUs from its first to its last sample), io_demand (B/s over the
@@ -274,11 +304,13 @@ func (m *Measured) Apply(job *traces.Job) error {
 	return nil
 }
 
-// Jobs counts those of which something was measured.
+// Jobs counts the rows of which something was measured.
 func (j *Joiner) Jobs() (n int) {
 	for _, id := range slices.Sorted(maps.Keys(j.jobs)) {
-		if j.jobs[id].GPUSeconds > 0 {
-			n++
+		for _, m := range j.jobs[id] {
+			if m.GPUSeconds > 0 {
+				n++
+			}
 		}
 	}
 	return n

@@ -58,18 +58,18 @@ func TestJoin(t *testing.T) {
 	require.Equal(t, 3, j.Jobs())
 
 	one := traces.Job{ID: 1, Extra: `{"zone":"a"}`}
-	require.NoError(t, j.Job(1).Apply(&one))
+	require.NoError(t, j.Job(1, 0).Apply(&one))
 	require.Equal(t, traces.Some(int64(400+300)), one.Power) // 400 W, and half of 600 W
 	require.Equal(t, traces.Some(int64(1000)), one.IODemand) // 10,000 B in 10 s, one process on two GPUs
 	require.Equal(t, `{"measured_gpu_seconds":15,"measured_shared":0.333333,"measured_sm_active":0.416667,"measured_sm_util":0.833333,"zone":"a"}`, one.Extra)
 	two := traces.Job{ID: 2}
-	require.NoError(t, j.Job(2).Apply(&two))
+	require.NoError(t, j.Job(2, 0).Apply(&two))
 	require.Equal(t, traces.Some(int64(300)), two.Power)
 	require.False(t, two.IODemand.OK, "its process does not say")
 	three := traces.Job{ID: 3}
-	require.NoError(t, j.Job(3).Apply(&three))
+	require.NoError(t, j.Job(3, 0).Apply(&three))
 	require.Equal(t, traces.Some(int64(500)), three.Power)
-	require.Nil(t, j.Job(4))
+	require.Nil(t, j.Job(4, 0))
 }
 
 // Means of windows count with their width, and the other rows of a window do not.
@@ -81,8 +81,8 @@ func TestJoinOfWindows(t *testing.T) {
 		row.Stat, row.Width = stat, traces.Some(30*model.Second)
 		require.NoError(t, j.Row(row))
 	}
-	require.Equal(t, 30.0, j.Job(1).GPUSeconds)
-	require.Equal(t, 9000.0, j.Job(1).Joules)
+	require.Equal(t, 30.0, j.Job(1, 0).GPUSeconds)
+	require.Equal(t, 9000.0, j.Job(1, 0).Joules)
 }
 
 func TestJoinRefuses(t *testing.T) {
@@ -91,4 +91,45 @@ func TestJoinRefuses(t *testing.T) {
 	j, err := join.New(day, jobs(traces.Job{ID: 1}), nil)
 	require.NoError(t, err)
 	require.ErrorContains(t, j.Row(&traces.Telemetry{Node: "n1", Processes: "[1]"}), "processes")
+}
+
+// A job that was requeued has a row for each attempt: each gets what was measured while it ran. Processes may outlive it by a little, and an
+// id that a job had long ago is not that job.
+func TestJoinOfAttempts(t *testing.T) {
+	mode := capture.Record{Record: capture.RecordMode, Mode: "debug", Interval: model.Second}
+	j, err := join.New(day, jobs(
+		traces.Job{ID: 1, Start: traces.Some(second(10)), End: traces.Some(second(20))},
+		traces.Job{ID: 1, Start: traces.Some(second(100)), End: traces.Some(second(110))},
+		traces.Job{ID: 2, Start: traces.Some(second(0)), End: traces.Some(second(5))},
+		traces.Job{ID: 3},
+	), []traces.Event{mode.Event(day, "n1")})
+	require.NoError(t, err)
+	for s := 10; s < 20; s++ {
+		require.NoError(t, j.Row(seen(s, 0, 400, 1, of("1", int64(s-9)*100))))
+	}
+	for s := 100; s < 112; s++ { // two seconds longer than it is recorded
+		require.NoError(t, j.Row(seen(s, 0, 200, 1, capture.Process{PID: 9, Job: "1"})))
+	}
+	require.NoError(t, j.Row(seen(200, 0, 900, 1, of("2", 5))))
+	require.NoError(t, j.Row(seen(300, 0, 50, 1, of("3", 0))))
+	require.Equal(t, join.Account{Rows: 24, ByProcess: 23, Idle: 1, OtherTime: 1, Seconds: 24}, j.Account)
+	require.Equal(t, []float64{4000, 2400, 50}, []float64{j.Job(1, 0).Joules, j.Job(1, 1).Joules, j.Job(3, 0).Joules})
+	require.Equal(t, int64(1000), j.Job(1, 0).Bytes)
+	require.False(t, j.Job(1, 1).BytesKnown)
+	require.Nil(t, j.Job(2, 0))
+	require.Nil(t, j.Job(1, 2))
+	require.Equal(t, 3, j.Jobs())
+}
+
+// A window that began before its job and ended within it is of the job.
+func TestJoinOfAWindowAcrossAStart(t *testing.T) {
+	j, err := join.New(day, jobs(traces.Job{ID: 1, Start: traces.Some(second(20)), End: traces.Some(second(90))}, traces.Job{ID: 1, Start: traces.Some(second(91)), End: traces.Some(second(200))}), nil)
+	require.NoError(t, err)
+	for _, at := range []int{0, 90} {
+		row := seen(at, 0, 300, 0.5, of("1", 0))
+		row.Stat, row.Width = "mean", traces.Some(30*model.Second)
+		require.NoError(t, j.Row(row))
+	}
+	require.Equal(t, 30.0, j.Job(1, 0).GPUSeconds)
+	require.Equal(t, 30.0, j.Job(1, 1).GPUSeconds)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -47,6 +48,9 @@ type call struct {
 	symbols []string // any of them will do: the binding takes the newest
 	read    func(*gpu, *capture.Reading) nvml.Return
 }
+
+// Built says whether this program can load the library.
+const Built = true
 
 // Open loads the library, by default DefaultLibrary, and finds the GPUs. A *NoDriverError says that
 // there is nothing to ask.
@@ -130,7 +134,7 @@ func (s *source) prepare(g *gpu) {
 		}
 	}
 	if g.events != nil {
-		g.calls = append(g.calls, call{name: "events", read: readEvents})
+		g.calls = append(g.calls, call{name: eventsCall, read: readEvents})
 	}
 }
 
@@ -165,9 +169,11 @@ func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, err
 	}
 	r := capture.Reading{Telemetry: traces.Telemetry{GPU: traces.Some(g.index)}}
 	kept := g.calls[:0]
+	answered := false
 	for i, c := range g.calls {
 		switch ret := c.read(g, &r); ret {
 		case nvml.SUCCESS:
+			answered = answered || c.name != eventsCall // waiting for events asks no GPU
 		case nvml.ERROR_NOT_SUPPORTED, nvml.ERROR_NO_PERMISSION, nvml.ERROR_FUNCTION_NOT_FOUND:
 			continue // until the inventory is taken again
 		case nvml.ERROR_GPU_IS_LOST:
@@ -179,6 +185,9 @@ func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, err
 		kept = append(kept, c)
 	}
 	g.calls = kept
+	if !answered && len(r.Failed) > 0 { // as after the driver was loaded anew: a row of nulls would hide it
+		return out, errors.New(strings.Join(r.Failed, ", "))
+	}
 	return append(out, r), nil
 }
 
@@ -265,11 +274,20 @@ var calls = []call{
 				if p.UsedGpuMemory < 1<<62 { // all bits are set where it is not known
 					one.Memory = int64(p.UsedGpuMemory)
 				}
+				if p.GpuInstanceId != noInstance {
+					one.Instance = strconv.FormatUint(uint64(p.GpuInstanceId), 10) + "/" + strconv.FormatUint(uint64(p.ComputeInstanceId), 10)
+				}
 				r.Procs = append(r.Procs, one)
 			}
 			return ret
 		}},
 }
+
+// eventsCall is the name of the one that waits for XIDs.
+const eventsCall = "events"
+
+// noInstance stands for a process that is in no instance of MIG.
+const noInstance = math.MaxUint32
 
 func set[T any](to *traces.Opt[T], v T, ret nvml.Return) nvml.Return {
 	if ret == nvml.SUCCESS {
@@ -278,7 +296,10 @@ func set[T any](to *traces.Opt[T], v T, ret nvml.Return) nvml.Return {
 	return ret
 }
 
-func percent(v float64) traces.Opt[float64] { return traces.Some(min(max(v/100, 0), 1)) }
+// percent is a share; what is no number is null.
+func percent(v float64) traces.Opt[float64] {
+	return traces.Opt[float64]{V: min(max(v/100, 0), 1), OK: !math.IsNaN(v)}
+}
 
 // allLinks asks for the sum over the NVLinks of a GPU.
 const allLinks = math.MaxUint32

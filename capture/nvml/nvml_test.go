@@ -63,6 +63,7 @@ set * pcie_rx const 3000
 set * pcie_tx const 4000
 process 0 4242 1048576
 process 0 4243 2097152
+process 1 4244 1048576 3
 fault 1 xid 0 79
 `
 
@@ -98,6 +99,7 @@ func TestSample(t *testing.T) {
 	other, err := s.Sample(1, nil)
 	require.NoError(t, err)
 	require.Equal(t, []uint64{79}, other[0].XIDs)
+	require.Equal(t, []capture.Process{{PID: 4244, Memory: 1 << 20, Instance: "3/0"}}, other[0].Procs)
 	require.NoError(t, s.Close())
 }
 
@@ -178,6 +180,20 @@ func TestFaults(t *testing.T) {
 		}
 		before = got[0].Energy.V
 	}
+}
+
+// A driver that answers every call with an error gives no row of nulls.
+func TestDead(t *testing.T) {
+	library, here := inChild(t, steady+"dead 0\n")
+	if !here {
+		return
+	}
+	s, err := nvml.Open(library)
+	require.NoError(t, err)
+	got, err := s.Sample(0, nil)
+	require.ErrorContains(t, err, "power: result 999")
+	require.NotErrorIs(t, err, capture.ErrLost)
+	require.Empty(t, got)
 }
 
 func TestNoDriver(t *testing.T) {

@@ -35,7 +35,7 @@ var (
 // Options.Node. Instances of MIG are passed over: the row of a GPU is that of the whole. Metrics that the table has no column for are
 // passed over too.
 func Exposition(text []byte, o Options) ([]traces.Telemetry, error) {
-	table := index{o: o, at: map[place]int{}}
+	table := newIndex(o)
 	number := int64(0)
 	for line := range strings.Lines(string(text)) {
 		number++
@@ -59,7 +59,9 @@ func Exposition(text []byte, o Options) ([]traces.Telemetry, error) {
 		if err != nil {
 			return nil, bad(number, m[1], m[3], "a number")
 		}
-		table.put(m[1], labels(m[2]), at, v)
+		if err := table.put(m[1], labels(m[2]), at, v); err != nil {
+			return nil, err
+		}
 	}
 	return ordered(table.rows), nil
 }
@@ -84,32 +86,77 @@ type index struct {
 	o    Options
 	rows []traces.Telemetry
 	at   map[place]int
+	seen map[cell]string // the instance that each value is of
 }
 
-// put adds a sample to the row that it belongs to.
-func (x *index) put(name string, labels map[string]string, at model.Time, v float64) {
+// cell is where a value belongs: of some metrics the column is the sum over several sensors.
+type cell struct {
+	row                  int
+	metric, chip, sensor string
+}
+
+func newIndex(o Options) index { return index{o: o, at: map[place]int{}, seen: map[cell]string{}} }
+
+// node is the name of the one that labels are of, and whether they say it themselves.
+func (x *index) node(labels map[string]string) (name string, said bool) {
+	switch {
+	case x.o.Label != "":
+		return withoutPort(labels[x.o.Label]), true
+	case labels["Hostname"] != "":
+		return labels["Hostname"], true
+	case x.o.Node != "":
+		return x.o.Node, false
+	}
+	return withoutPort(labels["instance"]), false
+}
+
+// withoutPort is a host of host:port and [address]:port.
+func withoutPort(instance string) string {
+	if host, _, found := strings.Cut(strings.TrimPrefix(instance, "["), "]"); found {
+		return host
+	}
+	if strings.Count(instance, ":") > 1 {
+		return instance // an IPv6 address
+	}
+	host, _, _ := strings.Cut(instance, ":")
+	return host
+}
+
+// put adds a sample to the row that it belongs to. Of two of one place the first stays, as when a series changes its labels; that of
+// two exporters for one node that they do not name is an error.
+func (x *index) put(name string, labels map[string]string, at model.Time, v float64) error {
 	metric, known := metrics[name]
 	if !known || labels["GPU_I_ID"] != "" || math.IsNaN(v) || math.IsInf(v, 0) || v > 1<<60 { // DCGM has huge numbers for what it does not know
-		return
+		return nil
 	}
-	of := place{node: x.o.Node, at: at}
-	if labels["Hostname"] != "" {
-		of.node = labels["Hostname"]
-	}
+	node, said := x.node(labels)
+	of := place{node: node, at: at}
 	if n, err := strconv.ParseInt(labels["gpu"], 10, 32); err == nil && n >= 0 {
 		of.gpu = traces.Some(int32(n))
 	} else if strings.HasPrefix(name, "DCGM_") {
-		return
+		return nil
 	}
 	i, known := x.at[of]
 	if !known {
 		i = len(x.rows)
 		x.at[of], x.rows = i, append(x.rows, traces.Telemetry{Node: of.node, GPU: of.gpu, Time: at})
 	}
+	if x.o.Model != nil && labels["modelName"] != "" {
+		x.o.Model(node, labels["modelName"])
+	}
+	one := cell{i, name, labels["chip"], labels["sensor"]}
+	if instance, twice := x.seen[one]; twice {
+		if !said && instance != labels["instance"] {
+			return bad(0, name, instance+" and "+labels["instance"]+" for the node "+strconv.Quote(node), "one exporter for each node: name the label that tells nodes apart")
+		}
+		return nil
+	}
+	x.seen[one] = labels["instance"]
 	if name == "node_hwmon_power_average_watt" { // one for each supply
 		v += x.rows[i].Power.V
 	}
 	metric.store(&x.rows[i], float64(v*metric.by))
+	return nil
 }
 
 // ordered sorts rows by time, those of one instant by node and GPU.

@@ -22,8 +22,8 @@ type matrix struct {
 	} `json:"data"`
 }
 
-// Prometheus reads the answer of /api/v1/query_range about metrics that Exposition knows, for example of the query
-// {__name__=~"DCGM_FI_.*"}.
+// Prometheus reads the answer of /api/v1/query_range, or of /api/v1/query about a range, for metrics that Exposition knows, for
+// example of the query {__name__=~"DCGM_FI_.*"}.
 func Prometheus(text []byte, o Options) ([]traces.Telemetry, error) {
 	var m matrix
 	if err := json.Unmarshal(text, &m); err != nil {
@@ -32,7 +32,7 @@ func Prometheus(text []byte, o Options) ([]traces.Telemetry, error) {
 	if m.Status != "success" || m.Data.Type != "matrix" {
 		return nil, bad(1, "", m.Status+" "+m.Data.Type+" "+m.Error, "an answer of query_range: success, with a matrix")
 	}
-	table := index{o: o, at: map[place]int{}}
+	table := newIndex(o)
 	for i, series := range m.Data.Result {
 		for _, pair := range series.Values {
 			seconds, err := strconv.ParseFloat(string(pair[0]), 64)
@@ -47,7 +47,9 @@ func Prometheus(text []byte, o Options) ([]traces.Telemetry, error) {
 			if err != nil {
 				return nil, bad(int64(i+1), "", number, "a number")
 			}
-			table.put(series.Metric["__name__"], series.Metric, model.Time(math.Round(float64(seconds*1e6))), v)
+			if err := table.put(series.Metric["__name__"], series.Metric, model.Time(math.Round(float64(seconds*1e6))), v); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return ordered(table.rows), nil

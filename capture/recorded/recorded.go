@@ -20,6 +20,9 @@ type Options struct {
 	Node string         // name of the node, where the text has none
 	At   model.Time     // µs since 1970: when it was measured, where the text does not say
 	Zone *time.Location // of times without one; nil is UTC
+
+	Label string                   // of metrics: the label that names the node; "" for Hostname, then Node, then instance without its port
+	Model func(node, model string) // of metrics: is told the models that the label modelName has; nil for nothing
 }
 
 // Parser reads a text whole. Rows have absolute instants and are in the order of the text. A token that

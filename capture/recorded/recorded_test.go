@@ -2,6 +2,7 @@ package recorded_test
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -218,4 +219,24 @@ func cmpNode(node, text string) string {
 		return "n1"
 	}
 	return node
+}
+
+// Nodes that no label names must not be added up as one.
+func TestExportersOfSeveralNodes(t *testing.T) {
+	text := func(labels string) []byte {
+		one := `{"metric":{"__name__":"node_hwmon_power_average_watt","chip":"c","sensor":"s"%s},"values":[[1795000000,"500"]]}`
+		return fmt.Appendf(nil, `{"status":"success","data":{"resultType":"matrix","result":[`+one+`,`+one+`]}}`, `,"instance":"[fd00::1]:9100"`, labels)
+	}
+	rows, err := recorded.Prometheus(text(`,"instance":"a:9100"`), recorded.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "fd00::1"}, []string{rows[0].Node, rows[1].Node})
+	_, err = recorded.Prometheus(text(`,"instance":"a:9100"`), recorded.Options{Node: "n1"})
+	require.ErrorContains(t, err, "one exporter for each node")
+	rows, err = recorded.Prometheus(text(`,"instance":"[fd00::1]:9100","pod":"later"`), recorded.Options{Node: "n1"})
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+	require.Equal(t, 500.0, rows[0].Power.V, "once, whatever its other labels")
+	rows, err = recorded.Prometheus(text(`,"instance":"b:9100","rack":"r7"`), recorded.Options{Label: "rack"})
+	require.NoError(t, err)
+	require.Equal(t, "r7", rows[1].Node)
 }

@@ -9,7 +9,8 @@
 //	links N                         NVLinks of each GPU, to the GPU after it and the rest to a switch
 //	mig GPU N                       instances of a GPU
 //	set GPU|* SERIES CURVE          what a series does over time, in s since the library was loaded
-//	process GPU PID BYTES           a process on a GPU
+//	process GPU PID BYTES [I]       a process on a GPU, or in its instance I of MIG
+//	dead AFTER                      every call on a GPU fails from then on, in s
 //	fault GPU hang AFTER FOR        reading its power blocks, once, for so many s
 //	fault GPU lost AFTER            every call says that it is lost
 //	fault GPU xid AFTER CODE        the driver reports an error, once

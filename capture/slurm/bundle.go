@@ -250,7 +250,7 @@ func (a *assembly) imported(dir, scratch string) error {
 	if err != nil {
 		return err
 	}
-	meta, err := log.Meta()
+	meta, err := log.Meta(log.Report())
 	if err != nil {
 		return err
 	}
@@ -287,6 +287,7 @@ func (a *assembly) write(s *state) (err error) {
 		return err
 	}
 	defer a.w.Abort()
+	a.w.Measure()
 	steps := []func() error{a.writeJobs, a.writeDeps, a.writeNodes, a.writeTenants, a.writeEvents}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -296,6 +297,7 @@ func (a *assembly) write(s *state) (err error) {
 	if a.report.Kept == 0 {
 		return fmt.Errorf("nothing was captured yet: no poll found a node or a job that has ended")
 	}
+	a.w.Measured(&a.report, traces.TimesUTC)
 	if !a.report.Balanced() {
 		return fmt.Errorf("the account of rows does not add up (%d read, %d kept): this is an error of the capture", a.report.Read, a.report.Kept)
 	}

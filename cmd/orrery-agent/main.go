@@ -52,6 +52,7 @@ type settings struct {
 	listen    string
 	mode      string
 	inventory bool
+	version   bool
 	verbose   bool
 }
 
@@ -61,6 +62,34 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	f := pflag.NewFlagSet("orrery-agent", pflag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.SortFlags = false
+	s.flags(f)
+	f.Usage = func() {
+		fmt.Fprintf(stderr, "Usage: orrery-agent --out DIR [flags]\n       orrery-agent history http://HOST:9090 --from TIME --out OUT.trace\n\n"+
+			"Measure the NVIDIA GPUs of this node. SIGUSR1 switches to debug, SIGUSR2 back, SIGTERM writes what there is and ends. history makes a bundle\n"+
+			"of what a Prometheus server has kept; 'orrery-agent history --help' says how.\n\n%s\n"+
+			"Exit codes: 0 ended by SIGTERM or --for, 1 no driver, or failed, 2 usage, 130 interrupted.\n", f.FlagUsages())
+	}
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if s.version {
+		return s, nil
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q: the folder is named by --out", f.Arg(0))
+	}
+	s.Mode = agent.Mode(s.mode)
+	if !known(s.source) {
+		return nil, fmt.Errorf("source %q: want nvml, smi, amd-smi or an address that begins with http://", s.source)
+	}
+	if s.inventory {
+		return s, nil
+	}
+	return s, s.Validate()
+}
+
+// flags adds them all.
+func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.Out, "out", "", "write bundles into `DIR`, which is made when it is not there")
 	f.DurationVar(&s.Interval, "interval", s.Interval, "take a sample every `DUR`, 10ms to 1m")
 	f.StringVar(&s.mode, "mode", string(s.Mode), "what is written: `prod` (windows of 30 s), debug (every sample) or audit (windows of 10 s)")
@@ -80,28 +109,14 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	f.StringVar(&s.replay, "replay", "", "in place of a source, play the bundles of one node in `PATH` again, as if it were measured now")
 	f.StringVar(&s.listen, "listen", "127.0.0.1:9465", "answer Prometheus at `HOST:PORT`/metrics; off for not at all")
 	f.BoolVar(&s.inventory, "inventory", false, "print the inventory and the fingerprint as JSON, and end")
-	f.BoolVarP(&s.verbose, "verbose", "v", false, "log each sample that fails")
-	f.Usage = func() {
-		fmt.Fprintf(stderr, "Usage: orrery-agent --out DIR [flags]\n\nMeasure the NVIDIA GPUs of this node. SIGUSR1 switches to debug, SIGUSR2 back, SIGTERM writes what there is and ends.\n\n%s\n"+
-			"Exit codes: 0 ended by SIGTERM or --for, 1 no driver, or failed, 2 usage, 130 interrupted.\n", f.FlagUsages())
-	}
-	if err := f.Parse(args); err != nil {
-		return nil, err
-	}
-	if f.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q: the folder is named by --out", f.Arg(0))
-	}
-	s.Mode = agent.Mode(s.mode)
-	if !known(s.source) {
-		return nil, fmt.Errorf("source %q: want nvml, smi, amd-smi or an address that begins with http://", s.source)
-	}
-	if s.inventory {
-		return s, nil
-	}
-	return s, s.Validate()
+	f.BoolVar(&s.version, "version", false, "print the version, and end")
+	f.BoolVarP(&s.verbose, "verbose", "v", false, "log each sample that fails, and not only the first of several")
 }
 
 func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "history" {
+		return runHistory(args[1:], stdout, stderr)
+	}
 	s, err := parse(args, stderr)
 	if errors.Is(err, pflag.ErrHelp) {
 		return exitOK
@@ -109,6 +124,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		fmt.Fprintf(stderr, "orrery-agent: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n\t"))
 		return exitUsage
+	}
+	if s.version {
+		fmt.Fprint(stdout, version())
+		return exitOK
 	}
 	src, err := s.open()
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -40,7 +39,10 @@ temperature, how long clocks were held down, and what is missing. Unaccounted is
 time that neither rows nor a gap record covers: an agent leaves none.
 
 --page writes for each node a page with figures, NODE.html, that opens without a
-network. --follow prints again whenever a bundle was finished, until Ctrl-C.
+network. --follow shows the last sample of each GPU while agents write into the
+folders, anew every --every, and the sums again whenever a bundle was finished, until
+Ctrl-C. What it shows comes from a small file that an agent keeps beside its bundles.
+With -o json or csv it prints the sums alone.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 		Example: `  orrery capture inspect telemetry
@@ -51,7 +53,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&v.pages, "page", "", "write a page of figures for each node into `DIR`")
-	f.BoolVar(&v.follow, "follow", false, "print again whenever a bundle was finished")
+	f.BoolVar(&v.follow, "follow", false, "show the last samples of agents at work, and the sums when a bundle was finished")
 	f.DurationVar(&v.every, "every", 2*time.Second, "with --follow, look every `DUR`")
 	forceFlag(cmd, &v.force)
 	v.print = m.printFlag(cmd)
@@ -64,7 +66,7 @@ func (v *inspectVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if v.follow {
-		return v.live(cmd.Context(), args)
+		return (&follower{inspectVerb: v, paths: args}).run(cmd.Context())
 	}
 	sum, err := review.Of(reviewSource(s))
 	if err != nil {
@@ -74,32 +76,6 @@ func (v *inspectVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return v.show(s, sum)
-}
-
-// live prints whenever there are other bundles than before.
-func (v *inspectVerb) live(ctx context.Context, args []string) error {
-	before := ""
-	for {
-		if found, err := archive.Find(args...); err == nil && strings.Join(found, "\n") != before {
-			before = strings.Join(found, "\n")
-			s, err := captured(args)
-			if err == nil {
-				var sum *review.Summary
-				if sum, err = review.Of(reviewSource(s)); err == nil {
-					err = v.show(s, sum)
-				}
-			}
-			if err != nil { // one may have been removed meanwhile
-				fmt.Fprintf(v.m.Stderr, "not all could be read, looking again: %v\n", err)
-				before = ""
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(v.every):
-		}
-	}
 }
 
 func (v *inspectVerb) draw(s *archive.Set, sum *review.Summary) error {

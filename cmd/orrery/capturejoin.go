@@ -28,8 +28,8 @@ func (m *Main) captureJoinCommand() *cobra.Command {
 		Long: `Copy the trace of jobs and fill the columns power (W) and io_demand (B/s), and in
 extra the means of utilisation and SM activity, with what was measured of the GPUs
 that each job ran on. A sample belongs to the jobs whose ids the cgroups of its
-processes name; without any, to the only job that is recorded on the node at that
-time. Where jobs share a GPU its time and power are split equally, and extra says
+processes name, of several attempts to the one that ran then; without any, to the
+only job that is recorded on the node at that time. Where jobs share a GPU its time and power are split equally, and extra says
 which part of the time that was. What becomes of the samples is printed.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
@@ -94,12 +94,15 @@ func (v *joinVerb) copy(b *traces.Bundle, j *join.Joiner) error {
 		return err
 	}
 	defer w.Abort()
+	rows := map[int64]int{} // with each id so far: attempts of a job share one
 	for job, err := range b.Rows() {
 		if err != nil {
 			return input(err)
 		}
 		row := *job
-		if m := j.Job(job.ID); m != nil {
+		m := j.Job(job.ID, rows[job.ID])
+		rows[job.ID]++
+		if m != nil {
 			if err := m.Apply(&row); err != nil {
 				return input(err)
 			}
@@ -174,6 +177,7 @@ func (v *joinVerb) show(set *archive.Set, j *join.Joiner) error {
 	t.Row("of no job", a.Idle)
 	t.Row("all, without quantiles of windows", a.Rows)
 	t.Row("jobs measured", int64(j.Jobs()))
+	t.Row("with processes of a job that ran at another time", a.OtherTime)
 	t.Row("ids of processes that no job has", a.UnknownJobs)
 	t.Row("bundles", int64(set.Bundles()))
 	return v.print.table(t)

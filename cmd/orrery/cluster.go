@@ -46,7 +46,8 @@ func (m *Main) clusterImportCommand() *cobra.Command {
 		Short: "Turn lists of nodes into a cluster file",
 		Long: `Read lists of nodes, plain or compressed, and write one cluster file with node types,
 groups, partitions where they are known, and one vCluster at home on all nodes. "-"
-reads standard input.
+reads standard input. Several lists are one cluster; the matrix of nvidia-smi topo -m
+goes to the nodes of the others with as many GPUs, or is a node by itself.
 
 The format is found by content; names of files do not matter:
 

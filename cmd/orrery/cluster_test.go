@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,6 +25,15 @@ func TestClusterImportRealLists(t *testing.T) {
 		{[]string{"gpu", "alibaba-spot-v2026", "node_info_df.csv.gz"}, 4278, 10, 10412, 632636, "4278 nodes whose names are numbers"},
 		{[]string{"gpu", "philly", "cluster_machine_list.csv"}, 552, 2, 2490, 0, "the model of the GPUs of 552 nodes is called gpu"},
 		{[]string{"slurm", "rivos-exporter", "sinfo_out.json"}, 4, 1, 0, 256, "cs5.example.company.com"},
+		{[]string{"hardware", "exadigit-raps", "frontier.yaml"}, 9472, 1, 37888, 0, "the cores of the 1 CPUs of a node are not known"},
+		{[]string{"hardware", "exadigit-raps", "marconi100.yaml"}, 980, 1, 3920, 0, "the cores of the 2 CPUs of a node are not known"},
+		{[]string{"hardware", "exadigit-raps", "summit.yaml"}, 4626, 1, 27756, 0, "the cores of the 2 CPUs of a node are not known"},
+		{[]string{"hardware", "exadigit-raps", "mit_supercloud", "part-gpu.yaml"}, 224, 1, 448, 8960, "racks and nodes are numbered from 0"},
+		{[]string{"hardware", "exadigit-raps", "philly", "2-gpu.yaml"}, 83, 1, 166, 3320, "racks and nodes are numbered from 0"},
+		{[]string{"hardware", "exadigit-raps", "philly", "8-gpu.yaml"}, 469, 1, 3752, 18760, "racks and nodes are numbered from 0"},
+		{[]string{"hardware", "nvidia-smi-topo", "dgx-h100-8gpu-12nic-truncated.txt"}, 1, 1, 8, 224, "all nodes of 8 GPUs have these links"},
+		{[]string{"hardware", "mlperf-train-v4.1-systems", "NVIDIA__eos_n316_ngc24.04_pytorch.json"}, 316, 1, 2528, 35392, "316 nodes, all alike"},
+		{[]string{"hardware", "mlperf-train-v4.1-systems", "ASUSTeK__ESC_N8_E11.json"}, 1, 1, 8, 120, "host_memory_capacity is not known"},
 	} {
 		t.Run(strings.Join(row.path, "/"), func(t *testing.T) {
 			text, err := os.ReadFile(refdata.Path(t, append([]string{"traces"}, row.path...)...))
@@ -48,6 +58,13 @@ func TestClusterImportRealLists(t *testing.T) {
 			require.Equal(t, []int{row.nodes, row.types, row.gpus, row.cpu}, []int{len(site.Nodes), len(c.NodeTypes), gpus, cpus})
 			require.Zero(t, inProcess(t, "lint", "cluster.yaml").code)
 		})
+	}
+	systems, err := filepath.Glob(filepath.Join(refdata.Path(t, "traces", "hardware", "mlperf-train-v4.1-systems"), "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, systems)
+	for _, path := range systems {
+		got := inProcess(t, "cluster", "import", path, "--quiet")
+		require.Zero(t, got.code, "%s: %s", path, got.stderr)
 	}
 	for _, name := range []string{"sinfo.txt", "sinfo_mem.txt"} { // without names of columns
 		got := inProcess(t, "cluster", "import", refdata.Path(t, "traces", "slurm", "vpenso-exporter", name))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"orrery/reports/table"
 	"orrery/traces"
 	"orrery/traces/importer"
 )
@@ -53,12 +52,12 @@ in which unit:
   arrivals  none for a count, or /s, /min, /h for a rate
   other     as the message about a missing unit says
 
---columns reads them from a file, one on each line, with lines "table NAME", "set
-NAME=VALUE:UNIT" and "null WORD" as well. Columns of jobs that are not named are kept
-in extra.
+--columns FILE reads table, columns, constants, time zone and service from a YAML file
+(docs/IMPORT.md). Columns of jobs that are not named are kept in extra.
 
-What becomes of each row is printed: rows read = kept + dropped, in each table, and
-what was assumed. A value that is not of its column's type refuses the file; a readable
+What becomes of each row is printed: rows read = kept + dropped, in each table, from
+when to when they are and by which time zone, how much jobs held at once, how many ran
+longer than requested, and what was assumed. The trace keeps it, for trace info. A value that is not of its column's type refuses the file; a readable
 row that cannot be is dropped under a named rule. Times in traces are microseconds.
 
 Exit codes: 0 imported, 1 failed, 2 usage, 3 bad input (with --strict also rows
@@ -199,40 +198,4 @@ func same(a, b string) bool {
 	}
 	y, err := os.Stat(b)
 	return err == nil && os.SameFile(x, y)
-}
-
-// account prints what became of the rows of a log: dropped and kept are the
-// words for those that did not pass and those that did.
-func (p *printer) account(r traces.Report, dropped, kept string) error {
-	if p.json() {
-		return p.document(r)
-	}
-	t := table.New("rows", "rule", "count", "first")
-	t.Row("read", "", r.Read, r.File)
-	one := func(of string, repaired, lost []traces.Rule) {
-		for _, d := range repaired {
-			t.Row("repaired"+of, d.Rule, d.Count, d.Example)
-		}
-		for _, d := range lost {
-			t.Row(dropped+of, d.Rule, d.Count, d.Example)
-		}
-	}
-	if len(r.Tables) > 1 {
-		for i := range r.Tables {
-			of := &r.Tables[i]
-			t.Row("read of "+of.Table, "", of.Read, "")
-			one(" of "+of.Table, of.Repaired, of.Dropped)
-			t.Row(kept+" of "+of.Table, "", of.Kept, "")
-		}
-	} else {
-		one("", r.Repaired, r.Dropped)
-	}
-	t.Row(kept, "", r.Kept, "")
-	if err := p.table(t); err != nil {
-		return err
-	}
-	for _, a := range r.Assumed {
-		p.m.say("Assumed %s: %s (%s)", a.What, a.Value, a.Why)
-	}
-	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
 
+	"orrery/profiles"
 	"orrery/traces"
 )
 
@@ -50,6 +51,7 @@ func TestRealSlurmRoundTrip(t *testing.T) {
 			ofSlurm(t, "sacctmgr", "--immediate", "--quiet", "add", "user", user, "account="+account)
 		}
 	}
+	listedBySlurm(t, nodes)
 	began := time.Now()
 	submitMix(t, jobs, nodes)
 	for deadline := time.Now().Add(15 * time.Minute); len(pendingOrRunning(t)) > 0; time.Sleep(300 * time.Millisecond) {
@@ -87,6 +89,32 @@ func TestRealSlurmRoundTrip(t *testing.T) {
 	correlation, relative = replayedAs(t, "easy.yaml", "with backfill: easy")
 	require.Greater(t, correlation, 0.75, "the order of starts")
 	require.Less(t, math.Abs(relative), 0.5, "the mean wait")
+}
+
+// listedBySlurm makes a cluster file of each list of its nodes that this Slurm prints, and finds the same nodes in all.
+func listedBySlurm(t *testing.T, nodes int) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	var before string
+	for _, program := range [][]string{{"sinfo", "-N", "-o", "%N|%c|%m|%G|%f|%P|%t"}, {"sinfo", "-N", "-O", "NodeList,CPUs,Memory,Gres:40,Features,Partition,StateLong"},
+		{"scontrol", "show", "node"}, {"scontrol", "show", "node", "-o"}, {"sinfo", "--json"}} {
+		what := strings.Join(program, " ")
+		require.NoError(t, os.WriteFile("x", []byte(ofSlurm(t, program[0], program[1:]...)+"\n"), 0o600))
+		got := inProcess(t, "cluster", "import", "x", "--name", "site", "--quiet")
+		require.Zero(t, got.code, "%s: %s", what, got.stderr)
+		require.NotContains(t, got.stdout, "untested on real rows", what)
+		c, err := profiles.ParseCluster(what, []byte(got.stdout))
+		require.NoError(t, err, what)
+		site, err := c.Resolve()
+		require.NoError(t, err, what)
+		require.Len(t, site.Nodes, nodes, what)
+		require.Equal(t, []int32{8, 2}, []int32{site.Nodes[0].CPUs, site.Nodes[0].GPUs}, what)
+		require.Len(t, c.Partitions, 2, what)
+		if before == "" {
+			before = string(c.BriefYAML())
+		}
+		require.Equal(t, before, string(c.BriefYAML()), what)
+	}
 }
 
 // replayedAs replays the log on a cluster file, and answers the rank correlation of starts and the relative error of the

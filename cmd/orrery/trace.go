@@ -185,6 +185,9 @@ func describe(rows *table.Table, t *trace, meta traces.Meta) {
 	for _, d := range r.Repaired {
 		rows.Row("repaired: "+d.Rule, d.Count)
 	}
+	for _, figure := range asRecorded(r.Tables).Rows() {
+		rows.Row(figure[0].Text+": "+figure[1].Text, figure[2])
+	}
 	for _, a := range r.Assumed {
 		rows.Row("assumed: "+a.What, a.Value+" ("+a.Why+")")
 	}

@@ -56,6 +56,8 @@ type builder struct {
 	index   map[string]int
 	kinds   []kind
 	of      []int // kind of each node
+	links   []*List
+	linked  map[int64]bool // numbers of GPUs of which the links are known
 	assumed []string
 	unknown []string
 	c       profiles.Cluster
@@ -64,14 +66,22 @@ type builder struct {
 // Cluster makes a cluster file of lists of nodes. A node is in one list only. The file passes
 // profiles.ParseCluster.
 func Cluster(name string, lists []List) (*Result, error) {
-	b := &builder{index: map[string]int{}, c: profiles.DefaultCluster()}
+	b := &builder{index: map[string]int{}, linked: map[int64]bool{}, c: profiles.DefaultCluster()}
 	b.c.Name = cmp.Or(plain(name), "cluster")
 	for i := range lists {
-		if err := b.add(&lists[i]); err != nil {
+		if lists[i].Links != nil {
+			b.links = append(b.links, &lists[i])
+		} else if err := b.add(&lists[i]); err != nil {
 			return nil, err
 		}
 	}
+	if err := b.aloneLinks(); err != nil {
+		return nil, err
+	}
 	b.types()
+	if err := b.link(); err != nil {
+		return nil, err
+	}
 	b.groups()
 	b.partitions()
 	b.unsaid()
@@ -327,6 +337,6 @@ func (b *builder) unsaid() {
 	count("memory", "0, at its default", func(k *kind) bool { return k.memory == 0 })
 	count("gpu_memory", "0, at its default", func(k *kind) bool { return k.gpus > 0 && k.gpuMemory == 0 })
 	count("idle_power and busy_power", "0, at their defaults", func(k *kind) bool { return k.busy == 0 })
-	count("gpu_topology", "GPUs of a node are all alike", func(k *kind) bool { return k.gpus > 1 })
+	count("gpu_topology", "GPUs of a node are all alike", func(k *kind) bool { return k.gpus > 1 && !b.linked[k.gpus] })
 	b.unknown = append(b.unknown, "what jobs share (sharing is whole: a job gets whole nodes), tenants, qualities of service, and the profile (default)")
 }

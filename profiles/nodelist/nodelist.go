@@ -13,6 +13,9 @@
 //   - the JSON of both: a list "nodes" (scontrol, and sinfo before Slurm 23.02), or a list "sinfo"
 //     (sinfo since then; untested on real rows).
 //
+// Others: nvidia-smi topo -m (topo.go), system files of ExaDigiT (exadigit.go), descriptions of systems
+// of MLPerf (mlperf.go).
+//
 // Memory is in MiB. GRES that are not GPUs are left out. Nodes in the state FUTURE are left out;
 // those that were down or drained when the list was made are not down here, since a list says
 // nothing of when.
@@ -47,6 +50,7 @@ type List struct {
 	Format   string
 	Untested bool // on real rows
 	Nodes    []Node
+	Links    *Links // instead of nodes: how the GPUs of one node are joined
 	Assumed  []string
 
 	index map[string]int // places of nodes by name
@@ -67,8 +71,11 @@ func formats() []format {
 	return []format{
 		{"slurm-nodes-json", "scontrol show node --json, sinfo --json before Slurm 23.02", false, has(`"nodes"`, `"real_memory"`), readNodesJSON},
 		{"sinfo-json", "sinfo --json since Slurm 23.02", true, has(`"sinfo"`, `"partition"`), readSinfoJSON},
-		{"scontrol-nodes", "scontrol show node, with -o or without", true, isScontrol, readScontrol},
-		{"sinfo", "sinfo -N -o with the names of its columns, or sinfo -N -l", true, isSinfo, readSinfo},
+		{"scontrol-nodes", "scontrol show node, with -o or without", false, isScontrol, readScontrol},
+		{"nvidia-topology", "nvidia-smi topo -m: the links of the GPUs of one node", false, isTopology, readTopology},
+		{"mlperf-system", "systems of MLPerf (number_of_nodes, accelerators_per_node, in JSON)", false, has(`"number_of_nodes"`, `"accelerators_per_node"`), readMLPerf},
+		{"exadigit", "system files of ExaDigiT (system, power, in YAML)", false, isExaDigiT, readExaDigiT},
+		{"sinfo", "sinfo -N -o with the names of its columns, or sinfo -N -l", false, isSinfo, readSinfo},
 	}
 }
 
@@ -111,7 +118,7 @@ func Read(file string, text []byte) (list List, ok bool, err error) {
 		if err := f.read(&list, text); err != nil {
 			return List{}, true, err
 		}
-		if len(list.Nodes) == 0 {
+		if len(list.Nodes) == 0 && list.Links == nil {
 			return List{}, true, list.wrong(0, "no nodes", "a list of nodes", "")
 		}
 		return list, true, nil

@@ -238,7 +238,7 @@ func (l *List) gres(n *Node, text string) error {
 	if absent(text) {
 		return nil
 	}
-	for _, term := range gresTerms(text) {
+	for _, term := range hostlist.Terms(text, ",") {
 		term, _, _ = strings.Cut(term, "(")
 		parts := strings.Split(term, ":")
 		if parts[0] != "gpu" {
@@ -270,21 +270,12 @@ func (l *List) gres(n *Node, text string) error {
 	return nil
 }
 
-// gresTerms splits at commas outside of parentheses.
-func gresTerms(text string) []string {
-	var out []string
-	depth, begin := 0, 0
-	for i, r := range text {
-		switch {
-		case r == '(':
-			depth++
-		case r == ')':
-			depth--
-		case r == ',' && depth <= 0:
-			out, begin = append(out, text[begin:i]), i+1
-		}
+// room says whether so many nodes may stand in a cluster file.
+func (l *List) room(line, nodes int64) error {
+	if nodes < 1 || nodes > profiles.MaxNodes {
+		return l.wrong(line, fmt.Sprintf("%d nodes", nodes), fmt.Sprintf("1 to %d", profiles.MaxNodes), "correct the numbers")
 	}
-	return append(out, text[begin:])
+	return nil
 }
 
 // note adds an assumption, once.

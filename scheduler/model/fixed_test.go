@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "orrery/internal/fixedseed"
 )
 
 // Products and ratios are rounded to the nearest, halves away from zero, and stop at the bounds.

@@ -221,7 +221,13 @@ type Reservation struct {
 }
 
 // Outside says whether a run over [from, until) of a job that names r is not wholly within
-// it, although it must be.
+// it, although it must be, or begins when it is over.
 func (r *Reservation) Outside(from, until Time) bool {
-	return !r.Maintenance && !r.Flex && (from < r.Start || until > r.End)
+	switch {
+	case r.Maintenance:
+		return false
+	case r.Flex:
+		return from >= r.End
+	}
+	return from < r.Start || until > r.End
 }

@@ -26,7 +26,7 @@ type Order uint8
 // Camargo, "Obtaining dynamic scheduling policies with simulation and machine
 // learning" (SC'17), with the constants of the authors' code.
 const (
-	FCFS      Order = iota // submission, that is the id alone
+	FCFS      Order = iota // submission
 	SJF                    // r
 	LJF                    // -r
 	SAF                    // r*n
@@ -133,6 +133,8 @@ func keySpan(d model.Duration) uint64 {
 func (o Order) staticKey(a *Asked) wide {
 	r, n := keySpan(a.Walltime), uint64(a.Request.Units)
 	switch o {
+	case FCFS:
+		return wideOf(int64(a.Submit))
 	case SJF:
 		return wideOf(int64(r))
 	case LJF:
@@ -153,7 +155,7 @@ func (o Order) staticKey(a *Asked) wide {
 		root := sqrtFixed(n<<32, 0) // 2^48 * sqrt(n)
 		return wideMul(root, r).add(logSubmit(a.Submit, 530_000*1_000_000).shr(log2Bits - 48))
 	}
-	return wide{} // fcfs: the id decides
+	panic("order: no static key under " + o.String())
 }
 
 // logSubmit is c * log10(s) with log2Bits fraction bits. At s = 1 it may lie

@@ -127,7 +127,7 @@ func (s *Core) keptFrom(ref model.Ref) (kept []notes.Kept) {
 			continue
 		}
 		until := r.End
-		if j.Reservation == id && s.now < r.Start { // it waits for its own
+		if j.Reservation == id && !r.Maintenance { // its own, which has not begun, or is over too soon for it
 			until = r.Start
 		}
 		kept = append(kept, notes.Kept{Nodes: r.Nodes, Keeper: -1, Until: until})

@@ -320,6 +320,7 @@ func (s *Core) granted(f *model.Fact) {
 	end := s.now.Add(j.left)
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
+		qs.dirty = qs.dirty || wants(qs, j, s.preemptsByQOS)
 		switch {
 		case qs != j.queue:
 			qs.free.Take(&j.placement)

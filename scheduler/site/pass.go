@@ -128,6 +128,7 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 	first := len(p.core.plan.Proposals)
 	p.qs.by.pass(p, scalingUp)
 	if len(p.core.plan.Proposals) > first {
+		p.core.plan.Again = p.core.plan.Again || startsWanted(p, p.core.plan.Proposals[first:])
 		p.qs.quietUntil = p.now // what is free has changed, and f9 with it
 	} else if ((!p.qs.orderHolds && !p.heeding && !p.triesLeft) || p.beyondPatience()) && p.core.still() && p.core.nextBoundary(p.now) == model.Never {
 		// Nothing runs and no job started, so no reservation holds a job

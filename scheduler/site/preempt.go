@@ -86,6 +86,20 @@ func (p *pass) preemptForClass(line []order.Candidate, tries *int32) bool {
 	return true
 }
 
+// wants says whether a job that waits in a vCluster might preempt j, which starts: the pass that
+// looked for victims for it did not know of j. byQOS is nodeState.preemptsByQOS.
+func wants(qs *queueState, j *job, byQOS bool) bool {
+	most := qs.waitingOf.most()
+	return qs.policy.Preempts && most >= 0 && j.Preemptible() && (j.Class < most || byQOS)
+}
+
+// startsWanted says whether a pass is to follow at once when one of the proposals is granted.
+func startsWanted(p *pass, proposals []model.Proposal) bool {
+	return p.qs.policy.Preempts && p.qs.policy.Cycle == 0 && slices.ContainsFunc(proposals, func(x model.Proposal) bool {
+		return x.Kind == model.ProposeAssign && wants(p.qs, &p.core.jobs[x.Ref], p.core.preemptsByQOS)
+	})
+}
+
 // rankClass is the class that a job preempts by.
 func rankClass(j *job) int32 {
 	if j.IsSensitive() {

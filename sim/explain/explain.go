@@ -339,13 +339,26 @@ func columnsOf(w *multifactor.Weights, d *record.Decision) (list []Factor) {
 	return list
 }
 
-// reservation is the name of the advance reservation that sets nodes aside until
-// then, "" for none.
-func (x *explainer) reservation(until model.Time) string {
+// reservation is the name of the advance reservation of which nodes, ranges of their numbers,
+// are a part and which ends at until, "" for none. Where none ends then it is the one that begins
+// at until, which the job names itself.
+func (x *explainer) reservation(until model.Time, nodes string) (name string, named bool) {
 	for i := range x.site.Reservations {
-		if r := &x.site.Reservations[i]; r.End == until {
-			return r.Name
+		r := &x.site.Reservations[i]
+		if (r.End == until || r.Start == until && name == "") && containsAll(r.Nodes, nodes) {
+			if name, named = r.Name, r.End != until; !named {
+				break
+			}
 		}
 	}
-	return ""
+	return name, named
+}
+
+func containsAll(set model.NodeSet, nodes string) bool {
+	for n := range nodesOf(nodes) {
+		if !set.Has(n) {
+			return false
+		}
+	}
+	return true
 }

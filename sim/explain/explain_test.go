@@ -119,6 +119,43 @@ func TestReservationOfTheTraceIsNamed(t *testing.T) {
 	require.Equal(t, "exam", got[0].Intervals[0].Reservation)
 }
 
+// A job that names a reservation is told that it waits for its begin, or came too late for it. Of
+// two reservations that end together the one is named that has the nodes.
+func TestNamedReservation(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "exam.trace")
+	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
+	require.NoError(t, err)
+	job := func(id int64, at, span model.Duration, name string) {
+		require.NoError(t, w.WriteJob(&traces.Job{
+			ID: id, Submit: model.Time(at), NodesMin: traces.Some[int32](1), Runtime: traces.Some(span), Walltime: traces.Some(span), Reservation: name,
+		}))
+	}
+	job(1, 0, 40*model.Second, "exam")
+	job(2, 5*model.Second, 50*model.Second, "exam")
+	job(3, 10*model.Second, model.Hour, "")
+	_, err = w.Close()
+	require.NoError(t, err)
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	defer b.Close()
+	run, _ := replayed(t, b, specOf(t, `
+groups: [{name: a, nodes: 3}]
+vclusters: [{name: v, home: all, profile: {order: fcfs}}]
+reservations: [{name: exam, nodes: a-1, start: 60s, end: 120s}, {name: upkeep, nodes: "a-[2-3]", start: 30s, end: 120s, maintenance: true}]
+`), true)
+	answer := func(id int64) Explanation {
+		got, err := Jobs(context.Background(), run, id, Options{})
+		require.NoError(t, err)
+		return got[0]
+	}
+	require.Equal(t, "Job 1 waited 1 min for the reservation exam, which it names, to begin.", answer(1).Answer)
+	late := answer(2).Intervals
+	require.Equal(t, "because it would run past the end of the reservation exam, which it names", late[len(late)-1].What)
+	require.Empty(t, late[len(late)-1].Until)
+	sets := answer(3).Intervals[0].Rejected
+	require.Equal(t, "set aside by the reservation upkeep until 00:02:00", sets[len(sets)-1].Why)
+}
+
 // The sizes of a service are told, and which it was to have, wherever one of them changes:
 // also that it has none while it waits to start again.
 func TestSizesAreTold(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/sim/record"
 )
@@ -80,8 +81,11 @@ type Interval struct {
 	Behind      *Other `json:"behind,omitempty"`
 	Until       string `json:"until,omitempty"`
 	Reservation string `json:"reservation,omitempty"`
-	Room        *Room  `json:"room,omitempty"` // at its beginning
-	Score       *Score `json:"score,omitempty"`
+	// Named says that the job names that reservation: it begins at Until or, where that is
+	// empty, ends before the job would have to.
+	Named bool   `json:"named,omitempty"`
+	Room  *Room  `json:"room,omitempty"` // at its beginning
+	Score *Score `json:"score,omitempty"`
 	// Rejected are the best sets of nodes that it did not start on, three at most,
 	// at the beginning of the interval.
 	Rejected []RejectedSet `json:"rejected_sets,omitempty"`
@@ -112,6 +116,7 @@ type RejectedSet struct {
 	Behind      *Other `json:"behind,omitempty"`
 	Until       string `json:"until,omitempty"`
 	Reservation string `json:"reservation,omitempty"`
+	Named       bool   `json:"named,omitempty"` // as of Interval
 }
 
 // Score is the score of a job at one instant, or its priority in points where the
@@ -395,7 +400,13 @@ func (x *explainer) open(e *story, d *record.Decision, from model.Time) Interval
 	if d.Until != model.AbsentTime {
 		s.Until = e.instant(d.Until)
 		if d.Reason == model.ReasonReserved {
-			s.Reservation = x.reservation(d.Until)
+			kept := ""
+			if d.KeptUntil == d.Until {
+				kept = d.Rejected[scheduler.RejectedKept]
+			}
+			if s.Reservation, s.Named = x.reservation(d.Until, kept); s.Named && d.Until <= from {
+				s.Until = ""
+			}
 		}
 	}
 	x.reject(e, &s, d)

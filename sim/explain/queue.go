@@ -74,7 +74,7 @@ func QueueAt(ctx context.Context, run *record.Run, at model.Time, opt Options) (
 
 // queued is what the core says of a waiting job.
 func (x *explainer) queued(q *Queue, s *scheduler.Standing) Queued {
-	j := Queued{Position: s.Position, row: s.Job, Row: int32(s.Job), Proposed: s.Proposed, Reason: s.Reason.String(), What: inQueue(s.Reason)}
+	j := Queued{Position: s.Position, row: s.Job, Row: int32(s.Job), Proposed: s.Proposed, Reason: s.Reason.String(), What: inQueue(s.Reason, s.Behind >= 0)}
 	if s.Proposed {
 		j.What = "its start is proposed"
 	}
@@ -126,7 +126,8 @@ func (x *explainer) complete(q *Queue, at model.Time) error {
 }
 
 // inQueue is what a job in a queue waits for, in a few words.
-func inQueue(r model.Reason) string {
+// behind says that another job is in its way.
+func inQueue(r model.Reason, behind bool) string {
 	switch r {
 	case model.ReasonNone:
 		return "for the next pass of the scheduler"
@@ -135,7 +136,10 @@ func inQueue(r model.Reason) string {
 	case model.ReasonConformance:
 		return "for free nodes of one conformance group"
 	case model.ReasonReserved:
-		return "for nodes that are set aside or promised to others"
+		if behind {
+			return "for nodes that are promised to another job or kept for it"
+		}
+		return "for nodes that a reservation sets aside, or for the time of the reservation that it names"
 	case model.ReasonPriority:
 		return "for jobs before it, whose reservation it would delay"
 	case model.ReasonDependency:

@@ -40,10 +40,10 @@ var reasonWords = [model.LastReason + 1]ReasonWords{
 		Refused: "its tenant would run more jobs than it may",
 	},
 	model.ReasonQOSLimit: {
-		Waits: "for a limit of its quality of service", Rejected: "it asks for more than its quality of service allows",
+		Waits: "for a limit of its quality of service", Rejected: "it would have gone beyond a limit of its quality of service",
 	},
 	model.ReasonPartitionLimit: {
-		Waits: "because its partition was not up", Rejected: "it asks for what its partition does not allow",
+		Waits: "because its partition was not up", Rejected: "its partition does not allow what it asks for, or is not up",
 	},
 	model.ReasonGroupLimit: {Waits: "because its task group was at its concurrency limit"},
 	model.ReasonMutex:      {Waits: "for a mutex that another job held"},
@@ -53,7 +53,7 @@ var reasonWords = [model.LastReason + 1]ReasonWords{
 		Rejected: "a condition on a job that it depends on could not hold any more",
 		Ended:    "a condition on a job that it depends on could not hold any more",
 	},
-	model.ReasonHeld:        {Waits: "on hold, until it was released", Refused: "it was on hold"},
+	model.ReasonHeld:        {Waits: "on hold", Refused: "it was on hold"},
 	model.ReasonNotEligible: {Waits: "for its eligible time"},
 	model.ReasonMinScore:    {Waits: "because its score was below the min_score of its profile"},
 	model.ReasonResources:   {Waits: "for <n> free nodes"},
@@ -71,7 +71,8 @@ var reasonWords = [model.LastReason + 1]ReasonWords{
 		Refused:  "it is sensitive and the nodes are not of one conformance group",
 	},
 	model.ReasonReserved: {
-		Waits:    "for nodes that the reservation <name> set aside",
+		Waits: "for nodes that the reservation <name> set aside; or for nodes kept for job <job>, by a promise or since others leave for it; " +
+			"or for the reservation <name>, which it names, to begin; or because it would run past the end of the reservation <name>, which it names",
 		Rejected: "it asks for more time than is left of the reservation that it names",
 	},
 	model.ReasonPriority:     {Waits: "behind the reservation of job <job>"},

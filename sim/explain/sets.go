@@ -23,7 +23,11 @@ func (x *explainer) reject(e *story, s *Interval, d *record.Decision) {
 		case scheduler.RejectedKept:
 			r.Behind = x.others[d.KeptFor]
 			if d.KeptUntil != model.AbsentTime {
-				r.Until, r.Reservation = e.instant(d.KeptUntil), x.reservation(d.KeptUntil)
+				r.Until = e.instant(d.KeptUntil)
+				r.Reservation, r.Named = x.reservation(d.KeptUntil, text)
+			}
+			if r.Named && d.KeptUntil <= s.from {
+				r.Until = ""
 			}
 			r.Why = keptFor(e, &r)
 		default:
@@ -49,7 +53,11 @@ func enoughBut(s *Interval) string {
 func keptFor(e *story, r *RejectedSet) string {
 	switch {
 	case r.Behind != nil:
-		return fmt.Sprintf("kept for job %d, which makes others leave nodes", r.Behind.ID)
+		return fmt.Sprintf("kept for job %d", r.Behind.ID)
+	case r.Named && r.Until == "":
+		return "of the reservation " + r.Reservation + ", which ends before its requested time would be over"
+	case r.Named:
+		return "of the reservation " + r.Reservation + ", which begins at " + e.Moment(r.Until)
 	case r.Reservation != "":
 		return "set aside by the reservation " + r.Reservation + " until " + e.Moment(r.Until)
 	}

@@ -48,6 +48,10 @@ func (e *story) depended(s *Interval) string {
 
 func (e *story) setAside(s *Interval) string {
 	switch {
+	case s.Named && s.Until == "":
+		return "because it would run past the end of the reservation " + s.Reservation + ", which it names"
+	case s.Named:
+		return "for the reservation " + s.Reservation + ", which it names, to begin"
 	case s.Reservation != "":
 		return "for nodes that the reservation " + s.Reservation + " set aside"
 	case s.Behind != nil:

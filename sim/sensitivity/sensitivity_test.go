@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/samplemv"
 	"pgregory.net/rapid"
 
+	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/model/draw"
 	"orrery/sim/stat"
 )

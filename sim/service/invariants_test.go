@@ -10,6 +10,7 @@ import (
 	"orrery/autoscale/hpa"
 	"orrery/autoscale/kpa"
 	"orrery/autoscale/lattice"
+	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/model"
 	"orrery/sim/service/demand"
 )

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "orrery/internal/fixedseed"
 )
 
 // world is a few processes on one study, moved step by step. None of them is

@@ -41,7 +41,7 @@ const longest = 1 << 50
 // before says whether a comes before b in the queue of their vCluster now.
 func (w *Watcher) before(a, b *job) bool {
 	c := cmp.Compare(w.tier(b), w.tier(a))
-	if o := w.cfg.Policies[a.VCluster].Order; c == 0 && o != fcfs {
+	if o := w.cfg.Policies[a.VCluster].Order; c == 0 {
 		c = w.compare(o, a, b)
 	}
 	return cmp.Or(c, cmp.Compare(a.Job, b.Job)) < 0
@@ -69,6 +69,8 @@ func (w *Watcher) compare(o Order, a, b *job) int {
 	na, nb := w.units(a), w.units(b)
 	wa, wb := uint64(w.now-a.Submit), uint64(w.now-b.Submit)
 	switch o {
+	case fcfs:
+		return cmp.Compare(a.Submit, b.Submit)
 	case sjf:
 		return cmp.Compare(ra, rb)
 	case ljf:

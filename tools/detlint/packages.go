@@ -83,6 +83,7 @@ var packageTable = []packageRule{
 	{dir: "autoscale/conform", may: []string{"scheduler/model", "autoscale", "autoscale/...", "sim/metric/elastic", "sim/service/queueing"}},
 
 	{dir: "internal/doctest", may: []string{"github.com/stretchr/testify/..."}, free: []exemption{files}},
+	{dir: "internal/fixedseed", may: []string{"pgregory.net/rapid/..."}, free: []exemption{{[]string{"outside"}, "it sets the flag of a library of tests, in tests alone"}}},
 	{dir: "internal/seal"},
 	{dir: "internal/spelling"},
 	{dir: "internal/disk", free: []exemption{files, {[]string{"concurrency", "global"}, "several files are worked on at once, and a process that is ended removes what it has not finished, whichever run it was for"}}},
@@ -122,9 +123,11 @@ var packageTable = []packageRule{
 	{dir: "capture/nvml", may: []string{"capture", "traces", "github.com/NVIDIA/go-nvml/..."}, free: []exemption{{[]string{"concurrency"}, "several GPUs are asked at once, and one may hang"}}},
 	{dir: "capture/agent", may: []string{"capture", "capture/host", "internal/disk", "scheduler/model", "traces", "github.com/prometheus/client_golang/..."}, free: []exemption{{
 		[]string{"clock", "outside", "concurrency", "float", "quiet"}, "it measures a real node for as long as it runs: the wall clock, files, goroutines and a log are its business, and no simulation imports it"}}},
-	{dir: "capture/archive", may: []string{"capture", "scheduler/model", "traces"}, free: []exemption{files}},
+	{dir: "capture/archive", may: []string{"capture", "internal/disk", "scheduler/model", "traces"}, free: []exemption{files}},
 	{dir: "capture/review", may: []string{"capture", "scheduler/model", "traces"}, free: []exemption{counters}},
 	{dir: "capture/recorded", may: []string{"capture", "scheduler/model", "traces"}},
+	{dir: "capture/history", may: []string{"capture", "capture/recorded", "scheduler/model", "traces"}, free: []exemption{{[]string{"outside"},
+		"it asks a server for what was measured; what it says is rows with instants, and no simulation imports it"}}},
 	{dir: "capture/join", may: []string{"capture", "scheduler/model", "traces", "traces/hostlist"}},
 	{dir: "capture/slurm", may: []string{"internal/disk", "scheduler/model", "traces", "traces/hostlist", "traces/importer/format", "traces/importer/slurm"},
 		free: []exemption{files}},

@@ -16,16 +16,16 @@ var ErrMany = errors.New("too many names")
 // mostBytes bounds the names of one term, whatever their number.
 const mostBytes = 1 << 28
 
-// Terms splits a list at any of the separators outside of brackets, and leaves out
-// empty terms.
+// Terms splits a list at any of the separators outside of brackets and parentheses, and
+// leaves out empty terms: n[1-3,7],m1 and gpu:a100:4(S:0,1),nvme:1.
 func Terms(list, separators string) []string {
 	var out []string
 	depth, begin := 0, 0
 	for i, r := range list {
 		switch {
-		case r == '[':
+		case r == '[' || r == '(':
 			depth++
-		case r == ']':
+		case r == ']' || r == ')':
 			depth--
 		case depth <= 0 && strings.ContainsRune(separators, r):
 			out = append(out, list[begin:i])

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "orrery/internal/fixedseed"
 )
 
 func TestExpand(t *testing.T) {
@@ -45,6 +47,7 @@ func TestExpandRefuses(t *testing.T) {
 func TestTerms(t *testing.T) {
 	require.Equal(t, []string{"n[1-3,7]", "m1", "k[1]"}, Terms(",n[1-3,7], m1,,k[1] ", ", "))
 	require.Equal(t, []string{"a b", "c"}, Terms("a b,c", ","))
+	require.Equal(t, []string{"gpu:a100:4(S:0,1)", "nvme:1"}, Terms("gpu:a100:4(S:0,1),nvme:1", ","))
 	require.Empty(t, Terms("", ","))
 }
 

@@ -27,6 +27,9 @@ const (
 	entryLabel = "label.json"
 )
 
+// reportVersion is raised whenever an import reports more than before.
+const reportVersion = 2
+
 // label is what an entry says about itself.
 type label struct {
 	Tables map[string]string `json:"tables"`           // SHA-256 of the bytes of each, by its file name
@@ -61,7 +64,7 @@ func (in *inputs) cacheKey(opts Options) (string, error) {
 		fmt.Fprintf(all, "zone %q\nservice %q\nmapping %q\n", zone, opts.Service, mapping)
 		key = hex.EncodeToString(all.Sum(nil))
 	}
-	return fmt.Sprintf("%s-%s%d-schema%d", key, in.raw.Name, in.raw.Version, traces.SchemaVersion), nil
+	return fmt.Sprintf("%s-%s%d-schema%d-report%d", key, in.raw.Name, in.raw.Version, traces.SchemaVersion, reportVersion), nil
 }
 
 // digest is the SHA-256 of a file, hex.

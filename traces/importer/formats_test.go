@@ -94,7 +94,10 @@ func TestOpenb(t *testing.T) {
 	require.Equal(t, b.Info().Hash, other.Info().Hash, "the order of the files does not matter")
 	require.Equal(t, "cpus-rounded-up=5603 zero-memory=1", counts(report.Repaired))
 	require.Equal(t, pods+", "+nodes, report.File)
-	require.Equal(t, []traces.TableReport{{Table: "jobs", Read: 8152, Kept: 8152, Repaired: report.Repaired}, {Table: "nodes", Read: 1523, Kept: 1523}}, report.Tables)
+	require.Equal(t, []int64{8152, 8152, 1523, 1523}, []int64{report.Tables[0].Read, report.Tables[0].Kept, report.Tables[1].Read, report.Tables[1].Kept})
+	require.Equal(t, report.Repaired, report.Tables[0].Repaired)
+	require.Equal(t, "GPUs", report.Tables[0].Use[2].What)
+	require.EqualValues(t, 6212, report.Tables[0].Use[2].Stated)
 	require.Equal(t, []int32{1523, 125514}, []int32{b.Info().MaxNodes, b.Info().MaxProcs})
 	require.False(t, b.Info().EpochKnown)
 
@@ -216,7 +219,8 @@ func TestSteam(t *testing.T) {
 // TestColumnsOfRealFiles reads tables that no format knows, by their columns.
 func TestColumnsOfRealFiles(t *testing.T) {
 	philly := refdata.Path(t, "traces", "gpu", "philly", "philly.csv.gz")
-	m, err := columns.Parse("jobs", []string{"submit=timestamp:text", "runtime=duration:s", "gpus_total=num_gpus", "tenant=cluster"}, nil, nil)
+	m, err := columns.New("jobs", []columns.Column{{Name: "submit", From: "timestamp", Unit: "text"}, {Name: "runtime", From: "duration", Unit: "s"},
+		{Name: "gpus_total", From: "num_gpus"}, {Name: "tenant", From: "cluster"}}, nil)
 	require.NoError(t, err)
 	pacific, err := time.LoadLocation("US/Pacific")
 	require.NoError(t, err)

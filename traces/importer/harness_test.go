@@ -2,7 +2,9 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -17,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/internal/doctest"
+	"orrery/scheduler/model"
 	"orrery/traces"
 	"orrery/traces/importer/format"
 )
@@ -113,9 +116,11 @@ func golden(t *testing.T, path string) string {
 		r := &report.Tables[i]
 		fmt.Fprintf(&s, "%s: read %d, kept %d; dropped %s; repaired %s\n", r.Table, r.Read, r.Kept, counts(r.Dropped), counts(r.Repaired))
 	}
-	if len(report.Tables) == 0 {
-		fmt.Fprintf(&s, "read %d, kept %d; dropped %s; repaired %s\n", report.Read, report.Kept, counts(report.Dropped), counts(report.Repaired))
-	}
+	s.WriteString(measuredOf(report.Tables))
+	require.Equal(t, remeasured(t, b, report.Tables), report.Tables, path)
+	var kept traces.Report
+	require.NoError(t, json.Unmarshal([]byte(b.Meta().Import), &kept))
+	require.Equal(t, measuredOf(report.Tables), measuredOf(kept.Tables), "what the bundle keeps of %s", path)
 	for _, a := range report.Assumed {
 		fmt.Fprintf(&s, "assumed %s: %s\n", a.What, a.Value)
 	}
@@ -133,6 +138,119 @@ func spelled(c traces.Column, v traces.Value) string {
 		return fmt.Sprintf("%gs", float64(v.Number)/1e6)
 	}
 	return fmt.Sprint(v.Number)
+}
+
+// measuredOf is what a report says of the instants and of the use of its tables.
+func measuredOf(tables []traces.TableReport) (text string) {
+	for i := range tables {
+		r := &tables[i]
+		if r.FirstUS != nil {
+			text += fmt.Sprintf("%s: from %gs to %gs; %s\n", r.Table, float64(*r.FirstUS)/1e6, float64(*r.LastUS)/1e6, r.Times)
+		}
+		for _, u := range r.Use {
+			text += fmt.Sprintf("%s: at most %g %s of %d\n", r.Table, u.Peak, u.What, u.Stated)
+		}
+		if q := r.Requests; q != nil {
+			text += fmt.Sprintf("%s: %d of %d exceeded, %d without\n", r.Table, q.Exceeded, q.Jobs, q.Without)
+		}
+	}
+	return text
+}
+
+// remeasured works out what is measured of the tables of a bundle from its rows, with all of them in memory.
+func remeasured(t *testing.T, b *traces.Bundle, tables []traces.TableReport) []traces.TableReport {
+	t.Helper()
+	out := slices.Clone(tables)
+	for i := range out {
+		r := &out[i]
+		instants := instantsOf(t, b, r.Table)
+		r.FirstUS, r.LastUS, r.Use, r.Requests = nil, nil, nil, nil
+		if len(instants) > 0 {
+			first, last := slices.Min(instants), slices.Max(instants)
+			r.FirstUS, r.LastUS = &first, &last
+		}
+		if r.Table == "jobs" {
+			r.Use, r.Requests = usedAndAsked(t, b)
+		}
+	}
+	return out
+}
+
+// instantsOf are those that the rows of a table state, µs since 1970 or the zero of the source.
+func instantsOf(t *testing.T, b *traces.Bundle, table string) (out []int64) {
+	t.Helper()
+	for row, err := range b.Values(table) {
+		require.NoError(t, err)
+		width := int64(0)
+		for i, c := range traces.Columns(table) {
+			if c.Name == "width" && table == "load" {
+				width = row[i].Number
+			}
+		}
+		for i, c := range traces.Columns(table) {
+			if !row[i].Null && slices.Contains([]string{"submit", "start", "end", "cancelled_at", "time"}, c.Name) {
+				at := row[i].Number + int64(b.Info().Epoch)
+				out = append(out, at, at+width)
+			}
+		}
+	}
+	return out
+}
+
+// usedAndAsked adds up at each instant at which a job starts what all jobs hold that run then.
+func usedAndAsked(t *testing.T, b *traces.Bundle) (use []traces.Use, asked *traces.Requests) {
+	t.Helper()
+	asked = &traces.Requests{}
+	jobs := jobsOf(t, b)
+	ends := func(j *traces.Job) (model.Time, bool) {
+		if j.End.OK {
+			return j.End.V, j.Start.OK
+		}
+		return j.Start.V.Add(j.Runtime.V), j.Start.OK && j.Runtime.OK
+	}
+	var most [3]float64
+	for i := range jobs {
+		j := &jobs[i]
+		if j.Runtime.OK && j.Walltime.V > 0 {
+			asked.Jobs++
+			if j.Runtime.V > j.Walltime.V {
+				asked.Exceeded++
+			}
+		}
+		var at [3]float64
+		for k := range jobs {
+			of := &jobs[k]
+			end, ran := ends(of)
+			if _, counts := ends(j); !counts || !ran || of.Start.V > j.Start.V || end <= j.Start.V {
+				continue
+			}
+			n := float64(max(of.NodesMin.V, 1))
+			at[0] += float64(cmp.Or(of.ProcsAllocated, of.ProcsRequested, traces.Some(of.CPUsPerNode.V*int32(n))).V)
+			at[1] += float64(of.NodesMin.V)
+			gpus := float64(cmp.Or(of.GPUsTotal, traces.Some(of.GPUsPerNode.V*int32(n))).V)
+			if of.GPUMilli.OK {
+				gpus = max(gpus, 1) * float64(of.GPUMilli.V) / 1000
+			}
+			at[2] += gpus
+		}
+		for u := range most {
+			most[u] = max(most[u], at[u])
+		}
+	}
+	info := b.Info()
+	stated := [3]int64{int64(info.MaxProcs), int64(info.MaxNodes), 0}
+	for _, n := range b.Nodes() {
+		stated[2] += int64(n.GPUs)
+	}
+	for u, what := range []string{"processors", "nodes", "GPUs"} {
+		if most[u] > 0 {
+			use = append(use, traces.Use{What: what, Peak: most[u], Stated: stated[u]})
+		}
+	}
+	if asked.Without = int64(len(jobs)) - asked.Jobs; asked.Jobs > 0 {
+		asked.Share = float64(asked.Exceeded) / float64(asked.Jobs)
+	}
+	return use, asked
 }
 
 // Every row of every fixture, against a golden file that was read by a person. -update

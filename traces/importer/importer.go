@@ -7,6 +7,7 @@ package importer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,7 +76,7 @@ func (in *inputs) importTo(out string, opts Options) (traces.Report, error) {
 	if err != nil {
 		return traces.Report{}, err
 	}
-	meta, err := log.Meta()
+	meta, err := log.Meta(log.Report())
 	if err != nil {
 		return log.Report(), err
 	}
@@ -84,14 +85,23 @@ func (in *inputs) importTo(out string, opts Options) (traces.Report, error) {
 		return log.Report(), err
 	}
 	defer w.Abort()
+	w.Measure()
 	if err := log.Write(w); err != nil {
 		return log.Report(), err
 	}
 	report := log.Report()
+	report.Tables = slices.Clone(report.Tables)
+	if meta, err = log.Meta(report); err == nil { // with what the second reading found
+		err = w.SetMeta(meta)
+	}
+	if err != nil {
+		return report, err
+	}
+	w.Measured(&report, in.times(&meta))
 	if err := in.judge(report, w.Rows(), opts); err != nil {
 		return report, err
 	}
-	if meta, err = log.Meta(); err == nil { // with what the second reading found
+	if meta, err = log.Meta(report); err == nil {
 		err = w.SetMeta(meta)
 	}
 	if err == nil {
@@ -100,15 +110,22 @@ func (in *inputs) importTo(out string, opts Options) (traces.Report, error) {
 	return report, err
 }
 
+// times says where the instants of a bundle come from.
+func (in *inputs) times(m *traces.Meta) string {
+	switch {
+	case !m.EpochKnown:
+		return traces.TimesRelative
+	case in.raw.Zoned && m.TimeZone != "":
+		return "local times of " + m.TimeZone + ", where they name no zone themselves"
+	}
+	return traces.TimesUTC
+}
+
 // judge holds a report to what was written and to what was asked for.
 func (in *inputs) judge(r traces.Report, rows map[string]int64, opts Options) error {
-	tables := r.Tables
-	if len(tables) == 0 {
-		tables = []traces.TableReport{{Table: "jobs", Kept: r.Kept}}
-	}
 	kept := int64(0)
-	for i := range tables {
-		t := &tables[i]
+	for i := range r.Tables {
+		t := &r.Tables[i]
 		if rows[t.Table] != t.Kept {
 			return fmt.Errorf("importing %s: the account of %s has %d rows and the table %d: this is an error of the importer %s", r.File, t.Table, t.Kept, rows[t.Table], r.Importer)
 		}

@@ -33,7 +33,7 @@ static struct gpu gpus[GPUS];
 static struct gpu instances[GPUS][8]; // handles of MIG devices: only their address and index count
 static int ngpus, nlinks;
 static char name[96] = "NVIDIA Scripted 80GB", driver[80] = "550.54.15", vbios[32] = "96.00.61.00.01";
-static double began;
+static double began, dead_after;
 
 static double now(void) {
 	struct timespec t;
@@ -86,14 +86,20 @@ static void statement(char *line) {
 	else if (!strcmp(verb, "name")) snprintf(name, sizeof name, "%s", rest);
 	else if (!strcmp(verb, "driver")) snprintf(driver, sizeof driver, "%s", rest);
 	else if (!strcmp(verb, "vbios")) snprintf(vbios, sizeof vbios, "%s", rest);
+	else if (!strcmp(verb, "dead")) dead_after = atof(rest);
 	else if (!strcmp(verb, "mig")) gpus[atoi(a)].instances = atoi(b);
 	else if (!strcmp(verb, "set")) set(a, b, rest + used);
 	else if (!strcmp(verb, "fault")) fault(a, b, rest + used);
 	else if (!strcmp(verb, "process")) {
 		struct gpu *g = &gpus[atoi(a)];
 		if (g->nprocs < PROCS) {
+			long long bytes = 0;
+			int instance = -1;
+			sscanf(rest + used, "%lld %d", &bytes, &instance);
 			g->procs[g->nprocs].pid = atoi(b);
-			g->procs[g->nprocs++].usedGpuMemory = atoll(rest + used);
+			g->procs[g->nprocs].usedGpuMemory = bytes;
+			g->procs[g->nprocs].gpuInstanceId = instance;
+			g->procs[g->nprocs++].computeInstanceId = instance < 0 ? instance : 0;
 		}
 	} else {
 		fprintf(stderr, "scenario: no statement %s\n", verb);
@@ -107,7 +113,7 @@ static nvmlReturn_t start(void) {
 	FILE *f = path ? fopen(path, "r") : NULL;
 	memset(gpus, 0, sizeof gpus);
 	for (int i = 0; i < GPUS; i++) gpus[i].index = i, gpus[i].hang_after = gpus[i].lost_after = gpus[i].xid_after = -1;
-	ngpus = 0;
+	ngpus = 0, dead_after = -1;
 	if (!f) return NVML_ERROR_DRIVER_NOT_LOADED;
 	while (fgets(line, sizeof line, f)) statement(line);
 	fclose(f);
@@ -136,6 +142,7 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned i, nvmlDevice_t *d) {
 // ready is what every call on a GPU asks first.
 static nvmlReturn_t ready(nvmlDevice_t d) {
 	struct gpu *g = OF(d);
+	if (dead_after >= 0 && now() - began >= dead_after) return NVML_ERROR_UNKNOWN;
 	return g->lost_after >= 0 && now() - began >= g->lost_after ? NVML_ERROR_GPU_IS_LOST : NVML_SUCCESS;
 }
 
@@ -245,6 +252,7 @@ nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t s) { return free(s.handle), NVML_SU
 nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t d, unsigned long long types, nvmlEventSet_t s) { return ((struct set *)s.handle)->d = d, NVML_SUCCESS; }
 nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t s, nvmlEventData_t *e, unsigned ms) {
 	struct gpu *g = OF(((struct set *)s.handle)->d);
+	if (g && ready(((struct set *)s.handle)->d) == NVML_ERROR_UNKNOWN) return NVML_ERROR_UNKNOWN;
 	if (!g || g->xid_after < 0 || g->xid_told || now() - began < g->xid_after) return NVML_ERROR_TIMEOUT;
 	g->xid_told = 1;
 	e->device = ((struct set *)s.handle)->d, e->eventType = nvmlEventTypeXidCriticalError, e->eventData = g->xid;

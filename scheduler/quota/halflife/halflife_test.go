@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "orrery/internal/fixedseed"
 )
 
 // TestLeft has rows whose values are roots and powers of two.

@@ -8,6 +8,8 @@ import (
 	"orrery/scheduler/site"
 
 	"pgregory.net/rapid"
+
+	_ "orrery/internal/fixedseed"
 )
 
 // TestSiteAsksForItsPasses holds both implementations together when each is stepped by

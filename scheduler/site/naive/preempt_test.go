@@ -103,6 +103,15 @@ func (s *naiveSite) preemptForBlocked(l *naiveVCluster) {
 	}
 }
 
+// mayBePreempted says whether r, which starts, is preemptible and of a lower class than a job that
+// waits in l, where jobs preempt, or whatever its class where qualities of service preempt others.
+func (s *naiveSite) mayBePreempted(l *naiveVCluster, r *naiveJob) bool {
+	byQOS := slices.ContainsFunc(s.st.QOS, func(q model.QOS) bool { return len(q.PreemptsQOS) > 0 })
+	return l.policy.Preempts && r.Preemptible() && slices.ContainsFunc(s.jobs, func(j *naiveJob) bool {
+		return j != r && j.phase == naiveWaiting && s.vclusterOf(j) == l && (byQOS || j.IsSensitive() || r.Class < j.Class)
+	})
+}
+
 // mayMakeRoom says whether the nodes that are free for j and those that running jobs hold
 // which it might preempt are as many as it needs. A node counts for each job that holds it.
 func (s *naiveSite) mayMakeRoom(l *naiveVCluster, j *naiveJob) bool {

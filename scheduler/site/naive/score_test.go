@@ -293,6 +293,8 @@ func (s *naiveSite) key(o order.Order, j *naiveJob) *big.Rat {
 	r := int64(min(max(j.left, 1), 1<<50))
 	n := big.NewRat(int64(s.unitsAsked(j)), 1)
 	switch o {
+	case order.FCFS:
+		return big.NewRat(int64(j.Submit), 1)
 	case order.SJF:
 		return big.NewRat(r, 1)
 	case order.LJF:

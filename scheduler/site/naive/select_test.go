@@ -154,7 +154,7 @@ func (s *naiveSite) outsideNamed(j *naiveJob, from, until model.Time) bool {
 		return false
 	}
 	r := &s.st.Reservations[j.Reservation]
-	return !r.Maintenance && !r.Flex && (from < r.Start || r.End < until)
+	return !r.Maintenance && (r.Flex && r.End <= from || !r.Flex && (from < r.Start || r.End < until))
 }
 
 // choose selects size nodes for j, to run from t on; nil when there are not

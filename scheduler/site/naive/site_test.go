@@ -326,6 +326,9 @@ func (s *naiveSite) starts(j *naiveJob) {
 	s.unkeep(j)
 	s.endPromise(j)
 	s.breaksPromises(j)
+	for _, l := range s.vclusters {
+		l.changed = l.changed || s.mayBePreempted(l, j)
+	}
 	if len(j.nodes) != j.wanted() {
 		s.vclusterOf(j).changed = true
 	}
@@ -380,6 +383,9 @@ func (s *naiveSite) Plan(now model.Time) *scheduler.Plan {
 			before := len(s.plan.Proposals)
 			s.pass(l)
 			s.tellUnmet(l)
+			s.plan.Again = s.plan.Again || l.policy.Cycle == 0 && slices.ContainsFunc(s.plan.Proposals[before:], func(p model.Proposal) bool {
+				return p.Kind == model.ProposeAssign && s.mayBePreempted(l, s.job(p.Ref))
+			})
 			l.idle = len(s.plan.Proposals) == before && s.nothingToCome()
 		} else if s.ticks(l) {
 			l.passed = now // there is one tick in an instant, also while it sleeps

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	_ "orrery/internal/fixedseed"
 )
 
 // M/M/1 has its own closed form: C = ρ, W = ρ/(μ-λ).

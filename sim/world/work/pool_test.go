@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 	"pgregory.net/rapid"
 
+	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/sim/des"

@@ -27,7 +27,7 @@ func made(t testing.TB, m *Mapping, text string, o format.Options) (*traces.Bund
 	if err != nil {
 		return nil, traces.Report{}, err
 	}
-	meta, err := log.Meta()
+	meta, err := log.Meta(log.Report())
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "x.trace")
 	w, err := traces.NewWriter(path, meta)
@@ -53,9 +53,29 @@ func made(t testing.TB, m *Mapping, text string, o format.Options) (*traces.Bund
 
 func parse(t testing.TB, table string, columns, set []string) *Mapping {
 	t.Helper()
-	m, err := Parse(table, columns, set, nil)
+	m, err := mapping(table, columns, set)
 	require.NoError(t, err)
 	return m
+}
+
+// mapping is that of columns and constants as the flags have them.
+func mapping(table string, columns, set []string) (*Mapping, error) {
+	var all []Column
+	for _, text := range columns {
+		c, err := Parse(table, text, false)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	for _, text := range set {
+		c, err := Parse(table, text, true)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return New(table, all, nil)
 }
 
 // Every kind of unit, exactly.
@@ -130,20 +150,20 @@ func TestMappingsThatAreRefused(t *testing.T) {
 		{"deps", nil, nil, `table "deps"`},
 		{"load", []string{"time"}, nil, "want NAME=SOURCE or NAME=SOURCE:UNIT"},
 		{"load", []string{"arivals=n"}, nil, `no column "arivals" (did you mean arrivals?)`},
-		{"load", []string{"time=t"}, nil, "a number of time needs a unit: write time=t:UNIT, with UNIT one of text, unix-s"},
+		{"load", []string{"time=t"}, nil, "a number of time needs a unit, one of text, unix-s"},
 		{"load", []string{"time=t:unix"}, nil, `"unix" is no unit of time`},
 		{"load", []string{"time=t:s", "work=w"}, []string{"width=1:min"}, "a number of work needs a unit"},
 		{"load", []string{"time=t:s"}, []string{"width=60"}, "a number of width needs a unit"},
 		{"load", []string{"time=t:s"}, nil, "the table load needs the column width"},
 		{"load", []string{"time=t:s", "time=u:s"}, nil, "time is given twice"},
 		{"prices", []string{"time=t:text", "price=p:USD/MWh"}, nil, `"USD/MWh" is no unit of price`},
-		{"prices", []string{"time=t:text"}, nil, "the table prices needs the column price (price of energy, below zero when one is paid to use it): give --column price=NAME:EUR/kWh"},
-		{"jobs", []string{"submit=t:text", "comm_fraction=c"}, nil, "with UNIT one of 1, %"},
+		{"prices", []string{"time=t:text"}, nil, "the table prices needs the column price (price of energy, below zero when one is paid to use it): say which column of the file it is, or which value it has in every row, in EUR/kWh, EUR/MWh"},
+		{"jobs", []string{"submit=t:text", "comm_fraction=c"}, nil, "needs a unit, one of 1, %"},
 		{"jobs", []string{"submit=t:text", "class=c:x"}, nil, "class takes no unit"},
 		{"jobs", []string{"submit=t:unix-s", "start=u:s"}, nil, "counted from an arbitrary zero"},
 		{"nodes", []string{"name=n", "cpus=c"}, nil, "the table nodes needs the column gpus"},
 	} {
-		_, err := Parse(c.table, c.columns, c.set, nil)
+		_, err := mapping(c.table, c.columns, c.set)
 		require.ErrorContains(t, err, c.want)
 	}
 }

@@ -5,6 +5,7 @@
 package columns
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,10 +40,32 @@ const widthStep = "step"
 // nullWords mean that there is no value, in columns that are no text.
 var nullWords = []string{"", "NaN", "nan", "NULL", "null", "None", `\N`, "N/A", "[N/A]", "[Not Supported]", "no reading"}
 
-// Parse reads a mapping: the table, columns as NAME=SOURCE or NAME=SOURCE:UNIT (a
-// source whose name has a colon ends with another one), constants as NAME=VALUE or
-// NAME=VALUE:UNIT, and further words that mean that there is no value.
-func Parse(table string, columns, constants, nulls []string) (*Mapping, error) {
+// Column says where the values of one column of the table come from.
+type Column struct {
+	Name string // of the column of the table
+	From string // the name of the column of the file; "" where Constant
+	// Constant says that Value stands in every row.
+	Constant bool
+	Value    string
+	Unit     string // "" where there is none
+}
+
+// ColumnError says which of the columns of a mapping is wrong: its place, and which of name, from, value and unit is.
+type ColumnError struct {
+	Index int
+	Key   string
+	Err   error
+}
+
+// Error implements error.
+func (e *ColumnError) Error() string { return e.Err.Error() }
+
+// Unwrap implements errors.Unwrap.
+func (e *ColumnError) Unwrap() error { return e.Err }
+
+// New makes a mapping of columns, and further words that mean that there is no value. What is wrong with a column is a
+// ColumnError.
+func New(table string, columns []Column, nulls []string) (*Mapping, error) {
 	if _, ok := traces.NewRecord(table); !ok {
 		var names []string
 		for _, t := range traces.TableNames() {
@@ -53,18 +76,33 @@ func Parse(table string, columns, constants, nulls []string) (*Mapping, error) {
 		return nil, fmt.Errorf("table %q%s: want one of %s", table, spelling.Hint(table, names), strings.Join(names, ", "))
 	}
 	m := &Mapping{table: table, nulls: append(slices.Clone(nullWords), nulls...)}
-	m.text = fmt.Sprintf("table %s columns %q set %q null %q", table, columns, constants, nulls)
-	for _, text := range columns {
-		if err := m.add(text, false); err != nil {
-			return nil, err
-		}
-	}
-	for _, text := range constants {
-		if err := m.add(text, true); err != nil {
-			return nil, err
+	m.text = fmt.Sprintf("table %s columns %#v null %q", table, columns, nulls)
+	for i := range columns {
+		if key, err := m.add(&columns[i]); err != nil {
+			return nil, &ColumnError{i, key, err}
 		}
 	}
 	return m, m.whole()
+}
+
+// Parse reads NAME=SOURCE or NAME=SOURCE:UNIT, or with constant NAME=VALUE or NAME=VALUE:UNIT. A source whose name has a
+// colon ends with another one.
+func Parse(table, text string, constant bool) (Column, error) {
+	name, from, ok := strings.Cut(text, "=")
+	if name = strings.TrimSpace(name); !ok || from == "" {
+		return Column{}, errors.New("want NAME=SOURCE or NAME=SOURCE:UNIT")
+	}
+	isText := slices.ContainsFunc(traces.Columns(table), func(c traces.Column) bool { return c.Name == name && c.Type == traces.String })
+	given, word := from, ""
+	if i := strings.LastIndexByte(from, ':'); i >= 0 && !isText {
+		given, word = from[:i], from[i+1:]
+	} else if isText {
+		given = strings.TrimSuffix(from, ":")
+	}
+	if constant {
+		return Column{Name: name, Constant: true, Value: given, Unit: word}, nil
+	}
+	return Column{Name: name, From: given, Unit: word}, nil
 }
 
 // String is the mapping in one line: equal mappings have equal lines.
@@ -90,57 +128,40 @@ func (m *Mapping) find(column string) *source {
 	return nil
 }
 
-// add reads NAME=SOURCE[:UNIT].
-func (m *Mapping) add(text string, constant bool) error {
-	flag := "--column"
-	if constant {
-		flag = "--set"
-	}
-	name, from, ok := strings.Cut(text, "=")
-	if name = strings.TrimSpace(name); !ok || from == "" {
-		return fmt.Errorf("%s %s: want NAME=SOURCE or NAME=SOURCE:UNIT", flag, text)
-	}
+// add takes a column; key is which part of it is wrong.
+func (m *Mapping) add(c *Column) (key string, err error) {
 	columns := traces.Columns(m.table)
-	place := slices.IndexFunc(columns, func(c traces.Column) bool { return c.Name == name })
+	place := slices.IndexFunc(columns, func(of traces.Column) bool { return of.Name == c.Name })
 	if place < 0 {
 		var names []string
-		for _, c := range columns {
-			names = append(names, c.Name)
+		for _, of := range columns {
+			names = append(names, of.Name)
 		}
-		return fmt.Errorf("%s %s: the table %s has no column %q%s", flag, text, m.table, name, spelling.Hint(name, names))
+		return "name", fmt.Errorf("the table %s has no column %q%s", m.table, c.Name, spelling.Hint(c.Name, names))
 	}
-	if m.find(name) != nil {
-		return fmt.Errorf("%s %s: %s is given twice", flag, text, name)
+	if m.find(c.Name) != nil {
+		return "name", fmt.Errorf("%s is given twice", c.Name)
 	}
-	s := source{column: columns[place], place: place, index: len(m.sources)}
-	if constant && from == widthStep && m.table == "load" && name == "width" {
-		s.step = true
+	s := source{column: columns[place], place: place, index: len(m.sources), from: c.From, value: c.Value}
+	if c.Constant && c.Value == widthStep && m.table == "load" && c.Name == "width" {
+		s.step, s.value = true, ""
 		m.sources = append(m.sources, s)
-		return nil
+		return "", nil
 	}
 	of := unitsOf(m.table, &s.column)
-	given, word := from, ""
-	if i := strings.LastIndexByte(from, ':'); i >= 0 && s.column.Type != traces.String {
-		given, word = from[:i], from[i+1:]
-	} else if s.column.Type == traces.String {
-		given = strings.TrimSuffix(from, ":")
-	}
-	k := slices.IndexFunc(of, func(u unit) bool { return u.name == word })
+	k := slices.IndexFunc(of, func(u unit) bool { return u.name == c.Unit })
 	switch {
 	case k >= 0:
 		s.unit = of[k]
-	case word == "":
-		return fmt.Errorf("%s %s: a number of %s needs a unit: write %s=%s:UNIT, with UNIT one of %s", flag, text, name, name, given, unitNames(of))
+	case c.Unit == "":
+		return "unit", fmt.Errorf("a number of %s needs a unit, one of %s", c.Name, unitNames(of))
 	case len(of) == 1 && of[0].name == "":
-		return fmt.Errorf("%s %s: %s takes no unit, found %q; a source whose name has a colon ends with one more", flag, text, name, word)
+		return "unit", fmt.Errorf("%s takes no unit, found %q", c.Name, c.Unit)
 	default:
-		return fmt.Errorf("%s %s: %q is no unit of %s%s: want one of %s", flag, text, word, name, spelling.Hint(word, strings.Split(unitNames(of), ", ")), unitNames(of))
-	}
-	if s.from = given; constant {
-		s.from, s.value = "", given
+		return "unit", fmt.Errorf("%q is no unit of %s%s: want one of %s", c.Unit, c.Name, spelling.Hint(c.Unit, strings.Split(unitNames(of), ", ")), unitNames(of))
 	}
 	m.sources = append(m.sources, s)
-	return nil
+	return "", nil
 }
 
 // own are the columns that a table needs and that stand for themselves when a mapping
@@ -153,15 +174,14 @@ func (m *Mapping) whole() error {
 		if c.Optional || m.find(c.Name) != nil || slices.Contains(own[m.table], c.Name) {
 			continue
 		}
-		unit := ""
+		unit, more := "", ""
 		if of := unitsOf(m.table, &c); of[0].name != "" {
-			unit = ":" + of[0].name
+			unit = ", in " + unitNames(of)
 		}
-		more := ""
 		if c.Name == "width" {
-			more = ", or --set width=step for the smallest step between two rows"
+			more = "; the value step is the smallest step between two rows"
 		}
-		return fmt.Errorf("the table %s needs the column %s (%s): give --column %s=NAME%s or --set %s=VALUE%s%s", m.table, c.Name, c.Doc, c.Name, unit, c.Name, unit, more)
+		return fmt.Errorf("the table %s needs the column %s (%s): say which column of the file it is, or which value it has in every row%s%s", m.table, c.Name, c.Doc, unit, more)
 	}
 	var zero *source
 	for i := range m.sources {

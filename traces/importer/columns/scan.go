@@ -306,8 +306,8 @@ func (t *table) Write(w *traces.Writer) error {
 func (t *table) Report() traces.Report { return t.account.Report([]format.File{t.file}, t.format) }
 
 // Meta implements format.Scanned.
-func (t *table) Meta() (traces.Meta, error) {
-	m, err := format.Describe([]format.File{t.file}, t.Report())
+func (t *table) Meta(r traces.Report) (traces.Meta, error) {
+	m, err := format.Describe([]format.File{t.file}, r)
 	m.Epoch, m.EpochKnown, m.Sorted = t.epoch(), t.absolute(), true
 	if t.zone != nil {
 		m.TimeZone = t.zone.String()

@@ -74,6 +74,6 @@ type Scanned interface {
 	Write(*traces.Writer) error
 	// Report says what became of the rows; it is complete behind Write.
 	Report() traces.Report
-	// Meta is the metadata of the bundle; what its import says is complete behind Write.
-	Meta() (traces.Meta, error)
+	// Meta is the metadata of the bundle, with the report that it keeps.
+	Meta(traces.Report) (traces.Meta, error)
 }

@@ -90,8 +90,8 @@ func (l *Log) Write(w *traces.Writer) error {
 func (l *Log) Report() traces.Report { return l.Account.Report(l.Files, l.Format) }
 
 // Meta implements Scanned.
-func (l *Log) Meta() (traces.Meta, error) {
-	m, err := Describe(l.Files, l.Report())
+func (l *Log) Meta(r traces.Report) (traces.Meta, error) {
+	m, err := Describe(l.Files, r)
 	m.Epoch, m.EpochKnown, m.Sorted = l.epoch(), !l.Relative && l.sink.first() != model.AbsentTime, true
 	if l.Zone != nil {
 		m.TimeZone = l.Zone.String()

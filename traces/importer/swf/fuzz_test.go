@@ -52,7 +52,7 @@ func FuzzImport(f *testing.F) {
 
 // again exports the rows and imports the result.
 func again(t *testing.T, l *Log, jobs []traces.Job) {
-	m, err := l.Meta()
+	m, err := l.Meta(l.Report())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func again(t *testing.T, l *Log, jobs []traces.Job) {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, b.Bytes())
 	}
-	m2, err := second.Meta()
+	m2, err := second.Meta(second.Report())
 	if err != nil || m2.Epoch != m.Epoch || m2.MaxProcs != m.MaxProcs || m2.TimeZone != m.TimeZone {
 		t.Fatalf("metadata %+v became %+v (%v)", m, m2, err)
 	}

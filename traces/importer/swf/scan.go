@@ -197,6 +197,7 @@ func (l *Log) finish() {
 	none := func(r traces.Rule) bool { return r.Count == 0 }
 	l.report.Dropped = slices.DeleteFunc(slices.Clone(l.dropped[:]), none)
 	l.report.Repaired = slices.DeleteFunc(slices.Clone(l.repaired[:]), none)
+	l.report.Tables = []traces.TableReport{{Table: "jobs", Read: l.report.Read, Kept: l.kept, Dropped: l.report.Dropped, Repaired: l.report.Repaired}}
 }
 
 // noRows says why nothing is left to replay.
@@ -246,10 +247,10 @@ type imported struct {
 	Header   []string `json:"header,omitempty"`
 }
 
-// Meta is the metadata of the bundle to be written. It names the file without
+// Meta is the metadata of the bundle to be written, with the report that it keeps. It names the file without
 // its folder, so that the bundle does not depend on where the log lay.
-func (l *Log) Meta() (traces.Meta, error) {
-	info := imported{Report: l.report, Absolute: l.Absolute(), Header: l.header.lines}
+func (l *Log) Meta(r traces.Report) (traces.Meta, error) {
+	info := imported{Report: r, Absolute: l.Absolute(), Header: l.header.lines}
 	info.File = filepath.Base(l.name)
 	text, err := json.Marshal(info)
 	if err != nil {

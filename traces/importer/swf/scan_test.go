@@ -143,7 +143,7 @@ func TestRules(t *testing.T) {
 func TestHeaderWordsAreCounted(t *testing.T) {
 	l, _ := read(t, "; MaxProcs: many\n; MaxNodes: -1\n; UnixStartTime: -7\n; TimeZoneString: ?\n; TimeZoneString: Europe/Oslo\n; Note: words\n"+line(nil))
 	require.Equal(t, []traces.Rule{{Rule: "unreadable-header", Count: 3, Example: "line 1: MaxProcs: \"many\""}}, l.Report().Repaired)
-	m, err := l.Meta()
+	m, err := l.Meta(l.Report())
 	require.NoError(t, err)
 	require.Equal(t, "Europe/Oslo", m.TimeZone)
 	require.Zero(t, m.MaxProcs)
@@ -192,7 +192,7 @@ func TestTimeOfLog(t *testing.T) {
 				text += line(map[int]string{2: submit}) + "\n"
 			}
 			l, jobs := read(t, text)
-			m, err := l.Meta()
+			m, err := l.Meta(l.Report())
 			require.NoError(t, err)
 			require.Equal(t, model.Time(c.epoch*int64(s)), m.Epoch)
 			require.Equal(t, c.known, m.EpochKnown)
@@ -222,7 +222,7 @@ func TestHeader(t *testing.T) {
 		";",
 		line(nil),
 	}, "\r\n"))
-	m, err := l.Meta()
+	m, err := l.Meta(l.Report())
 	require.NoError(t, err)
 	require.Equal(t, int32(5544), m.MaxNodes)
 	require.Equal(t, int32(93312), m.MaxProcs)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/backfill"
 	"orrery/scheduler/model"
 	"orrery/scheduler/site/internal/caps"
