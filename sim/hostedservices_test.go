@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,7 +56,34 @@ func (s *sizesOf) Fact(now model.Time, f *model.Fact) {
 // hostedReplay replays jobs beside the services of a site and returns the sizes of the first.
 func hostedReplay(t *testing.T, site string, events []traces.Event, jobs ...submittedJob) ([]sized, []hosting.Result, *record.Memory) {
 	t.Helper()
+	return loadedReplay(t, site, nil, events, jobs...)
+}
+
+// loadedSource is a trace in memory with a load table.
+type loadedSource struct {
+	*memorySource
+	table []traces.Load
+}
+
+func (s loadedSource) Load() iter.Seq2[*traces.Load, error] {
+	return func(yield func(*traces.Load, error) bool) {
+		for i := range s.table {
+			row := s.table[i]
+			if !yield(&row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// loadedReplay is hostedReplay for a trace with a load table.
+func loadedReplay(t *testing.T, site string, table []traces.Load, events []traces.Event, jobs ...submittedJob) ([]sized, []hosting.Result, *record.Memory) {
+	t.Helper()
 	m := &memory{size: 2, info: traces.Info{Name: "hosted", Hash: "hosted", Sorted: true}, events: events}
+	if len(table) > 0 {
+		m.info.Tables = []traces.TableRows{{Table: "load", Rows: int64(len(table))}}
+	}
+	open := func() (traces.Source, error) { return loadedSource{&memorySource{memory: m}, table}, nil }
 	m.all.Attr = &traces.Attributes{}
 	for _, j := range jobs {
 		m.add(row{submit: j.submit, runtime: j.runtime, walltime: j.runtime, procs: j.nodes, nodes: j.nodes, cancel: j.cancel})
@@ -65,7 +93,7 @@ func hostedReplay(t *testing.T, site string, events []traces.Event, jobs ...subm
 	}
 	sink := record.NewSiteMemory()
 	follow := &sizesOf{job: model.JobID(m.info.Rows)}
-	res, err := Run(context.Background(), siteOf(t, "agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\n"+site), m.open, Options{Sink: sink, Watch: true, Observer: follow})
+	res, err := Run(context.Background(), siteOf(t, "agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\n"+site), open, Options{Sink: sink, Watch: true, Observer: follow})
 	require.NoError(t, err)
 	require.Empty(t, res.Watch.Breaches)
 	return follow.seen, res.Services, sink
@@ -90,6 +118,44 @@ func TestLatticeInsideACluster(t *testing.T) {
 	seen, results, _ := hostedReplay(t, site, nil, submittedJob{0, 1800, 4, 9, 0, traces.Job{VCluster: "batch"}})
 	require.Zero(t, results[0].Lacking)
 	require.Equal(t, []sized{{0, 2, ""}, {720, 3, ""}, {900, 4, ""}, {1080, 5, ""}}, seen[:4])
+}
+
+// TestRecordedInsideACluster: the demand of the load table is that of the same shape, from its
+// first sample on, of the service that the file names, or of a part of it.
+func TestRecordedInsideACluster(t *testing.T) {
+	site := "groups: [{name: a, nodes: 12}]\nvclusters: [{name: batch, home: 4}, {name: serving, home: 8}]\n" +
+		strings.Replace(stepped, "{shape: step, base: 10, peak: 100, at: 599s, over: 15m, length: 45m, grain: 1s}", "{service: chat}", 1)
+	sample := func(name string, at, width int64, rate float64) traces.Load {
+		return traces.Load{Service: name, Time: model.Time(at * 1e6), Width: model.Duration(width * 1e6), Arrivals: traces.Some(rate * float64(width))}
+	}
+	table := []traces.Load{sample("other", 0, 60, 900), sample("chat", 100, 599, 10), sample("other", 400, 60, 900), sample("chat", 699, 900, 100), sample("chat", 1599, 1201, 10)}
+	job := submittedJob{0, 1800, 4, 9, 0, traces.Job{VCluster: "batch"}}
+	seen, results, _ := loadedReplay(t, site, table, nil, job)
+	require.Equal(t, []sized{{100, 2, ""}, {820, 3, ""}, {1000, 4, ""}, {1180, 5, ""}}, seen[:4])
+	require.Equal(t, sized{2800, 0, "ended"}, seen[len(seen)-1], "when the demand is over")
+	require.InDelta(t, 599*10+900*100+1201*10, results[0].Outcome.Requests, 1e-6)
+
+	seen, results, _ = loadedReplay(t, strings.Replace(site, "{service: chat}", "{service: chat, from: 5m, length: 20m, scale: 2}", 1), table, nil, job)
+	require.Equal(t, sized{400, 2, ""}, seen[0])
+	require.Equal(t, sized{1600, 0, "ended"}, seen[len(seen)-1])
+	require.InDelta(t, 2*(299*10+900*100+10), results[0].Outcome.Requests, 1e-6)
+
+	c, err := profiles.ParseCluster("site", []byte(strings.Replace(site, "{service: chat}", "{service: none}", 1)))
+	require.NoError(t, err)
+	require.NoError(t, c.Inline(""))
+	spec := plan.DefaultSpec()
+	spec.Site = c.JSON()
+	for _, x := range []struct {
+		table []traces.Load
+		want  string
+	}{{table, "want one of other, chat"}, {nil, "which this trace does not have: give the demand a shape"}} {
+		m := &memory{size: 1, info: traces.Info{Name: "hosted", Hash: "hosted", Sorted: true}}
+		if x.table != nil {
+			m.info.Tables = []traces.TableRows{{Table: "load", Rows: 5}}
+		}
+		_, err := Run(context.Background(), spec, func() (traces.Source, error) { return loadedSource{&memorySource{memory: m}, x.table}, nil }, Options{})
+		require.ErrorContains(t, err, x.want)
+	}
 }
 
 // TestRefusedInsideACluster: where batch work has all nodes each proposal is rejected, with

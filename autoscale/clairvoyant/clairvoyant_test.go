@@ -78,3 +78,16 @@ func TestNeeds(t *testing.T) {
 	require.Len(t, p.Plan(9).Proposals, 1)
 	require.Zero(t, testing.AllocsPerRun(10, func() { p.Plan(10) }))
 }
+
+// The result of another proposal than the one in flight is none of its own.
+func TestForeignResults(t *testing.T) {
+	p, err := New([]Need{{0, 2}}, 0)
+	require.NoError(t, err)
+	require.Len(t, p.Plan(0).Proposals, 1)
+	p.Observe(1, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 7, Outcome: autoscale.Accepted, N: 2}})
+	require.Equal(t, autoscale.GuardInFlight, p.Plan(1).Decisions[0].Guard)
+	p.Observe(2, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Accepted, N: 2}})
+	require.Equal(t, autoscale.GuardNone, p.Plan(2).Decisions[0].Guard)
+	p.Observe(3, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Accepted, N: 9}})
+	require.Empty(t, p.Plan(3).Proposals, "it was answered before")
+}

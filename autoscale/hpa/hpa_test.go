@@ -250,7 +250,7 @@ func TestTotals(t *testing.T) {
 		want  int64
 	}{
 		{Total, 0, 21, 3}, {Total, 0, 10, 1}, {Total, 4, 10.9, 4}, {Total, 4, 12, 3}, // 2 are ready
-		{TotalPerPod, 4, 44, 4}, {TotalPerPod, 4, 44.1, 5}, {TotalPerPod, 4, 35.9, 4}, {TotalPerPod, 0, 5, 1},
+		{TotalPerPod, 4, 44, 4}, {TotalPerPod, 4, 44.1, 5}, {TotalPerPod, 4, 35.9, 4}, {TotalPerPod, 0, 5, 1}, {TotalPerPod, 1, 5, 1},
 	} {
 		cfg := Defaults()
 		cfg.Max, cfg.Metrics = 100, []Metric{{Kind: c.kind, Target: 10}}
@@ -261,6 +261,9 @@ func TestTotals(t *testing.T) {
 		require.Equal(t, c.want, p.Last().Raw, "%+v", c)
 		if c.size == 0 && c.kind == TotalPerPod {
 			require.Zero(t, p.Last().Use.Average)
+		}
+		if c.size == 1 {
+			require.EqualValues(t, 5000, p.Last().Use.Average)
 		}
 	}
 }

@@ -253,6 +253,10 @@ func TestConfig(t *testing.T) {
 		_, err := New(c)
 		require.ErrorContains(t, err, name)
 	}
+	c := config()
+	c.Min = 0
+	_, err := New(c)
+	require.NoError(t, err, "none at all may be the least")
 }
 
 // naive makes the documented decisions from the whole past.

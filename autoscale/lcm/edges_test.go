@@ -80,3 +80,35 @@ func TestActivity(t *testing.T) {
 	enter(1, autoscale.Ready, late.Add(model.Minute))
 	require.Equal(t, late.Add(model.Minute), r.machines[0].resumed)
 }
+
+// None of the spans may be negative, each for itself.
+func TestNegativeSpans(t *testing.T) {
+	for _, f := range []func(c *ReconcilerConfig){
+		func(c *ReconcilerConfig) { c.Cooldown = -1 }, func(c *ReconcilerConfig) { c.IdleAfter = -1 }, func(c *ReconcilerConfig) { c.Snooze = -1 },
+	} {
+		c := ReconcilerDefaults()
+		f(&c)
+		_, err := NewReconciler(c)
+		require.ErrorContains(t, err, "none negative")
+	}
+}
+
+// The shortest cooldown is one: a second drain waits until it is known whether it has begun.
+func TestShortestCooldown(t *testing.T) {
+	r := reconciler(t, func(c *ReconcilerConfig) { c.Cooldown = 1 })
+	workers(r, 2)
+	require.Equal(t, []autoscale.Guard{"", autoscale.GuardInFlight}, guards(r.Plan(start)))
+}
+
+// Between two refreshes a cycle goes by the cache, also where the worker has filled up.
+func TestCacheBetweenRefreshes(t *testing.T) {
+	s := scheduler(t, func(c *SchedulerConfig) { c.Watch = true })
+	s.Observe(start, []autoscale.Fact{worker(7, autoscale.Ready)})
+	arrive(s, start, 0, 1, 2)
+	respond(s, start, s.Plan(start), autoscale.Accepted)
+	now := start.Add(5 * model.Second)
+	arrive(s, now, 0, 3)
+	s.Plan(now)
+	now = now.Add(model.Second)
+	require.Equal(t, []autoscale.Verb{autoscale.Migrate}, verbs(s.Plan(now)), "as if there were room")
+}

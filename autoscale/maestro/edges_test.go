@@ -169,3 +169,23 @@ func TestV10Buffer(t *testing.T) {
 	require.Equal(t, autoscale.GuardCooldown, p.Plan(start.Add(50 * model.Second)).Decisions[0].Guard)
 	require.True(t, p.Plan(start.Add(model.Minute)).Decisions[0].Proposed())
 }
+
+// Numbers of rooms that have stopped are given again.
+func TestRoomsComeAgain(t *testing.T) {
+	p := policy(t, rooms())
+	for _, s := range []autoscale.State{autoscale.Ready, autoscale.Stopped, autoscale.Busy} {
+		p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: 1, State: s}})
+	}
+	require.Equal(t, Rooms{Occupied: 1}, p.rooms)
+}
+
+// Bounds that are equal, steps of one room, and changes of one are all there may be.
+func TestLeast(t *testing.T) {
+	c := rooms(func(c *Config) { c.Min, c.Max, c.MaxScaleUp, c.Down.Triggers = 7, 7, 1, nil })
+	policy(t, c)
+	c.Max = 20
+	c.Up.Triggers[0].Kind, c.Up.Triggers[0].Delta = KindLegacy, 1
+	in := Input{Now: start, Scaled: start.Add(-model.Hour), Rooms: Rooms{Occupied: 8, Ready: 2}, Usage: []float32{0.8, 0, 0, 0.8}, Up: [][]float32{{0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8}}}
+	got := c.Check(&in)
+	require.Equal(t, []any{RuleUp, int64(1)}, []any{got.Rule, got.Delta})
+}

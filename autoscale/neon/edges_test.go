@@ -147,3 +147,35 @@ func TestLimitsOfOthers(t *testing.T) {
 		require.Equal(t, res(9).CPU, p.pods[e].cpu.Max)
 	}
 }
+
+// A configuration without cache metrics forgets the working set, another keeps it.
+func TestUpdatesKeepTheWorkingSet(t *testing.T) {
+	a := agent(t, 1)
+	for _, w := range []model.Duration{model.Minute, 2 * model.Minute} {
+		a.Observe(start, []autoscale.Fact{{Kind: autoscale.FactSample, Metric: WorkingSet, Window: w, Value: 1}})
+	}
+	c := a.cfg
+	c.CacheMetrics = true
+	require.NoError(t, a.Update(c))
+	require.Len(t, a.metrics.pages, 2)
+	c.CacheMetrics = false
+	require.NoError(t, a.Update(c))
+	require.Empty(t, a.metrics.pages)
+}
+
+// A request for as many units of each resource passes the check of units, and a permit for
+// less than was asked for is counted.
+func TestPartialPermitsAreCounted(t *testing.T) {
+	cfg := PluginDefaults()
+	cfg.CheckUnit, cfg.Migrate = true, false
+	p := small(t, cfg, 10)
+	require.NoError(t, p.Reserve(0, 0, vm(3, 20), false))
+	a, err := p.Request(0, 0, wanting(4, nil))
+	require.NoError(t, err)
+	require.Equal(t, res(4), a.Permit)
+	require.Zero(t, p.Counters().Partial)
+	a, err = p.Request(0, 0, wanting(20, &a.Permit))
+	require.NoError(t, err)
+	require.Equal(t, res(10), a.Permit)
+	require.EqualValues(t, 1, p.Counters().Partial)
+}

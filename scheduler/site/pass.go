@@ -103,10 +103,10 @@ func (p *pass) run() {
 	} else {
 		p.qs.plan.Due = model.Never // no job is planned for
 	}
-	preemptForServices(p)
 	p.qs.underProvisioned = p.lacksNodes()
-	tellUnmet(p)
 	p.publish()
+	preemptForServices(p)
+	tellUnmet(p)
 	p.dropIdleHolds() // what is promised was found beside them
 	if p.minScored {
 		// The accounts may lift a job to min_score as well.

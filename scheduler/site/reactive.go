@@ -238,29 +238,28 @@ func (s *Core) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
 		avoid = s.buf.avoid
 		clear(avoid)
 	}
+	avoidsOwn(s, j, avoid)
+	return avoid
+}
+
+// avoidsOwn adds to avoid the nodes of a running job and, where it is sensitive, those of
+// other fingerprints.
+func avoidsOwn(s *Core, j *job, avoid model.NodeSet) {
 	first := model.NodeID(-1)
-	own := func(n model.NodeID) {
+	eachNode(&j.placement, func(n model.NodeID) {
 		avoid.Add(n)
 		if first < 0 {
 			first = n
 		}
+	})
+	if !j.IsSensitive() {
+		return
 	}
-	for _, w := range j.placement.Words {
-		for n := range w.Nodes {
-			own(n)
+	for n := range s.site.Nodes {
+		if s.site.Nodes[n].Fingerprint != s.site.Nodes[first].Fingerprint {
+			avoid.Add(model.NodeID(n))
 		}
 	}
-	for _, h := range j.placement.Shares {
-		own(h.Node)
-	}
-	if j.IsSensitive() {
-		for n := range s.site.Nodes {
-			if s.site.Nodes[n].Fingerprint != s.site.Nodes[first].Fingerprint {
-				avoid.Add(model.NodeID(n))
-			}
-		}
-	}
-	return avoid
 }
 
 // fitsAt completes x, by which its service gains the nodes and has n nodes then. It

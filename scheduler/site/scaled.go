@@ -8,6 +8,7 @@ import (
 	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/site/internal/caps"
 )
 
 // Services that a policy scales (Allocation.Scaled) borrow above their least size, give back
@@ -152,26 +153,41 @@ func tellUnmet(p *pass) {
 	}
 }
 
-// lack says why the service under ref gets no node more.
+// lack says why the service under ref gets no node more: the first limit that holds it, else
+// what is wrong with the node that it would get next, else why there is none.
 func lack(p *pass, ref model.Ref) model.Reason {
-	j := &p.core.jobs[ref]
+	s, j := p.core, &p.core.jobs[ref]
 	size := j.placement.Nodes()
 	if r := p.atLimit(j, size); r != model.ReasonNone {
 		return r
 	}
-	if p.allowed(j, size, size+1) == size { // not by the limits, so by a cap
-		if j.Demand(size+1) > j.needs.Bandwidth && p.core.caps.Cap.Bandwidth > 0 && p.core.caps.Used.Bandwidth-j.needs.Bandwidth+j.Demand(size+1) > p.core.caps.Cap.Bandwidth {
-			return model.ReasonBandwidth
-		}
-		return model.ReasonPower
+	q := p.qs.query(j, 1, s.avoidsMore(ref, p.now, j.predictedEnd(p.now)))
+	if nodes := &s.buf.choice.nodes; p.qs.free.Select(&q, nodes) {
+		return keptFrom(p, ref, nodes)
 	}
-	until := j.predictedEnd(p.now)
-	q := p.qs.query(j, 1, p.core.avoidsMore(ref, p.now, until))
-	switch {
-	case p.qs.free.Fits(&q):
-		return model.ReasonPriority // a job before it may need them
-	case p.qs.room(j) > 0:
+	q.Avoid = s.buf.avoid
+	clear(q.Avoid)
+	avoidsOwn(s, j, q.Avoid)
+	if p.qs.free.Fits(&q) {
 		return model.ReasonReserved
 	}
 	return model.ReasonResources
+}
+
+// keptFrom says why the service under ref does not get the nodes, which are free.
+func keptFrom(p *pass, ref model.Ref, nodes *model.Placement) model.Reason {
+	s, j := p.core, &p.core.jobs[ref]
+	x := p.newResize(ref)
+	defer s.dropResize(len(s.resizes) - 1)
+	union(&j.placement, nodes, &x.whole)
+	left := s.caps.Used.Minus(j.needs)
+	switch r := s.overLimits(j, nodes, j.usage.Milli); {
+	case r != model.ReasonNone:
+		return r
+	case !s.caps.Cap.Allows(caps.Usage{Power: s.nodeClasses.Draw(&j.Allocation, &x.whole)}, left):
+		return model.ReasonPower
+	case !s.caps.Cap.Allows(caps.Usage{Bandwidth: j.Demand(x.whole.Nodes())}, left):
+		return model.ReasonBandwidth
+	}
+	return model.ReasonPriority // a job before it may need them
 }

@@ -6,7 +6,6 @@ import (
 
 	"orrery/scheduler"
 	"orrery/scheduler/model"
-	"orrery/scheduler/order"
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/site/internal/caps"
 )
@@ -60,9 +59,6 @@ func preemptForServices(p *pass) {
 			p.noteNoVictims(ref, scheduler.VictimsUntried)
 			p.qs.quietUntil = p.now // it is tried for in another pass
 			break
-		}
-		if tries == 0 && p.qs.blocked && p.qs.policy.Backfill == order.Easy {
-			p.reservation() // before any nodes are held
 		}
 		tries++
 		if preemptMore(p, ref) {

@@ -41,9 +41,11 @@ func readEquivalents(path string, all []*mutant) (reasons map[string]string, err
 	return reasons, err
 }
 
+// find is the mutant of a key, which ends in a blank where nothing is put in place of what is
+// left out: lines of files do not.
 func find(all []*mutant, key string) *mutant {
 	for _, m := range all {
-		if m.key() == key {
+		if strings.TrimRight(m.key(), " ") == key {
 			return m
 		}
 	}

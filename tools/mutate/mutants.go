@@ -31,7 +31,7 @@ var mutated = []struct {
 	{"scheduler/", []string{"$own", "scheduler/site", "scheduler/site/naive", "sim/world", "sim"}},
 	{"sim/world", []string{"$own", "sim/world", "sim"}},
 	{"sim/metric", []string{"$own", "sim"}},
-	{"autoscale/", []string{"$own", "autoscale/conform", "sim/service"}},
+	{"autoscale/", []string{"$own", "autoscale/conform", "sim/service/session", "sim/service/vm", "sim/service"}},
 }
 
 // left are folders below those that hold no decisions.

@@ -44,8 +44,8 @@ func (s *naiveSite) pass(l *naiveVCluster) {
 		}
 	}
 	s.grow(l, started, blocked, shadow)
-	s.preemptForServices(l)
 	s.publish(l, blocked, shadow)
+	s.preemptForServices(l)
 	s.blockedNow(l, blocked != nil)
 }
 

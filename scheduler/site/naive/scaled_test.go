@@ -133,11 +133,11 @@ func (s *naiveSite) reclaim(l *naiveVCluster, j *naiveJob, all bool) bool {
 }
 
 // tellUnmet lists the services of l that have fewer nodes than was asked for, when nothing
-// is under way for them. It does not say why.
+// is under way for them.
 func (s *naiveSite) tellUnmet(l *naiveVCluster) {
 	for _, j := range s.short(l) {
 		if j.unanswered != 0 && j.usage == nil && !s.comesHome(l) {
-			s.plan.Unmet = append(s.plan.Unmet, scheduler.Unmet{Job: j.Job, Ref: j.ref, Seq: j.unanswered, Nodes: int32(j.wanted() - len(j.nodes))})
+			s.plan.Unmet = append(s.plan.Unmet, scheduler.Unmet{Job: j.Job, Ref: j.ref, Seq: j.unanswered, Nodes: int32(j.wanted() - len(j.nodes)), Reason: s.lack(l, j)})
 		}
 	}
 }

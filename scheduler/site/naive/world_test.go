@@ -78,12 +78,12 @@ func promiseTexts(now model.Time, promises []scheduler.Promise) []string {
 	return out
 }
 
-// unmetTexts are demands that are not met, but for the reasons.
+// unmetTexts are demands that are not met.
 func unmetTexts(now model.Time, list []scheduler.Unmet) []string {
 	var out []string
 	for i := range list {
 		u := &list[i]
-		out = append(out, fmt.Sprintf("%s: demand %d of job %d (ref %d) lacks %d", now, u.Seq, u.Job, u.Ref, u.Nodes))
+		out = append(out, fmt.Sprintf("%s: demand %d of job %d (ref %d) lacks %d for %s", now, u.Seq, u.Job, u.Ref, u.Nodes, u.Reason))
 	}
 	return out
 }
