@@ -95,6 +95,7 @@ func (p *pass) run() {
 	p.qs.fresh, p.qs.holdsGood = p.qs.fresh[:0], false
 	kept := p.qs.keepsNodes()
 	p.qs.blocked = false
+	p.ungate()
 	p.shrink()
 	scalingUp := p.findScalingUp()
 	if len(p.qs.waiting.Jobs) > 0 || len(scalingUp) > 0 {
@@ -103,6 +104,7 @@ func (p *pass) run() {
 	} else {
 		p.qs.plan.Due = model.Never // no job is planned for
 	}
+	p.gate()
 	p.qs.underProvisioned = p.lacksNodes()
 	tellUnmet(p)
 	p.publish()
@@ -187,6 +189,9 @@ func (p *pass) sorted(scalingUp []model.Ref) (room, tight order.Heap) {
 	with, without := p.core.buf.room[:0], p.core.buf.tight[:0]
 	for i := range p.qs.waiting.Jobs {
 		q := &p.qs.waiting.Jobs[i]
+		if q.Gated && p.core.cfg.Explain == nil {
+			continue
+		}
 		c := order.Candidate{Tier: q.Tier, Ref: q.Ref, At: int32(i)}
 		if p.mayFit(q) {
 			with = append(with, c)
@@ -359,7 +364,37 @@ func (p *pass) held(c order.Candidate) model.Reason {
 	if r := p.core.limited(j, &j.usage); r != model.ReasonNone {
 		return r
 	}
-	return p.core.graph.Gate(c.Ref)
+	r := p.core.graph.Gate(c.Ref)
+	if r != model.ReasonNone && !p.qs.waiting.Row(c.Ref).Gated {
+		p.qs.scratch.gated = append(p.qs.scratch.gated, c.Ref)
+	}
+	return r
+}
+
+// gate takes the jobs out of the indexes of the queue that a task group or a mutex was found to
+// hold: each pass would look at them again.
+func (p *pass) gate() {
+	for _, ref := range p.qs.scratch.gated {
+		if p.qs.waiting.Has(ref) && !p.qs.waiting.Row(ref).Gated {
+			p.qs.waiting.SetGated(ref, true)
+		}
+	}
+	p.qs.scratch.gated = p.qs.scratch.gated[:0]
+}
+
+// ungate brings those back that are held so no more.
+func (p *pass) ungate() {
+	if p.qs.reopened == p.core.graph.Reopened() {
+		return
+	}
+	p.qs.reopened = p.core.graph.Reopened()
+	gated := p.qs.waiting.GatedJobs(p.qs.scratch.gated[:0])
+	for _, ref := range gated {
+		if p.core.graph.Gate(ref) == model.ReasonNone {
+			p.qs.waiting.SetGated(ref, false)
+		}
+	}
+	p.qs.scratch.gated = gated[:0]
 }
 
 // limited says which hard limit j would exceed if it claimed u.

@@ -32,6 +32,9 @@ func (p *pass) preemptAbove(least int32) {
 	line, room := p.core.buf.line[:0], newRoomFound(p)
 	for i := range p.qs.waiting.Jobs {
 		q := &p.qs.waiting.Jobs[i]
+		if q.Gated {
+			continue
+		}
 		if int32(q.Rank) <= least || q.Need > room.most(q) {
 			if explained {
 				p.notePassedOver(q.Ref)
