@@ -19,7 +19,8 @@ func trialFor(p *pass, ref model.Ref) preempt.Trial {
 		return t
 	}
 	t := &p.core.buf.counted
-	*t = countedTrial{s: p.core, job: j, usable: usableNodes(p, ref), given: t.given, used: p.core.caps.Used, flying: len(p.qs.inFlight) > 0}
+	*t = countedTrial{s: p.core, job: j, usable: t.usable, given: t.given, used: p.core.caps.Used, flying: len(p.qs.inFlight) > 0}
+	copy(t.usable, usableNodes(p, ref))
 	for _, f := range p.qs.inFlight { // proposed before they knew of this job, and on these nodes in any case
 		flying := &p.core.jobs[f].placement
 		for _, w := range flying.Words {
