@@ -82,7 +82,14 @@ func (p *pass) forecast(r *future.Reservation, o *future.Outlook, b future.Block
 		})
 		return at
 	}
-	r.Forecast(o, b, next, query, func(forecast *place.Free, ref model.Ref) caps.Usage {
+	blocked := &p.core.jobs[r.Ref]
+	most := func(forecast *place.Free) int32 {
+		if blocked.Divides() { // to count costs as much as to select
+			return blocked.NodesMin
+		}
+		return forecast.Count(blocked.kind.class)
+	}
+	r.Forecast(o, b, next, most, query, func(forecast *place.Free, ref model.Ref) caps.Usage {
 		p.giveInForecast(forecast, ref, clashes)
 		return p.core.jobs[ref].needs
 	})
