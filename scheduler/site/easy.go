@@ -15,11 +15,7 @@ func (p *pass) harmless(j *job, placement *model.Placement) bool {
 	if p.outOfTheWay(p.now.Add(j.left)) {
 		return true
 	}
-	needs := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
-	if p.core.caps.Cap.Power > 0 { // it takes a look at each node
-		needs.Power = p.core.nodeClasses.Draw(&j.Allocation, placement)
-	}
-	return p.leavesRoom(placement, needs)
+	return p.leavesRoom(placement, p.drawn(j, placement))
 }
 
 // harmlessGain is harmless for what a running service gains, and draws more by it, until

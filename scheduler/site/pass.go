@@ -95,6 +95,7 @@ func (p *pass) run() {
 	p.qs.fresh, p.qs.holdsGood = p.qs.fresh[:0], false
 	kept := p.qs.keepsNodes()
 	p.qs.blocked = false
+	p.qs.scratch.refused.reset(p.core.seq)
 	p.ungate()
 	p.shrink()
 	scalingUp := p.findScalingUp()
@@ -297,7 +298,7 @@ func (p *pass) tryStart(c order.Candidate) {
 		p.growService(c.Ref)
 		return
 	}
-	if p.qs.blocked && p.cannotStart(p.qs.waiting.Row(c.Ref)) && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 {
+	if p.qs.blocked && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 && (p.cannotStart(p.qs.waiting.Row(c.Ref)) || p.refusedAlike(c.Ref)) {
 		return
 	}
 	if r := p.screen(c); r != model.ReasonNone {
@@ -306,6 +307,7 @@ func (p *pass) tryStart(c order.Candidate) {
 	}
 	found := &p.core.buf.choice
 	if r := p.choose(c.Ref, found); r != model.ReasonNone {
+		p.rememberNoRoom(c.Ref, r)
 		p.block(c.Ref, r)
 		return
 	}
@@ -314,6 +316,7 @@ func (p *pass) tryStart(c order.Candidate) {
 		return
 	}
 	if p.qs.blocked && !p.mayPass(j, &found.nodes) {
+		p.rememberDelay(c.Ref, found)
 		p.core.note(c.Ref, model.ReasonPriority)
 		return
 	}

@@ -71,6 +71,7 @@ type queueScratch struct {
 	contenders []model.Ref
 	fits       []model.Ref
 	gated      []model.Ref
+	refused    refused
 	ties       ties
 	pass       pass
 }
