@@ -1,9 +1,12 @@
 package site
 
 import (
+	"slices"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
+	"orrery/scheduler/preempt"
 	"orrery/scheduler/site/internal/caps"
 )
 
@@ -19,14 +22,26 @@ type shape struct {
 	borrows  bool
 }
 
+// vainTry is what it depends on whether victims are found for a job of whole nodes that no cap
+// keeps from starting.
+type vainTry struct {
+	kind         *nodeChoice
+	trigger      preempt.Trigger
+	class, below int32
+	nodes        int32
+}
+
 // refused is the shapes that a pass has refused.
 type refused struct {
 	seq    uint64  // of the last proposal before
 	noRoom []shape // no nodes were found
 	delays []shape // the nodes found are those that the blocked job needs
+	vain   []vainTry
 }
 
-func (r *refused) reset(seq uint64) { r.seq, r.noRoom, r.delays = seq, r.noRoom[:0], r.delays[:0] }
+func (r *refused) reset(seq uint64) {
+	r.seq, r.noRoom, r.delays, r.vain = seq, r.noRoom[:0], r.delays[:0], r.vain[:0]
+}
 
 // remembers says whether what the job under ref is refused holds for others: nodes are set aside
 // from all of them alike, and there is none to explain it to.
@@ -64,7 +79,7 @@ func (p *pass) refusedAlike(ref model.Ref) bool {
 }
 
 // remember adds a shape to list, if it is not long: others are looked for one by one.
-func remember(list *[]shape, s shape) {
+func remember[T any](list *[]T, s T) {
 	const most = 16
 	if len(*list) < most {
 		*list = append(*list, s)
@@ -88,6 +103,23 @@ func (p *pass) rememberDelay(ref model.Ref, c *choice) {
 	if r := p.reservation(); r.Spares(p.drawn(j, &c.nodes)) { // it was not for the caps, of which others take less
 		remember(&p.qs.scratch.refused.delays, p.shapeOf(j))
 	}
+}
+
+// tryOf is the try to find victims for j; ok is false where the answer is for j alone.
+func (p *pass) tryOf(j *job, trigger preempt.Trigger, below int32) (try vainTry, ok bool) {
+	if p.core.preemptsByQOS || len(p.core.site.Reservations) > 0 || len(p.core.promises.list) > 0 || !p.countsNodes(j) || !p.core.caps.Fits(j.needs) {
+		return vainTry{}, false
+	}
+	return vainTry{j.kind, trigger, j.Class, below, j.NodesMin}, true
+}
+
+// wasVain says whether a try was made in vain in this pass, since when no job was proposed.
+func (p *pass) wasVain(try vainTry) bool {
+	r := &p.qs.scratch.refused
+	if r.seq != p.core.seq {
+		r.reset(p.core.seq)
+	}
+	return slices.Contains(r.vain, try)
 }
 
 // drawn is what j takes of the caps on the nodes.

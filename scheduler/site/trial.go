@@ -13,7 +13,7 @@ import (
 // until the next: one that counts nodes where their number decides.
 func trialFor(p *pass, ref model.Ref) preempt.Trial {
 	j := &p.core.jobs[ref]
-	if j.Divides() || j.IsSensitive() || p.qs.mode.conformanceFirst {
+	if !p.countsNodes(j) {
 		t := &p.core.buf.detailed
 		*t = newTrial(p, ref)
 		return t
@@ -34,6 +34,11 @@ func trialFor(p *pass, ref model.Ref) preempt.Trial {
 		t.free += int32(bits.OnesCount64(m & t.usable[w]))
 	}
 	return t
+}
+
+// countsNodes says whether the number of nodes decides whether j has room.
+func (p *pass) countsNodes(j *job) bool {
+	return !j.Divides() && !j.IsSensitive() && !p.qs.mode.conformanceFirst
 }
 
 // countedTrial implements preempt.Trial for a blocked job of whole nodes, any of which
