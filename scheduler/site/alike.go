@@ -45,26 +45,26 @@ func (r *refused) reset(seq uint64) {
 
 // remembers says whether what the job under ref is refused holds for others: nodes are set aside
 // from all of them alike, and there is none to explain it to.
-func (p *pass) remembers(j *job) bool {
+func remembers(p *pass, j *job) bool {
 	return p.qs.blocked && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 && p.qs.policy.Backfill == order.Easy &&
 		len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !j.IsSensitive() && !p.qs.mode.conformanceFirst
 }
 
-func (p *pass) shapeOf(j *job) shape {
+func shapeOf(p *pass, j *job) shape {
 	return shape{j.kind, place.ShareOf(&j.Allocation), j.NodesMin, j.Topology, p.core.cfg.borrows(&j.Allocation, j.kind)}
 }
 
 // refusedAlike says whether a job that asks for the same as the one under ref was refused in this
 // pass, so that it would be as well.
-func (p *pass) refusedAlike(ref model.Ref) bool {
+func refusedAlike(p *pass, ref model.Ref) bool {
 	r, j := &p.qs.scratch.refused, &p.core.jobs[ref]
 	if r.seq != p.core.seq {
 		r.reset(p.core.seq)
 	}
-	if len(r.noRoom)+len(r.delays) == 0 || !p.remembers(j) || p.core.holds.has(ref) {
+	if len(r.noRoom)+len(r.delays) == 0 || !remembers(p, j) || p.core.holds.has(ref) {
 		return false
 	}
-	s := p.shapeOf(j)
+	s := shapeOf(p, j)
 	for i := range r.noRoom {
 		if r.noRoom[i] == s {
 			return true
@@ -87,34 +87,34 @@ func remember[T any](list *[]T, s T) {
 }
 
 // rememberNoRoom takes in that no nodes were found for the job under ref, for a reason.
-func (p *pass) rememberNoRoom(ref model.Ref, why model.Reason) {
+func rememberNoRoom(p *pass, ref model.Ref, why model.Reason) {
 	j := &p.core.jobs[ref]
-	if p.remembers(j) && (why == model.ReasonResources || why == model.ReasonReserved) && !p.core.holds.has(ref) && !p.core.confines(j) {
-		remember(&p.qs.scratch.refused.noRoom, p.shapeOf(j))
+	if remembers(p, j) && (why == model.ReasonResources || why == model.ReasonReserved) && !p.core.holds.has(ref) && !p.core.confines(j) {
+		remember(&p.qs.scratch.refused.noRoom, shapeOf(p, j))
 	}
 }
 
 // rememberDelay takes in that the job under ref would delay the blocked one on the nodes chosen.
-func (p *pass) rememberDelay(ref model.Ref, c *choice) {
+func rememberDelay(p *pass, ref model.Ref, c *choice) {
 	j := &p.core.jobs[ref]
-	if !p.remembers(j) || c.borrowed || p.core.holds.has(ref) || p.core.confines(j) {
+	if !remembers(p, j) || c.borrowed || p.core.holds.has(ref) || p.core.confines(j) {
 		return
 	}
-	if r := p.reservation(); r.Spares(p.drawn(j, &c.nodes)) { // it was not for the caps, of which others take less
-		remember(&p.qs.scratch.refused.delays, p.shapeOf(j))
+	if r := p.reservation(); r.Spares(drawn(p, j, &c.nodes)) { // it was not for the caps, of which others take less
+		remember(&p.qs.scratch.refused.delays, shapeOf(p, j))
 	}
 }
 
 // tryOf is the try to find victims for j; ok is false where the answer is for j alone.
-func (p *pass) tryOf(j *job, trigger preempt.Trigger, below int32) (try vainTry, ok bool) {
-	if p.core.preemptsByQOS || len(p.core.site.Reservations) > 0 || len(p.core.promises.list) > 0 || !p.countsNodes(j) || !p.core.caps.Fits(j.needs) {
+func tryOf(p *pass, j *job, trigger preempt.Trigger, below int32) (try vainTry, ok bool) {
+	if p.core.preemptsByQOS || len(p.core.site.Reservations) > 0 || len(p.core.promises.list) > 0 || !countsNodes(p, j) || !p.core.caps.Fits(j.needs) {
 		return vainTry{}, false
 	}
 	return vainTry{j.kind, trigger, j.Class, below, j.NodesMin}, true
 }
 
 // wasVain says whether a try was made in vain in this pass, since when no job was proposed.
-func (p *pass) wasVain(try vainTry) bool {
+func wasVain(p *pass, try vainTry) bool {
 	r := &p.qs.scratch.refused
 	if r.seq != p.core.seq {
 		r.reset(p.core.seq)
@@ -123,7 +123,7 @@ func (p *pass) wasVain(try vainTry) bool {
 }
 
 // drawn is what j takes of the caps on the nodes.
-func (p *pass) drawn(j *job, placement *model.Placement) caps.Usage {
+func drawn(p *pass, j *job, placement *model.Placement) caps.Usage {
 	needs := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
 	if p.core.caps.Cap.Power > 0 { // it takes a look at each node
 		needs.Power = p.core.nodeClasses.Draw(&j.Allocation, placement)

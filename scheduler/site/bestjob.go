@@ -112,7 +112,7 @@ func (p *pass) best() (at int32, contenders []model.Ref) {
 		}
 	}
 	b.Examine(&lead, contenders, examine)
-	p.gate()
+	takeOutGated(p)
 	if p.qs.best = -1; lead.At >= 0 {
 		p.qs.best = p.qs.waiting.Jobs[lead.At].Ref
 	}

@@ -15,7 +15,7 @@ func (p *pass) harmless(j *job, placement *model.Placement) bool {
 	if p.outOfTheWay(p.now.Add(j.left)) {
 		return true
 	}
-	return p.leavesRoom(placement, p.drawn(j, placement))
+	return p.leavesRoom(placement, drawn(p, j, placement))
 }
 
 // harmlessGain is harmless for what a running service gains, and draws more by it, until

@@ -63,7 +63,7 @@ func (p *pass) noteShortfall(ref model.Ref, trigger preempt.Trigger) {
 	}
 	t := newTrial(p, ref)
 	why := scheduler.VictimsNone
-	switch tooMany, protected := preempt.Shortfall(&p.qs.policy.Preemption, trigger, p.core.jobs[ref].Class, p.running(ref, trigger), &t); {
+	switch tooMany, protected := preempt.Shortfall(&p.qs.policy.Preemption, trigger, p.core.jobs[ref].Class, holdersFor(p, ref, trigger), &t); {
 	case tooMany:
 		why = scheduler.VictimsTooMany
 	case protected:

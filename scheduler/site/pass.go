@@ -96,7 +96,7 @@ func (p *pass) run() {
 	kept := p.qs.keepsNodes()
 	p.qs.blocked = false
 	p.qs.scratch.refused.reset(p.core.seq)
-	p.ungate()
+	bringBackGated(p)
 	p.shrink()
 	scalingUp := p.findScalingUp()
 	if len(p.qs.waiting.Jobs) > 0 || len(scalingUp) > 0 {
@@ -105,7 +105,7 @@ func (p *pass) run() {
 	} else {
 		p.qs.plan.Due = model.Never // no job is planned for
 	}
-	p.gate()
+	takeOutGated(p)
 	p.qs.underProvisioned = p.lacksNodes()
 	tellUnmet(p)
 	p.publish()
@@ -298,7 +298,7 @@ func (p *pass) tryStart(c order.Candidate) {
 		p.growService(c.Ref)
 		return
 	}
-	if p.qs.blocked && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 && (p.cannotStart(p.qs.waiting.Row(c.Ref)) || p.refusedAlike(c.Ref)) {
+	if p.qs.blocked && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 && (p.cannotStart(p.qs.waiting.Row(c.Ref)) || refusedAlike(p, c.Ref)) {
 		return
 	}
 	if r := p.screen(c); r != model.ReasonNone {
@@ -307,7 +307,7 @@ func (p *pass) tryStart(c order.Candidate) {
 	}
 	found := &p.core.buf.choice
 	if r := p.choose(c.Ref, found); r != model.ReasonNone {
-		p.rememberNoRoom(c.Ref, r)
+		rememberNoRoom(p, c.Ref, r)
 		p.block(c.Ref, r)
 		return
 	}
@@ -316,7 +316,7 @@ func (p *pass) tryStart(c order.Candidate) {
 		return
 	}
 	if p.qs.blocked && !p.mayPass(j, &found.nodes) {
-		p.rememberDelay(c.Ref, found)
+		rememberDelay(p, c.Ref, found)
 		p.core.note(c.Ref, model.ReasonPriority)
 		return
 	}
@@ -374,9 +374,9 @@ func (p *pass) held(c order.Candidate) model.Reason {
 	return r
 }
 
-// gate takes the jobs out of the indexes of the queue that a task group or a mutex was found to
+// takeOutGated takes the jobs out of the indexes of the queue that a task group or a mutex was found to
 // hold: each pass would look at them again.
-func (p *pass) gate() {
+func takeOutGated(p *pass) {
 	for _, ref := range p.qs.scratch.gated {
 		if p.qs.waiting.Has(ref) && !p.qs.waiting.Row(ref).Gated {
 			p.qs.waiting.SetGated(ref, true)
@@ -385,8 +385,8 @@ func (p *pass) gate() {
 	p.qs.scratch.gated = p.qs.scratch.gated[:0]
 }
 
-// ungate brings those back that are held so no more.
-func (p *pass) ungate() {
+// bringBackGated brings those back that are held so no more.
+func bringBackGated(p *pass) {
 	if p.qs.reopened == p.core.graph.Reopened() {
 		return
 	}

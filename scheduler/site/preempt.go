@@ -176,8 +176,8 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	if most := j.kind.largestBelow(below, cfg.MaxVictims, p.core.active, p.core.jobs); most == 0 || most < lacks {
 		return false
 	}
-	try, alike := p.tryOf(j, trigger, below)
-	if alike && p.wasVain(try) {
+	try, alike := tryOf(p, j, trigger, below)
+	if alike && wasVain(p, try) {
 		return false
 	}
 	without := trialFor(p, ref)
@@ -267,9 +267,9 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger, below int32, 
 	return list, enough || !ok
 }
 
-// running lists all running jobs that hold nodes of use to the job under ref, with those that are
+// holdersFor lists all running jobs that hold nodes of use to the job under ref, with those that are
 // never made to leave. The list is valid until the next call.
-func (p *pass) running(ref model.Ref, trigger preempt.Trigger) []preempt.Victim {
+func holdersFor(p *pass, ref model.Ref, trigger preempt.Trigger) []preempt.Victim {
 	c := candidates{p: p, job: &p.core.jobs[ref], trigger: trigger, usable: usableNodes(p, ref)}
 	list := p.core.buf.victims[:0]
 	for _, running := range p.core.active {

@@ -13,7 +13,7 @@ import (
 // until the next: one that counts nodes where their number decides.
 func trialFor(p *pass, ref model.Ref) preempt.Trial {
 	j := &p.core.jobs[ref]
-	if !p.countsNodes(j) {
+	if !countsNodes(p, j) {
 		t := &p.core.buf.detailed
 		*t = newTrial(p, ref)
 		return t
@@ -37,7 +37,7 @@ func trialFor(p *pass, ref model.Ref) preempt.Trial {
 }
 
 // countsNodes says whether the number of nodes decides whether j has room.
-func (p *pass) countsNodes(j *job) bool {
+func countsNodes(p *pass, j *job) bool {
 	return !j.Divides() && !j.IsSensitive() && !p.qs.mode.conformanceFirst
 }
 
