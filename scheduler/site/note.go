@@ -64,7 +64,7 @@ func (p *pass) noteShortfall(ref model.Ref, trigger preempt.Trigger) {
 	}
 	t := newTrial(p, ref)
 	why := scheduler.VictimsNone
-	switch tooMany, protected := preempt.Shortfall(&p.qs.policy.Preemption, trigger, p.core.jobs[ref].Class, p.preemptible(ref, trigger, model.SensitiveClass+1), &t); {
+	switch tooMany, protected := preempt.Shortfall(&p.qs.policy.Preemption, trigger, p.core.jobs[ref].Class, holdersFor(p, ref, trigger), &t); {
 	case tooMany:
 		why = scheduler.VictimsTooMany
 	case protected:

@@ -203,6 +203,7 @@ func (s *Core) enter(ref model.Ref) {
 		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, place.ShareOf(&j.Allocation)), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(&j.Allocation, j.kind),
 		Rank: int8(rankClass(j)), Below: int8(belowOf(s.site, j)),
 	}
+	row.Gated = s.graph.Gate(ref) != model.ReasonNone
 	row.Plain = row.Needs == caps.Usage{} && !row.Borrows
 	qs.waiting.Add(row, s.cfg.unitsOf(j), s.now)
 	qs.waitingOf.add(rankClass(j), 1)

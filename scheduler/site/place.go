@@ -33,7 +33,7 @@ type buffers struct {
 }
 
 func newBuffers(space *place.Space, nodes int) buffers {
-	return buffers{avoid: model.NewNodeSet(nodes), confined: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree(), counted: countedTrial{given: make([]int32, nodes)}}
+	return buffers{avoid: model.NewNodeSet(nodes), confined: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree(), counted: countedTrial{usable: model.NewNodeSet(nodes), given: make([]int32, nodes)}}
 }
 
 // query is the search for the nodes of j on n nodes; avoid is what avoids said.

@@ -32,6 +32,7 @@ type queueState struct {
 	blocked          bool      // a job lacked nodes in the last pass
 	underProvisioned bool      // a service is smaller than it is to be, for want of nodes
 	best             model.Ref // best of the last pass, -1 for none
+	reopened         uint64    // of the graph, when the gated jobs were looked at last
 
 	reservation future.Reservation // of the first blocked job, under Easy
 	plan        future.Plan        // under Conservative
@@ -70,6 +71,8 @@ type scores struct {
 type queueScratch struct {
 	contenders []model.Ref
 	fits       []model.Ref
+	gated      []model.Ref
+	refused    refused
 	ties       ties
 	pass       pass
 }
