@@ -54,7 +54,7 @@ func (r *run) observe(now model.Time) {
 	if st.Waiting > 0 && st.BusyUnits < r.units {
 		state.MinQueuedUnits = r.core.Least()
 	}
-	if r.sited != nil {
+	if r.sited != nil && len(r.sited.Touched) > 0 {
 		r.site.observe(now, r.sited)
 	}
 	r.series.Observe(now, state)
