@@ -26,7 +26,7 @@ func (r *run) tellQueuesBefore(now model.Time) {
 // predecessors or come in order.
 func (r *run) over(now model.Time) bool {
 	r.event = r.world.Next()
-	return r.follow == nil && r.event > now && !r.warms(now) && !r.services.Pending(now)
+	return r.follow == nil && r.event > now && !r.warms(now) && (r.services == nil || !r.services.Pending(now))
 }
 
 // tick is the first instant of the cycle at or after t.

@@ -55,12 +55,16 @@ func (s *Core) freeze(qs *queueState) {
 		return
 	}
 	qs.fair.Refresh()
+	qs.groups.forget()
+	was := qs.common
+	if qs.common = (common{s.backlog.value(), s.price, true}); qs.common == was {
+		return
+	}
 	w := &qs.policy.Weights
-	qs.terms.Common = w[score.Backlog].Mul(s.backlog.value())
+	qs.terms.Common = w[score.Backlog].Mul(qs.common.backlog)
 	if !qs.policy.Expected {
 		qs.terms.Common += w[score.Energy].Mul(score.EnergyOf(s.price))
 	}
-	qs.groups.forget()
 }
 
 // updateBacklog wakes the vClusters for whose scores the backlog has changed.
