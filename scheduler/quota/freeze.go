@@ -36,12 +36,7 @@ func newFrozen(n int) frozen { return frozen{of: make([]Standing, n)} }
 
 // NextTick is the first tick after now: ticks are the multiples of the
 // accounting tick since the epoch of the trace.
-func (b *Ledger) NextTick(now model.Time) model.Time {
-	if now < b.lastTick || now >= b.nextTick {
-		b.lastTick, b.nextTick = upTo(now, b.cfg.Tick), after(now, b.cfg.Tick)
-	}
-	return b.nextTick
-}
+func (b *Ledger) NextTick(now model.Time) model.Time { return after(now, b.cfg.Tick) }
 
 // LastTick is the last tick up to now.
 func (b *Ledger) LastTick(now model.Time) model.Time { return upTo(now, b.cfg.Tick) }

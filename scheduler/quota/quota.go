@@ -101,8 +101,6 @@ type Ledger struct {
 	clock    clock
 	busy     int64 // nodes charged for
 	frozen   frozen
-
-	lastTick, nextTick model.Time // as NextTick found them last
 }
 
 // pool is what is in use of a quality of service.
