@@ -307,7 +307,7 @@ func (p *pass) tryStart(c order.Candidate) {
 	}
 	found := &p.core.buf.choice
 	if r := p.choose(c.Ref, found); r != model.ReasonNone {
-		rememberNoRoom(p, c.Ref, r)
+		addNoRoom(p, c.Ref, r)
 		p.block(c.Ref, r)
 		return
 	}
@@ -316,7 +316,7 @@ func (p *pass) tryStart(c order.Candidate) {
 		return
 	}
 	if p.qs.blocked && !p.mayPass(j, &found.nodes) {
-		rememberDelay(p, c.Ref, found)
+		addDelay(p, c.Ref, found)
 		p.core.note(c.Ref, model.ReasonPriority)
 		return
 	}
