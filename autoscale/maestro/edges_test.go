@@ -187,5 +187,5 @@ func TestLeast(t *testing.T) {
 	c.Up.Triggers[0].Kind, c.Up.Triggers[0].Delta = KindLegacy, 1
 	in := Input{Now: start, Scaled: start.Add(-model.Hour), Rooms: Rooms{Occupied: 8, Ready: 2}, Usage: []float32{0.8, 0, 0, 0.8}, Up: [][]float32{{0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8}}}
 	got := c.Check(&in)
-	require.Equal(t, []any{RuleUp, int64(1)}, []any{got.Rule, got.Delta})
+	require.Equal(t, []any{RuleUp, int64(1), int64(0)}, []any{got.Rule, got.Delta, got.Would}, "and nothing held it back")
 }
