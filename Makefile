@@ -79,7 +79,7 @@ release: ## binaries with SHA256SUMS and bills of materials, in dist/
 		[ $$size -le $(MOST_BYTES) ] || { echo "$$out is larger than $(MOST_BYTES) bytes" >&2; exit 1; }; \
 	done
 	set -e; $(foreach p,$(AGENT_PLATFORMS),GOOS=$(word 1,$(subst /, ,$(p))) GOARCH=$(word 2,$(subst /, ,$(p))) CGO_ENABLED=1 CC=$(or $(CC_$(word 2,$(subst /, ,$(p)))),$(CC)) \
-		go build -trimpath -ldflags "-s -w -extldflags=-Wl$(comma)-z$(comma)lazy" -o dist/orrery-agent-$(subst /,-,$(p)) ./cmd/orrery-agent;)
+		go build -trimpath -ldflags "-s -w -X main.buildVersion=$(VERSION) -extldflags=-Wl$(comma)-z$(comma)lazy" -o dist/orrery-agent-$(subst /,-,$(p)) ./cmd/orrery-agent;)
 	go run ./tools/sbom -version $(VERSION) $(BINARIES)
 	cd dist && sha256sum orrery-* >SHA256SUMS
 

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,14 +65,23 @@ func Load(nameOrPath string) (Profile, error) {
 
 // read reads a file that is not larger than a file of this kind may be.
 func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if info.Size() > maxFile {
 		return nil, &Error{[]Problem{{File: path, Text: fmt.Sprintf("a file of %d bytes, want at most %d", info.Size(), maxFile)}}}
 	}
-	return os.ReadFile(path)
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1)) // pipes and devices have no size
+	if err == nil && len(text) > maxFile {
+		return nil, &Error{[]Problem{{File: path, Text: fmt.Sprintf("it goes on after %d bytes, want at most so many", maxFile)}}}
+	}
+	return text, err
 }
 
 // nameOf names what a file describes, where its text does not: the file without its

@@ -2,16 +2,16 @@ package reports
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 
+	"orrery/internal/disk"
 	"orrery/reports/page"
 	"orrery/sim/record"
 )
 
 // madeOf is what made a run, by what it notes of itself: nothing where it does not.
 func madeOf(dir string) page.Made {
-	raw, err := os.ReadFile(filepath.Join(dir, record.FileHost))
+	raw, err := disk.ReadFile(filepath.Join(dir, record.FileHost))
 	if err != nil {
 		return page.Made{}
 	}

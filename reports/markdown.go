@@ -31,12 +31,12 @@ func (r *run) writeMarkdown(w io.Writer, o Options, figures []*plot.Figure) erro
 		line("**", string(r.Table.Verdict), "**: ", VerdictWords(r.Table.Verdict), ".\n")
 	}
 	for _, s := range r.summary() {
-		line(s)
+		line(table.EscapedMarkdown(s))
 	}
 	if ws := r.warnings(); len(ws) > 0 {
 		line()
 		for _, s := range ws {
-			line("- ", s)
+			line("- ", table.EscapedMarkdown(s))
 		}
 	}
 	for _, s := range r.siteTables() {

@@ -68,7 +68,7 @@ func (c *clock) now() (at model.Time, t timings) {
 	return at, t
 }
 
-// New prepares an agent: it takes the inventory, which fails when the source does.
+// New prepares an agent. Options that are wrong and a source without GPUs are refused.
 func New(src capture.Source, o Options, log *slog.Logger) (*Agent, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

@@ -147,7 +147,7 @@ func (k *keeper) begin(t *tick) bool {
 		k.log.Error("no bundle can be begun", "error", err)
 		return false
 	}
-	k.entry = entry{Bundle: k.store.cur.name, Interval: k.interval, From: t.at, Last: t.at - 1, Series: len(k.gpus)}
+	k.entry = entry{Bundle: k.store.cur.name, Interval: k.interval, From: t.at, Last: t.at.Add(-k.interval), Series: len(k.gpus)}
 	for _, b := range slices.Concat(k.carried, t.bulks) {
 		k.entry.From = min(k.entry.From, b.from)
 	}

@@ -72,7 +72,7 @@ func (o *Options) Validate() error {
 	check(o.DebugFor > 0, "debug for %s: want more than 0", o.DebugFor)
 	check(o.Rotate >= o.Interval && o.Rotate <= 24*time.Hour, "rotate %s: want the interval at least and 24h at most", o.Rotate)
 	check(o.MaxDisk >= smallestDisk, "disk bound of %d B: want %d at least", o.MaxDisk, smallestDisk)
-	check(o.Again >= time.Minute, "inventory every %s: want 1m at least", o.Again)
+	check(o.Again >= time.Second, "inventory every %s: want 1s at least", o.Again)
 	check(o.For >= 0, "run for %s: want 0 or more", o.For)
 	check(o.HungAfter > 0, "hung after %s: want more than 0", o.HungAfter)
 	return errors.Join(wrong...)

@@ -77,16 +77,17 @@ func (f *Found) row(t *traces.Telemetry) {
 // end tells the interval of each node: the step, or the most frequent distance of two samples.
 func (f *Found) end(q *Query) {
 	counts := map[string]map[model.Duration]int64{}
-	for of, s := range f.series {
+	for _, of := range f.keys() {
 		if counts[of.node] == nil {
 			counts[of.node] = map[model.Duration]int64{}
 		}
-		for d, n := range s.often {
-			counts[of.node][d] += n
+		often := f.series[of].often
+		for _, d := range slices.Sorted(maps.Keys(often)) {
+			counts[of.node][d] += often[d]
 		}
 	}
-	for node, all := range counts {
-		best := q.Step
+	for _, node := range slices.Sorted(maps.Keys(counts)) {
+		best, all := q.Step, counts[node]
 		if q.Step == 0 {
 			for _, d := range slices.Sorted(maps.Keys(all)) {
 				if best == 0 || all[d] > all[best] {
@@ -98,10 +99,15 @@ func (f *Found) end(q *Query) {
 	}
 }
 
+// keys are the series by node and GPU.
+func (f *Found) keys() []seriesKey {
+	return slices.SortedStableFunc(maps.Keys(f.series), func(a, b seriesKey) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.gpu, b.gpu)) })
+}
+
 // Nodes are the rows of the table nodes, by name.
 func (f *Found) Nodes() (nodes []traces.Node) {
 	gpus := map[string]int32{}
-	for of := range f.series {
+	for _, of := range f.keys() {
 		gpus[of.node] += 0
 		if of.gpu != capture.NodeSeries {
 			gpus[of.node]++
@@ -122,8 +128,7 @@ func (f *Found) Events(q *Query) (events []traces.Event) {
 			events = append(events, r.Event(q.From, node))
 		}
 	}
-	keys := slices.SortedFunc(maps.Keys(f.series), func(a, b seriesKey) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.gpu, b.gpu)) })
-	for _, of := range keys {
+	for _, of := range f.keys() {
 		s, every := f.series[of], f.interval[of.node]
 		if every == 0 {
 			continue

@@ -70,13 +70,13 @@ var errLarge = errors.New("more than one answer can hold")
 // Rows asks for the time piece by piece and hands the rows over, ascending by time. It is done when ctx ends, or with the first error.
 func (q *Query) Rows(ctx context.Context, found *Found, row func(*traces.Telemetry) error) error {
 	client := http.Client{Timeout: q.Timeout}
-	piece := model.Duration(firstPiece)
+	piece := firstPiece
 	if q.Step > 0 {
 		piece = max(min(piece, q.Step*mostPoints), q.Step)
 	}
 	for from := q.From; from < q.To; {
 		to := min(from.Add(q.whole(piece)), q.To)
-		text, err := q.ask(ctx, &client, from, to)
+		text, err := q.request(ctx, &client, from, to)
 		found.Requests++
 		if errors.Is(err, errLarge) && piece > max(smallestPiece, q.Step) {
 			piece = max(piece/2, smallestPiece, q.Step)
@@ -121,9 +121,9 @@ func (q *Query) whole(piece model.Duration) model.Duration {
 	return max(piece/q.Step, 1) * q.Step
 }
 
-// ask makes one request for [from, to). The beginning of a range belongs to it in some versions of Prometheus, and in others not: what
+// request asks once for [from, to). The beginning of a range belongs to it in some versions of Prometheus, and in others not: what
 // comes of before from is left out by Rows.
-func (q *Query) ask(ctx context.Context, client *http.Client, from, to model.Time) (text []byte, err error) {
+func (q *Query) request(ctx context.Context, client *http.Client, from, to model.Time) (text []byte, err error) {
 	form, path := url.Values{}, "/api/v1/query"
 	if q.Step > 0 {
 		path = "/api/v1/query_range"
@@ -135,14 +135,14 @@ func (q *Query) ask(ctx context.Context, client *http.Client, from, to model.Tim
 		form.Set("query", fmt.Sprintf("%s[%dms]", q.Select, max(to.Sub(from)/model.Millisecond, 1)))
 		form.Set("time", seconds(to-1000))
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(q.URL, "/")+path+"?"+form.Encode(), nil)
+	get, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(q.URL, "/")+path+"?"+form.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}
 	if q.Token != "" {
-		request.Header.Set("Authorization", "Bearer "+q.Token)
+		get.Header.Set("Authorization", "Bearer "+q.Token)
 	}
-	answer, err := client.Do(request)
+	answer, err := client.Do(get)
 	if err != nil {
 		var detail *url.Error
 		if errors.As(err, &detail) { // without the query, and without a password in the address

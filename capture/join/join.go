@@ -202,7 +202,7 @@ func (j *Joiner) owners(procs []capture.Process, at model.Time, width model.Dura
 			other = other || len(rows) > 0
 		}
 	}
-	slices.SortFunc(found, func(a, b *Measured) int { return cmp.Compare(a.row, b.row) })
+	slices.SortStableFunc(found, func(a, b *Measured) int { return cmp.Compare(a.row, b.row) })
 	return slices.Compact(found), other
 }
 
@@ -212,7 +212,7 @@ const slack = model.Minute
 
 // running is the row, of those with one id, that ran during a sample: attempts of a job have the same id at different times, and an id comes
 // again when a cluster has counted to its last one. A row that does not say when it ran stands for any time, if there is no other.
-func running(rows []*Measured, at model.Time, width model.Duration) (near *Measured) {
+func running(rows []*Measured, at model.Time, width model.Duration) (best *Measured) {
 	until := at.Add(max(width, 1))
 	least := slack + 1
 	var timeless *Measured
@@ -222,10 +222,10 @@ func running(rows []*Measured, at model.Time, width model.Duration) (near *Measu
 			continue
 		}
 		if d := max(m.start.Sub(until), at.Sub(m.end), -1); d < least {
-			near, least = m, d
+			best, least = m, d
 		}
 	}
-	return cmp.Or(near, timeless)
+	return cmp.Or(best, timeless)
 }
 
 // there are the jobs that are recorded on a node at an instant.

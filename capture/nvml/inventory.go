@@ -70,7 +70,12 @@ func (s *source) Inventory() (*capture.Inventory, error) {
 }
 
 func (a *asker) gpu(g *gpu) capture.GPU {
-	d := g.device
+	d, ret := a.s.api.DeviceGetHandleByIndex(int(g.index))
+	if ret != nvml.SUCCESS {
+		a.v.Lack(a.prefix+"name", retName(ret))
+		g.again.Store(true)
+		return capture.GPU{Index: g.index}
+	}
 	a.fact("name", "nvmlDeviceGetName", d.GetName)
 	a.fact("uuid", "nvmlDeviceGetUUID", d.GetUUID)
 	a.fact("serial", "nvmlDeviceGetSerial", d.GetSerial)

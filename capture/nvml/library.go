@@ -31,7 +31,8 @@ type source struct {
 
 // gpu is one of the node. It is used by one goroutine at a time.
 type gpu struct {
-	device nvml.Device
+	device nvml.Device // nil while the driver gives no handle, as of a GPU that has fallen off the bus
+	why    nvml.Return // it gives none
 	again  atomic.Bool // the inventory was taken: calls that were not supported are tried once more
 	index  int32
 	calls  []call // those that the library has and the GPU supports
@@ -74,15 +75,30 @@ func Open(path string) (capture.Source, error) {
 	if ret != nvml.SUCCESS {
 		return nil, &NoDriverError{path, "counting the GPUs: " + retName(ret)}
 	}
-	for i := range n {
+	found := 0
+	for i := range n { // one that is lost must not hide the others
 		g := &gpu{index: int32(i)}
-		if g.device, ret = s.api.DeviceGetHandleByIndex(i); ret != nvml.SUCCESS {
-			return nil, &NoDriverError{path, "GPU " + strconv.Itoa(i) + ": " + retName(ret)}
+		if s.handle(g) {
+			found++
 		}
-		s.prepare(g)
 		s.gpus = append(s.gpus, g)
 	}
+	if n > 0 && found == 0 {
+		return nil, &NoDriverError{path, "GPU 0: " + retName(s.gpus[0].why)}
+	}
 	return s, nil
+}
+
+// handle asks for the handle of a GPU and makes its list of calls.
+func (s *source) handle(g *gpu) bool {
+	device, ret := s.api.DeviceGetHandleByIndex(int(g.index))
+	if ret != nvml.SUCCESS {
+		g.why = ret
+		return false
+	}
+	g.device = device
+	s.prepare(g)
+	return true
 }
 
 // has says whether the library has one of the symbols.
@@ -164,7 +180,13 @@ func (s *source) Units() [][]int32 {
 // Sample makes all calls that the GPU has answered so far.
 func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, error) {
 	g := s.gpus[unit]
-	if g.again.Swap(false) {
+	switch again := g.again.Swap(false); {
+	case g.device == nil && (!again || !s.handle(g)):
+		if g.why == nvml.ERROR_GPU_IS_LOST {
+			return out, capture.ErrLost
+		}
+		return out, errors.New("no handle: " + retName(g.why))
+	case again:
 		s.prepare(g)
 	}
 	r := capture.Reading{Telemetry: traces.Telemetry{GPU: traces.Some(g.index)}}

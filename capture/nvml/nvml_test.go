@@ -169,6 +169,12 @@ func TestFaults(t *testing.T) {
 		require.ErrorIs(t, err, capture.ErrLost)
 		require.Empty(t, got)
 	}
+	v, err := s.Inventory()
+	require.NoError(t, err)
+	require.Len(t, v.GPUs, 3)
+	require.Contains(t, v.Missing, capture.Missing{Name: "gpu.1.name", Why: "the GPU is lost"})
+	_, err = s.Sample(1, nil)
+	require.ErrorIs(t, err, capture.ErrLost, "also after it was looked for again")
 	got, err = s.Sample(2, nil)
 	require.NoError(t, err)
 	require.Equal(t, 50.0, got[0].Temperature.V)
@@ -201,6 +207,15 @@ func TestNoDriver(t *testing.T) {
 	var none *nvml.NoDriverError
 	require.ErrorAs(t, err, &none)
 	require.ErrorContains(t, err, "no NVIDIA driver on this node")
+}
+
+func TestAllLost(t *testing.T) {
+	library, here := inChild(t, "gpus 2\nfault * lost 0\n")
+	if !here {
+		return
+	}
+	_, err := nvml.Open(library)
+	require.ErrorContains(t, err, "GPU 0: the GPU is lost")
 }
 
 // The library is there and the kernel module is not.

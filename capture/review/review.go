@@ -120,8 +120,8 @@ type meter struct {
 	restarts int64
 }
 
-// add counts up to a reading. What was consumed while the counter began anew is not known: the power of the interval
-// stands for it.
+// add counts up to a reading. What was consumed in the first interval, and while the counter began anew, it does not say: the power
+// of the interval stands for it.
 func (m *meter) add(energy traces.Opt[int64], power traces.Opt[float64], seconds float64) {
 	m.byPower += power.V * seconds
 	if !energy.OK {
@@ -132,6 +132,8 @@ func (m *meter) add(energy traces.Opt[int64], power traces.Opt[float64], seconds
 		m.joules += float64(energy.V-m.last.V) / 1000
 	case m.last.OK:
 		m.restarts++
+		m.joules += power.V * seconds
+	default:
 		m.joules += power.V * seconds
 	}
 	m.counted, m.last = true, energy

@@ -55,7 +55,7 @@ func TestReviewByHand(t *testing.T) {
 	require.Equal(t, int64(1), s.Holes)
 	require.Equal(t, []model.Time{0, 0, second(9), second(10)}, []model.Time{s.Due, s.First, s.Last, s.Until})
 	require.InDelta(t, (100+101+102+103+108+109)/6.0, s.Power.V, 1e-9)
-	require.InDelta(t, 300+108+100, s.Energy.V, 1e-9, "by the counter, and by the power of the second in which it began anew")
+	require.InDelta(t, 100+300+108+100, s.Energy.V, 1e-9, "by the counter, and by the power of the first second and of the one in which it began anew")
 	require.Equal(t, int64(1), s.Restarts)
 	require.InDelta(t, 0.5, s.Throttled.V, 1e-9)
 	require.Equal(t, 69.0, s.TempMax.V)

@@ -24,12 +24,12 @@ type asked struct {
 	out string
 }
 
-func parseHistory(args []string, now time.Time, stderr io.Writer) (*asked, error) {
+func parseHistory(args []string, now time.Time, help io.Writer) (*asked, error) {
 	a := &asked{Query: history.Query{Select: history.DefaultSelect, Timeout: time.Minute, MaxBody: 64 << 20}}
 	var from, to, tokenFile string
 	var step time.Duration
 	f := pflag.NewFlagSet("orrery-agent history", pflag.ContinueOnError)
-	f.SetOutput(stderr)
+	f.SetOutput(help)
 	f.SortFlags = false
 	f.StringVar(&a.out, "out", "", "bundle `OUT` to write: NAME.trace, which must not be there (required)")
 	f.StringVar(&from, "from", "", "first instant, `TIME` like 2026-11-01T00:00:00Z or 24h for so long ago (required)")
@@ -41,7 +41,7 @@ func parseHistory(args []string, now time.Time, stderr io.Writer) (*asked, error
 	f.StringVar(&tokenFile, "token-file", "", "send the content of `FILE` as a bearer token")
 	f.DurationVar(&a.Timeout, "timeout", a.Timeout, "wait for an answer for `DUR`")
 	f.Usage = func() {
-		fmt.Fprintf(stderr, "Usage: orrery-agent history http://HOST:9090 --from TIME --out OUT.trace [flags]\n\nMake a bundle of what a Prometheus server has kept of DCGM-exporter and node-exporter.\n\n%s\n"+
+		fmt.Fprintf(help, "Usage: orrery-agent history http://HOST:9090 --from TIME --out OUT.trace [flags]\n\nMake a bundle of what a Prometheus server has kept of DCGM-exporter and node-exporter.\n\n%s\n"+
 			"Exit codes: 0 written, 1 failed, or nothing found, 2 usage, 130 interrupted.\n", f.FlagUsages())
 	}
 	if err := f.Parse(args); err != nil {
@@ -84,7 +84,7 @@ func instant(flag, text string, now time.Time) (model.Time, error) {
 }
 
 func runHistory(args []string, stdout, stderr io.Writer) int {
-	a, err := parseHistory(args, time.Now(), stderr)
+	a, err := parseHistory(args, time.Now(), stdout)
 	if errors.Is(err, pflag.ErrHelp) {
 		return exitOK
 	}

@@ -56,15 +56,15 @@ type settings struct {
 	verbose   bool
 }
 
-func parse(args []string, stderr io.Writer) (*settings, error) {
+func parse(args []string, help io.Writer) (*settings, error) {
 	s := &settings{Options: agent.Defaults()}
 	s.Node = agent.Node()
 	f := pflag.NewFlagSet("orrery-agent", pflag.ContinueOnError)
-	f.SetOutput(stderr)
+	f.SetOutput(help)
 	f.SortFlags = false
 	s.flags(f)
 	f.Usage = func() {
-		fmt.Fprintf(stderr, "Usage: orrery-agent --out DIR [flags]\n       orrery-agent history http://HOST:9090 --from TIME --out OUT.trace\n\n"+
+		fmt.Fprintf(help, "Usage: orrery-agent --out DIR [flags]\n       orrery-agent history http://HOST:9090 --from TIME --out OUT.trace\n\n"+
 			"Measure the NVIDIA GPUs of this node. SIGUSR1 switches to debug, SIGUSR2 back, SIGTERM writes what there is and ends. history makes a bundle\n"+
 			"of what a Prometheus server has kept; 'orrery-agent history --help' says how.\n\n%s\n"+
 			"Exit codes: 0 ended by SIGTERM or --for, 1 no driver, or failed, 2 usage, 130 interrupted.\n", f.FlagUsages())
@@ -117,7 +117,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "history" {
 		return runHistory(args[1:], stdout, stderr)
 	}
-	s, err := parse(args, stderr)
+	s, err := parse(args, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
 		return exitOK
 	}

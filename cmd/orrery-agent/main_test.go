@@ -26,14 +26,15 @@ func TestVersionAndUsage(t *testing.T) {
 	code, out, errs := runHere("--version")
 	require.Zero(t, code, errs)
 	require.Regexp(t, `^orrery-agent \S+.*, with(out)? NVML, trace schema \d+, go\S+ \w+/\w+\n$`, out)
-	code, _, errs = runHere("--help")
+	code, help, errs := runHere("--help")
 	require.Zero(t, code)
+	require.Empty(t, errs)
 	for _, part := range []string{"--out DIR", "--version", "history http://HOST:9090", "Exit codes: 0 "} {
-		require.Contains(t, errs, part)
+		require.Contains(t, help, part)
 	}
-	code, _, errs = runHere("history", "--help")
+	code, help, _ = runHere("history", "--help")
 	require.Zero(t, code)
-	require.Contains(t, errs, "--from TIME")
+	require.Contains(t, help, "--from TIME")
 	for _, args := range [][]string{{}, {"--out", "x", "more"}, {"--what"}, {"--out", "x", "--mode", "fast"}, {"--out", "x", "--source", "guess"}, {"--out", "x", "--interval", "1ms"},
 		{"history"}, {"history", "http://x:9090"}, {"history", "http://x:9090", "--from", "1h", "--out", "x"}, {"history", "http://x:9090", "--from", "soon", "--out", "x.trace"},
 		{"history", "x", "--from", "1h", "--out", "x.trace"}, {"history", "http://x", "--from", "1h", "--to", "2h", "--out", "x.trace"}, {"history", "http://x", "--from", "1h", "--step", "1ms", "--out", "x.trace"}} {
@@ -51,6 +52,27 @@ func TestVersionAndUsage(t *testing.T) {
 	code, _, errs = runHere("--out", dir, "--library", filepath.Join(dir, "none.so"))
 	require.Equal(t, exitFailed, code)
 	require.Regexp(t, "no NVIDIA driver|without NVML", errs)
+}
+
+// The tables of flags in CAPTURE are of flags that there are.
+func TestDocumentedFlags(t *testing.T) {
+	text, err := os.ReadFile("../../docs/CAPTURE.md")
+	require.NoError(t, err)
+	_, agent, _ := runHere("--help")
+	_, history, _ := runHere("history", "--help")
+	start, rest, found := strings.Cut(string(text), "\n### History\n")
+	require.True(t, found)
+	past, _, _ := strings.Cut(rest, "\n## ")
+	for _, part := range []struct{ text, help string }{{start, agent}, {past, history}} {
+		n := 0
+		for _, row := range regexp.MustCompile("(?m)^\\| (`--[^|]*)\\|").FindAllStringSubmatch(part.text, -1) {
+			for _, flag := range regexp.MustCompile("--[a-z-]+").FindAllString(row[1], -1) {
+				require.Contains(t, part.help, flag+" ")
+				n++
+			}
+		}
+		require.Greater(t, n, 5)
+	}
 }
 
 func TestInstants(t *testing.T) {
@@ -86,6 +108,7 @@ func TestDeployment(t *testing.T) {
 	require.True(t, strings.HasPrefix(taken(words[1:]).Out, "/var/lib/orrery/"), "the folder that the unit lets it write")
 
 	recipe := deployed(t, "Containerfile")
+	require.Contains(t, recipe, "-z,lazy", "symbols of the driver are bound when they are called")
 	var command []string
 	require.NoError(t, json.Unmarshal([]byte(regexp.MustCompile(`(?m)^CMD (.*)$`).FindStringSubmatch(recipe)[1]), &command))
 	taken(command)

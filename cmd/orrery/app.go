@@ -52,16 +52,17 @@ func (m *Main) Run(ctx context.Context, args []string) (code int) {
 	m.args = args
 	root, began := m.root()
 	root.SetArgs(args)
-	help := &printed{w: m.Stdout}
+	out := &printed{w: m.Stdout}
 	if f, ok := m.Stdout.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
-		root.SetOut(help) // who prints help does not look whether that went well
+		m.Stdout = out // not all that print a line look whether that went well
+		root.SetOut(out)
 	}
 	cmd, err := root.ExecuteContextC(ctx)
 	switch {
-	case err == nil && help.err == nil:
+	case err == nil && out.err == nil:
 		return exitOK
 	case err == nil:
-		err = help.err
+		err = out.err
 	case !*began: // cobra refused the arguments before a verb saw them
 		err = &codedError{exitUsage, err}
 	}

@@ -99,6 +99,7 @@ func TestCaptureConvert(t *testing.T) {
 	got = inProcess(t, "trace", "export", "gpu7.trace", "--table", "telemetry", "-o", "csv")
 	require.Contains(t, got.stdout, "627.4")
 	require.Equal(t, exitUsage, inProcess(t, "capture", "convert", "gpus.csv", "--from", "smi-csv", "--out", "x.trace").code, "no node")
+	require.Equal(t, exitUsage, inProcess(t, "capture", "convert", "gpus.csv", "--from", "smi-csv", "--node", "n", "--node-label", "instance", "--out", "x.trace").code, "CSV has no labels")
 	require.Equal(t, exitUsage, inProcess(t, "capture", "convert", "gpus.csv", "--from", "guess", "--out", "x.trace").code)
 	require.Equal(t, exitUsage, inProcess(t, "capture", "convert", "gpus.csv", "--out", "x.trace").code)
 	got = inProcess(t, "capture", "convert", "gpus.csv", "--from", "amd-smi", "--node", "n", "--out", "x.trace")

@@ -23,6 +23,7 @@ type convertVerb struct {
 	print *printer
 	from  string
 	node  string
+	label string
 	at    string
 	zone  string
 	out   string
@@ -56,6 +57,7 @@ Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
 	f := cmd.Flags()
 	f.Var(choice{word: &v.from, of: names, what: "format"}, "from", "`FORMAT` of the files (required)")
 	f.StringVar(&v.node, "node", "", "`NAME` of the node, where the files have none")
+	f.StringVar(&v.label, "node-label", "", "`LABEL` of metrics that names the node; by default Hostname, else instance without its port")
 	f.StringVar(&v.at, "at", "", "`TIME` of what has none, as 2026-07-03T22:11:09Z")
 	f.StringVar(&v.zone, "time-zone", "UTC", "`ZONE` of times without one")
 	f.StringVar(&v.out, "out", "", "bundle `OUT` to write: NAME.trace (required)")
@@ -81,7 +83,10 @@ func (v *convertVerb) run(_ *cobra.Command, args []string) error {
 	if err := mayWrite("--out", v.out, v.force); err != nil {
 		return err
 	}
-	o := recordings.Options{Node: v.node}
+	if v.label != "" && v.from != "prometheus" && v.from != "exposition" {
+		return usagef("--node-label: %s has no labels", v.from)
+	}
+	o := recordings.Options{Node: v.node, Label: v.label}
 	var err error
 	if o.Zone, err = time.LoadLocation(v.zone); err != nil {
 		return usagef("--time-zone %s: no such zone", v.zone)
@@ -113,11 +118,24 @@ func (v *convertVerb) run(_ *cobra.Command, args []string) error {
 }
 
 func (v *convertVerb) read(path string) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(v.m.Stdin)
+	from := v.m.Stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close() // only read
+		from = f
 	}
-	return os.ReadFile(path)
+	text, err := io.ReadAll(io.LimitReader(from, mostRecording+1))
+	if err == nil && len(text) > mostRecording {
+		return nil, fmt.Errorf("%s: it holds more than %d bytes, want at most so many: convert it in parts and merge them", path, mostRecording)
+	}
+	return text, err
 }
+
+// mostRecording is how large a file of another program may be, which is read whole.
+const mostRecording = 256 << 20
 
 // write sorts the rows by time and puts them into the bundle.
 func (v *convertVerb) write(rows []traces.Telemetry) (err error) {

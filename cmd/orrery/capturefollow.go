@@ -23,6 +23,7 @@ type follower struct {
 	shown  map[string]model.Time    // by node: the sample that was shown
 	power  map[liveSeries][]float64 // the last ones that were shown, W; NaN for none
 	told   bool                     // that there is nothing to show
+	failed string                   // what could not be read, as it was said last
 	set    *archive.Set
 	sum    *review.Summary
 }
@@ -32,8 +33,8 @@ type liveSeries struct {
 	gpu  int32
 }
 
-// remembered is how many samples the curve of power has.
-const remembered = 30
+// kept is how many samples the curve of power has.
+const kept = 30
 
 func (f *follower) run(ctx context.Context) error {
 	f.shown, f.power = map[string]model.Time{}, map[liveSeries][]float64{}
@@ -52,8 +53,9 @@ func (f *follower) run(ctx context.Context) error {
 // look prints what is new.
 func (f *follower) look(now time.Time) error {
 	fresh, err := f.bundles()
-	if err != nil { // one may have been removed meanwhile
-		fmt.Fprintf(f.m.Stderr, "not all could be read, looking again: %v\n", err)
+	if err != nil && err.Error() != f.failed { // a bundle may have been removed meanwhile
+		f.failed = err.Error()
+		f.m.say("not all could be read, looking again: %v", err)
 	}
 	if f.print.forPrograms() {
 		if fresh {
@@ -62,7 +64,7 @@ func (f *follower) look(now time.Time) error {
 		return nil
 	}
 	agents, _ := archive.Live(f.paths...) // what cannot be read was said above
-	moved := f.remember(agents)
+	moved := f.keep(agents)
 	if !f.told && f.sum == nil && len(agents) == 0 {
 		f.told = true
 		f.m.say("no bundle and no agent at work yet; looking every %s", f.every)
@@ -100,8 +102,8 @@ func (f *follower) bundles() (fresh bool, err error) {
 	return true, nil
 }
 
-// remember keeps the power of samples that were not seen before, and says whether there are any.
-func (f *follower) remember(agents []*capture.Live) (moved bool) {
+// keep stores the power of samples that were not seen before, and says whether there are any.
+func (f *follower) keep(agents []*capture.Live) (moved bool) {
 	for _, a := range agents {
 		if f.shown[a.Node] == a.At {
 			continue
@@ -114,7 +116,7 @@ func (f *follower) remember(agents []*capture.Live) (moved bool) {
 				w = *g.Power
 			}
 			list := append(f.power[of], w)
-			f.power[of] = list[max(0, len(list)-remembered):]
+			f.power[of] = list[max(0, len(list)-kept):]
 		}
 	}
 	return moved
@@ -135,7 +137,7 @@ func (f *follower) table(agents []*capture.Live, now time.Time) *table.Table {
 			}
 			var sampled, ago, memory, clock, held any
 			if g.Time > 0 {
-				sampled = instantText(g.Time)
+				sampled = time.UnixMicro(int64(g.Time)).UTC().Format(time.TimeOnly)
 				ago = table.Float(model.Time(now.UnixMicro()).Sub(g.Time).Seconds(), 1)
 			}
 			if g.MemUsed != nil {

@@ -61,12 +61,12 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 }
 
 func (v *inspectVerb) run(cmd *cobra.Command, args []string) error {
-	s, err := captured(args)
-	if err != nil && !v.follow {
-		return err
-	}
 	if v.follow {
 		return (&follower{inspectVerb: v, paths: args}).run(cmd.Context())
+	}
+	s, err := captured(args)
+	if err != nil {
+		return err
 	}
 	sum, err := review.Of(reviewSource(s))
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -86,7 +85,7 @@ func (v *captureTo) readKey() ([]byte, error) {
 	if v.key == "" {
 		return nil, usagef("no key named: give --key-file FILE, 'head -c 32 /dev/urandom >key' makes one")
 	}
-	key, err := os.ReadFile(v.key)
+	key, err := readText(v.key)
 	if err != nil {
 		return nil, input(err)
 	}

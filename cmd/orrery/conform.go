@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/autoscale/conform"
+	"orrery/internal/disk"
 	"orrery/reports/table"
 )
 
@@ -75,7 +76,7 @@ func conformOf(dir string) (*conformed, error) {
 		if e.IsDir() || !strings.HasSuffix(e.Name(), ".json") {
 			continue
 		}
-		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		content, err := disk.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
 			return nil, input(err)
 		}
@@ -107,23 +108,30 @@ func (c *conformed) show(m *Main, print *printer) error {
 	if err := print.table(t); err != nil {
 		return err
 	}
+	say := func(format string, args ...any) {
+		line := fmt.Sprintf(format, args...)
+		if print.format == string(table.Markdown) {
+			line = table.EscapedMarkdown(line)
+		}
+		fmt.Fprintln(escaped{m.Stdout}, line)
+	}
 	for i := range c.Files {
 		f := &c.Files[i]
 		for _, x := range f.Failures {
-			fmt.Fprintf(m.Stdout, "%s: case %s, step %d: %s: want %s, got %s\n", f.Name, x.Case, x.Step, x.Field, valueText(x.Want), valueText(x.Got))
+			say("%s: case %s, step %d: %s: want %s, got %s", f.Name, x.Case, x.Step, x.Field, valueText(x.Want), valueText(x.Got))
 		}
 		for _, x := range f.Skips {
-			fmt.Fprintf(m.Stdout, "%s: case %s: %d skipped: %s\n", f.Name, x.Case, x.Checks, x.Reason)
+			say("%s: case %s: %d skipped: %s", f.Name, x.Case, x.Checks, x.Reason)
 		}
 		for _, x := range f.Refused {
 			if x.Case == "" {
-				fmt.Fprintf(m.Stdout, "%s: refused: %s\n", f.Name, x.Reason)
+				say("%s: refused: %s", f.Name, x.Reason)
 				continue
 			}
-			fmt.Fprintf(m.Stdout, "%s: case %s: refused: %s\n", f.Name, x.Case, x.Reason)
+			say("%s: case %s: refused: %s", f.Name, x.Case, x.Reason)
 		}
 		if f.Note != "" {
-			fmt.Fprintf(m.Stdout, "%s: %s\n", f.Name, f.Note)
+			say("%s: %s", f.Name, f.Note)
 		}
 	}
 	return nil

@@ -62,6 +62,24 @@ func contentOf(path string) string {
 	return ""
 }
 
+// mostText is how large a small file of settings may be that is no profile: a recipe, a list
+// of columns, a key.
+const mostText = 4 << 20
+
+// readText reads such a file, which may be a pipe.
+func readText(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	text, err := io.ReadAll(io.LimitReader(f, mostText+1))
+	if err == nil && len(text) > mostText {
+		return nil, fmt.Errorf("%s: it holds more than %d bytes, want at most so many", path, mostText)
+	}
+	return text, err
+}
+
 // opening is what a file begins with, enough to tell what it is.
 func opening(path string) []byte {
 	f, err := os.Open(path)

@@ -82,6 +82,9 @@ func exitCode(err error) int {
 		result     *record.DataError
 		infeasible *sim.InfeasibleError
 		room       *disk.TemporaryError
+		other      *disk.NotFileError
+		owner      *disk.OwnerError
+		large      *disk.LargeError
 	)
 	switch {
 	case err == nil:
@@ -96,6 +99,8 @@ func exitCode(err error) int {
 		return exitInput
 	case errors.As(err, &coded):
 		return coded.code
+	case errors.As(err, &other), errors.As(err, &owner), errors.As(err, &large):
+		return exitInput // a pipe, a link, another user's file or a huge one stands where a file should
 	}
 	return exitFailed
 }

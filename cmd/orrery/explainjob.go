@@ -126,7 +126,7 @@ func (v *explainVerb) traceOf(run *record.Run) string {
 
 // tell prints one job: the answer first.
 func (v *explainVerb) tell(e *explain.Explanation, at int) error {
-	out := v.m.Stdout
+	out := escaped{v.m.Stdout}
 	if at > 0 {
 		fmt.Fprintln(out)
 	}

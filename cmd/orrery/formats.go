@@ -166,7 +166,7 @@ type recordedRun struct {
 // recorded reads run.json; false where there is none that can be read, of which its
 // readers say more.
 func recorded(dir string) (r recordedRun, ok bool) {
-	text, err := os.ReadFile(filepath.Join(dir, record.FileRun))
+	text, err := disk.ReadFile(filepath.Join(dir, record.FileRun))
 	return r, err == nil && json.Unmarshal(text, &r) == nil && r.Spec.Semantics > 0
 }
 
@@ -228,7 +228,7 @@ func sameSemantics(dir string) error {
 
 // schemaOf reads the key schema of a JSON file; false where there is none.
 func schemaOf(path string) (int, bool) {
-	text, err := os.ReadFile(path)
+	text, err := disk.ReadFile(path)
 	if err != nil {
 		return 0, false
 	}
@@ -294,7 +294,7 @@ func askedFor(dir string) (words []string) {
 // replayOf is the command that made a run and the files of the log that it was of; none where
 // host.json does not say, or one is not there.
 func replayOf(dir string) (cmd *cobra.Command, logs []string) {
-	text, err := os.ReadFile(filepath.Join(dir, record.FileHost))
+	text, err := disk.ReadFile(filepath.Join(dir, record.FileHost))
 	var host struct{ Arguments []string }
 	if err != nil || json.Unmarshal(text, &host) != nil || len(host.Arguments) < 2 || host.Arguments[0] != "replay" {
 		return nil, nil
@@ -380,7 +380,7 @@ func tasksOf(s *sweep.Study) int {
 func sweepAnew(dir string) string {
 	dir = filepath.Clean(dir)
 	var p struct{ Name string }
-	text, err := os.ReadFile(filepath.Join(dir, planFile))
+	text, err := disk.ReadFile(filepath.Join(dir, planFile))
 	if err != nil || json.Unmarshal(text, &p) != nil { // tune keeps none
 		return "the command that made it, with --out " + quoted(dir+"-new")
 	}

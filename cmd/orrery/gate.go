@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/internal/disk"
 	"orrery/profiles"
 	"orrery/reports/table"
 	"orrery/sim/gate"
@@ -236,7 +237,7 @@ func (v *gateVerb) stored(path, file string, g *profiles.Gate) (*gate.Baseline, 
 	if path == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := disk.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if gate.NeedsBaseline(g) && !v.update && !v.quiet {
 			v.m.say("orrery: there is no baseline %s: make it with --update-baseline --reason TEXT", path)

@@ -100,7 +100,7 @@ func (l *lab) evaluate(ctx context.Context, tasks []task.Task) ([]task.Result, e
 			}
 			return nil, &codedError{exitPartial, err}
 		}
-		if out[i], err = task.ParseResult(b); err != nil {
+		if out[i], err = task.ResultOf(sweep.DigestOf(spec).String(), b); err != nil {
 			return nil, input(fmt.Errorf("run %d of the study %s: %w; %s", i, l.study.Dir(), err, l.study.Remedy(sweep.DigestOf(spec))))
 		}
 	}

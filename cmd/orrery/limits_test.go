@@ -38,6 +38,7 @@ func TestExitCodesOfASmallComputer(t *testing.T) {
 		{"$ORRERY replay --help >/dev/full", exitFailed, "no space left"},
 		{"$ORRERY trace info log.swf >/dev/full", exitFailed, "no space left"},
 		{"$ORRERY export run >/dev/full", exitFailed, "no space left"},
+		{"$ORRERY explain run 3 >/dev/full", exitFailed, "no space left"},
 		{"export XDG_CACHE_HOME=/dev/null; ulimit -f 1; $ORRERY replay log.swf --out new -q", exitFailed, "the folder for temporary files, $TMPDIR (TMPDIR)"},
 		{"ulimit -f 1; cat log.swf log.swf | $ORRERY replay - --out new -q", exitFailed, "the folder for temporary files, $TMPDIR (TMPDIR)"},
 	} {

@@ -180,7 +180,7 @@ func (m *Main) printFindings(print *printer, all []finding) error {
 			shown := f.Problem
 			shown.Text = ""
 			where := strings.TrimSuffix(shown.String(), " ")
-			fmt.Fprintf(m.Stdout, "%s %s: %s\n%s", where, f.severity, f.Text, f.Excerpt)
+			fmt.Fprintf(escaped{m.Stdout}, "%s %s: %s\n%s", where, f.severity, f.Text, f.Excerpt)
 		}
 	}
 	switch print.format {

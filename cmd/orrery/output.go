@@ -155,6 +155,18 @@ func (p *printer) document(v any) error {
 	return err
 }
 
+// escaped is an output for people that shows control characters of names and paths as
+// escapes.
+type escaped struct{ w io.Writer }
+
+// Write implements io.Writer.
+func (o escaped) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(o.w, table.Escaped(string(p), "\n\t")); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 // say prints a remark to standard error.
 func (m *Main) say(format string, args ...any) {
 	fmt.Fprintln(m.Stderr, table.Escaped(fmt.Sprintf(format, args...), "\n\t"))

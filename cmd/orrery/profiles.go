@@ -185,7 +185,7 @@ func (m *Main) printDiff(print *printer, a, b *profiles.Profile) error {
 	for _, d := range found {
 		width = max(width, len(d.Key))
 	}
-	fmt.Fprintf(m.Stdout, "--- %s\n+++ %s\n", a.Name, b.Name)
+	fmt.Fprintf(escaped{m.Stdout}, "--- %s\n+++ %s\n", a.Name, b.Name)
 	for _, d := range found {
 		text := d.Before + " -> " + d.After
 		switch d.Sign() {
@@ -194,7 +194,7 @@ func (m *Main) printDiff(print *printer, a, b *profiles.Profile) error {
 		case "-":
 			text = d.Before
 		}
-		fmt.Fprintf(m.Stdout, "%s %-*s  %s\n", d.Sign(), width, d.Key, text)
+		fmt.Fprintf(escaped{m.Stdout}, "%s %-*s  %s\n", d.Sign(), width, d.Key, text)
 	}
 	if len(found) == 0 {
 		fmt.Fprintln(m.Stdout, "no difference that a schedule could show")

@@ -168,7 +168,7 @@ func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
 		return err
 	}
 	if v.print.format == "table" {
-		s.next(v.m.Stdout)
+		s.next(escaped{v.m.Stdout})
 	}
 	return nil
 }

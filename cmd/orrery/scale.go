@@ -84,7 +84,7 @@ func (v *scaleVerb) run(cmd *cobra.Command, args []string) error {
 		return noFile(args[0], args[0], "a scaling file")
 	}
 	if err != nil {
-		return wrongFile(err)
+		return otherContent(args[0], wrongFile(err), "a scaling file", exitUsage, append([]string{"a scaling file"}, written...)...)
 	}
 	v.opener = transformVerb{m: v.m, quiet: true}
 	defer v.opener.close()

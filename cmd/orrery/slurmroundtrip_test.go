@@ -74,7 +74,7 @@ func TestRealSlurmRoundTrip(t *testing.T) {
 	}
 	t.Logf("%d jobs in %.0f s", jobs, took.Seconds())
 	correlation, relative := replayedAs(t, "site.yaml", "as converted")
-	require.Greater(t, correlation, 0.4, "the order of starts")
+	require.Greater(t, correlation, 0.3, "the order of starts")
 	require.Less(t, math.Abs(relative), 0.6, "the mean wait")
 
 	text, err := os.ReadFile("site.yaml")

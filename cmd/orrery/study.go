@@ -249,7 +249,7 @@ func (v *materializeVerb) hold(s *sweep.Study, n int, done *sim.Outcome, out str
 	case failed != nil:
 		return &codedError{exitMismatch, fmt.Errorf("the task has a run by now, in %s, and failed in the study: %s", out, failed.Error)}
 	default:
-		r, err := task.ParseResult(b)
+		r, err := task.ResultOf(s.Digest(n).String(), b)
 		if err != nil {
 			return input(fmt.Errorf("%s, task %d: %w; %s", s.Dir(), n, err, s.Remedy(s.Digest(n))))
 		}
@@ -258,7 +258,7 @@ func (v *materializeVerb) hold(s *sweep.Study, n int, done *sim.Outcome, out str
 		}
 	}
 	if !v.quiet {
-		fmt.Fprintf(v.m.Stdout, "run: %s\nfingerprint: %s\n", out, done.Result.Fingerprint)
+		fmt.Fprintf(escaped{v.m.Stdout}, "run: %s\nfingerprint: %s\n", out, done.Result.Fingerprint)
 	}
 	return nil
 }
@@ -350,7 +350,7 @@ func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, qu
 		m.say("%s of %d left out of the means: every point is overloaded there", table.Counted(rows[0].Aside, "scenario"), len(p.Scenarios))
 	}
 	if report && print.format == string(table.Text) {
-		fmt.Fprintf(m.Stdout, "\nreport: %s\n", filepath.Join(s.Dir(), page.FileHTML))
+		fmt.Fprintf(escaped{m.Stdout}, "\nreport: %s\n", filepath.Join(s.Dir(), page.FileHTML))
 	}
 	return nil
 }

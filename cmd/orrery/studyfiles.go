@@ -100,8 +100,8 @@ func studyRunner(s *sweep.Study) *task.Runner {
 		if _, err := sweep.ParseDigest(hash); err != nil { // it becomes a path
 			return nil, input(fmt.Errorf("%s: a task is about the trace %q: %w", s.Dir(), hash, err))
 		}
-		if err := s.Plain(tracesDir, hash+".trace"); err != nil {
-			return nil, studyError(err)
+		if err := s.Plain(tracesDir, hash+".trace"); err != nil { // a link, or nothing at all
+			return nil, &task.TraceError{Err: studyError(err)}
 		}
 		return holdBundle(tracePath(s.Dir(), hash), traceName(s.Dir(), hash))
 	})
@@ -197,7 +197,7 @@ func outcomes(s *sweep.Study) experiment.Outcomes {
 		case failed != nil:
 			return nil, true, nil
 		}
-		r, err := task.ParseResult(b)
+		r, err := task.ResultOf(id, b)
 		if err != nil {
 			return nil, false, input(fmt.Errorf("%s, task %s: %w; %s", s.Dir(), id, err, s.Remedy(d)))
 		}

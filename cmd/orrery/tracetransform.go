@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -116,7 +115,7 @@ func (v *transformVerb) run(cmd *cobra.Command, args []string) error {
 func (v *transformVerb) read() (transform.Recipe, error) {
 	var recipe transform.Recipe
 	if v.recipe != "" {
-		text, err := os.ReadFile(v.recipe)
+		text, err := readText(v.recipe)
 		if err != nil {
 			return nil, input(err)
 		}

@@ -379,7 +379,7 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 
 // next says what may be done with it.
 func (v *tuneVerb) next(r *tune.Report, log []string) {
-	fmt.Fprintf(v.m.Stdout, "\nreport: %s\n", filepath.Join(v.out, page.FileHTML))
+	fmt.Fprintf(escaped{v.m.Stdout}, "\nreport: %s\n", filepath.Join(v.out, page.FileHTML))
 	if r.Decision != tune.Change {
 		return
 	}
@@ -402,6 +402,6 @@ func (v *tuneVerb) next(r *tune.Report, log []string) {
 		}
 	}
 	for _, name := range log {
-		fmt.Fprintf(v.m.Stdout, "Next: %s\n", strings.Join(append([]string{"orrery", "replay", quoted(name)}, words...), " "))
+		fmt.Fprintf(escaped{v.m.Stdout}, "Next: %s\n", strings.Join(append([]string{"orrery", "replay", quoted(name)}, words...), " "))
 	}
 }

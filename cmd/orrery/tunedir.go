@@ -25,7 +25,7 @@ func (v *tuneVerb) mayUse(p *tune.Problem) (err error) {
 // claimed says whether the directory is of this tune already.
 func (v *tuneVerb) claimed(p *tune.Problem) (bool, error) {
 	path := filepath.Join(v.out, tunedir.File)
-	text, err := os.ReadFile(path)
+	text, err := disk.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		for _, name := range []string{"tune.json", "study", "study.json", "run.json", "page.md", "report.html", "report.json", "profile.yaml"} {
 			if _, err := os.Lstat(filepath.Join(v.out, name)); err == nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"orrery/internal/disk"
 	"orrery/reports/plot"
 	"orrery/sim/plan"
 	"orrery/sim/record"
@@ -93,7 +94,7 @@ func (v *verifyVerb) notFed(dir string, err error) error {
 // isOfRun says whether a log with this fingerprint is that of the run in dir.
 func isOfRun(dir, fingerprint string) error {
 	path := filepath.Join(dir, record.FileRun)
-	text, err := os.ReadFile(path)
+	text, err := disk.ReadFile(path)
 	if err != nil {
 		return input(err)
 	}
@@ -124,7 +125,7 @@ func logFor(dir, hash string, given []string) ([]string, error) {
 func (v *verifyVerb) showParity(dir string, found *verify.Parity) error {
 	if d := found.Differs; d != nil {
 		path := filepath.Join(dir, record.FileRun)
-		info, err := os.ReadFile(path)
+		info, err := disk.ReadFile(path)
 		if err != nil {
 			return input(err)
 		}

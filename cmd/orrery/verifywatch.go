@@ -89,7 +89,7 @@ func (v *verifyVerb) specOf(dir string) (spec plan.Spec, err error) {
 // readSpec reads the settings of a run.
 func readSpec(dir string) (spec plan.Spec, err error) {
 	path := filepath.Join(dir, record.FileRun)
-	text, err := os.ReadFile(path)
+	text, err := record.ReadInfo(dir)
 	if err != nil {
 		return spec, input(err)
 	}

@@ -70,6 +70,9 @@ func (v *workerVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	ctx := cmd.Context()
+	if err := s.Mend(); err != nil { // what is marked as done and is gone is computed again
+		return studyError(err)
+	}
 	if err := v.m.sayLeft(s, v.quiet); err != nil {
 		return err
 	}

@@ -109,14 +109,40 @@ func regular(f *os.File, path string) (*os.File, error) {
 	return f, nil
 }
 
+// MostWhole is how many bytes a file may have that is read whole, into memory.
+const MostWhole = 1 << 30
+
+// LargeError says that a file is too large to be read whole.
+type LargeError struct {
+	Path string
+	Size int64
+}
+
+// Error says how large it is.
+func (e *LargeError) Error() string {
+	return fmt.Sprintf("%s: found a file of %d bytes, want at most %d", e.Path, e.Size, MostWhole)
+}
+
 // ReadFile reads a regular file whole.
 func ReadFile(path string) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(f)
+	text, err := whole(f, path)
 	return text, errors.Join(err, f.Close())
+}
+
+// whole reads a file that is not larger than one may be, also when it grows meanwhile.
+func whole(f *os.File, path string) ([]byte, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st.Size() > MostWhole {
+		return nil, &LargeError{path, st.Size()}
+	}
+	return io.ReadAll(io.LimitReader(f, MostWhole))
 }
 
 // File is a file that is being written.

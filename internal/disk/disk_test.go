@@ -47,7 +47,21 @@ func TestNoFile(t *testing.T) {
 		var other *NotFileError
 		require.ErrorAs(t, err, &other)
 		require.ErrorContains(t, err, path+": found "+is+", want a file")
+		if is != "a directory" {
+			_, err = OpenRoot(path)
+			require.ErrorIs(t, err, syscall.ENOTDIR)
+		}
 	}
+	large := filepath.Join(dir, "large")
+	require.NoError(t, os.WriteFile(large, nil, 0o600))
+	require.NoError(t, os.Truncate(large, MostWhole+1)) // takes no room
+	_, err := ReadFile(large)
+	var size *LargeError
+	require.ErrorAs(t, err, &size)
+	root, err := OpenRoot(dir)
+	require.NoError(t, err)
+	_, err = root.ReadFile(large)
+	require.ErrorAs(t, err, &size)
 }
 
 // TestOrder holds that a name is on the disk after the content, and the folder last.

@@ -3,12 +3,12 @@ package disk
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Root is a folder that others can write to, as a study on a shared file system is. What
@@ -27,6 +27,9 @@ const Anyone = -1
 
 // OpenRoot opens a folder; trust are the numbers of users whose files are read too.
 func OpenRoot(dir string, trust ...int) (*Root, error) {
+	if st, err := os.Stat(dir); err == nil && !st.IsDir() { // a pipe would be waited for
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -132,7 +135,7 @@ func (r *Root) ReadFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(f)
+	text, err := whole(f, path)
 	return text, errors.Join(err, f.Close())
 }
 

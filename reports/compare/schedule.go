@@ -152,7 +152,7 @@ func readSchedule(path string) ([]scheduled, error) {
 		}
 		text = z
 	}
-	r := csv.NewReader(text)
+	r := csv.NewReader(&lines{r: text})
 	r.ReuseRecord = true
 	r.TrimLeadingSpace = true
 	s := scheduleReader{path: path, csv: r}
@@ -170,6 +170,29 @@ func readSchedule(path string) ([]scheduled, error) {
 		}
 	}
 	return rows, nil
+}
+
+// mostLine is how long a line of a schedule may be.
+const mostLine = 1 << 20
+
+// lines refuses text whose lines have no end, which would be collected in memory.
+type lines struct {
+	r     io.Reader
+	since int // bytes after the last newline
+}
+
+// Read implements io.Reader.
+func (l *lines) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	for i, b := range p[:n] {
+		if l.since++; b == '\n' {
+			l.since = 0
+		}
+		if l.since > mostLine {
+			return i, fmt.Errorf("a line of more than %d bytes", mostLine)
+		}
+	}
+	return n, err
 }
 
 func scheduleError(path string, line int, column, found, expected string) *record.DataError {

@@ -1,6 +1,10 @@
 package page
 
-import "strings"
+import (
+	"strings"
+
+	"orrery/reports/table"
+)
 
 // Made is what made the results of a page, and when. A page has it in its foot, in
 // the element with the id made, and nowhere else: all the rest of a page depends on the
@@ -11,7 +15,7 @@ type Made struct {
 	Date    string `json:"date"` // UTC
 }
 
-// CommandLine writes a command as a shell takes it.
+// CommandLine writes a command as a shell takes it, where it has no control characters.
 func CommandLine(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -23,5 +27,5 @@ func CommandLine(args []string) string {
 		}
 		words = append(words, a)
 	}
-	return strings.Join(words, " ")
+	return table.Escaped(strings.Join(words, " "), "")
 }

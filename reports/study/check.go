@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
+	"orrery/internal/disk"
 	"orrery/sim/metric"
 	"orrery/sim/record"
 )
@@ -207,7 +207,7 @@ func (s *Study) json() ([]byte, error) {
 // Read reads what JSON wrote. Complaints about the content are
 // *record.DataError.
 func Read(path string) (*Study, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := disk.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading study: %w", err)
 	}

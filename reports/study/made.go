@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"orrery/internal/disk"
@@ -20,7 +19,7 @@ const fileMade = "made.json"
 // ReadMade reads what Write has left in dir; nothing where it has not.
 func ReadMade(dir string) (m page.Made, err error) {
 	path := filepath.Join(dir, fileMade)
-	raw, err := os.ReadFile(path)
+	raw, err := disk.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}

@@ -39,7 +39,7 @@ func Select(cfg *Config, trigger Trigger, pendingClass int32, now model.Time,
 	}
 	for i := range candidates {
 		v := &candidates[i]
-		if cfg.admits(v, trigger, pendingClass) {
+		if cfg.Admits(v, trigger, pendingClass) {
 			v.cost = cfg.Cost(v, now, cfg.Bandwidth)
 			dst = append(dst, i)
 		}
@@ -58,7 +58,7 @@ func (c *Config) MayYield(trigger Trigger, pendingClass int32, candidates []Vict
 	var largest [8]int32 // usable nodes, descending
 	most, sum := min(len(largest), int(c.MaxVictims)), int32(0)
 	for i := range candidates {
-		if !c.admits(&candidates[i], trigger, pendingClass) {
+		if !c.Admits(&candidates[i], trigger, pendingClass) {
 			continue
 		}
 		n := candidates[i].Usable
@@ -91,7 +91,7 @@ func Shortfall(cfg *Config, trigger Trigger, pendingClass int32, candidates []Vi
 	}
 	t := taking{candidates: candidates, trial: trial}
 	for i := range candidates {
-		if cfg.admits(&candidates[i], trigger, pendingClass) {
+		if cfg.Admits(&candidates[i], trigger, pendingClass) {
 			t.order = append(t.order, i)
 		}
 	}
@@ -110,8 +110,8 @@ func Shortfall(cfg *Config, trigger Trigger, pendingClass int32, candidates []Vi
 	return tooMany, protected
 }
 
-// admits says whether v may lose its nodes to a job of class pending.
-func (c *Config) admits(v *Victim, trigger Trigger, pending int32) bool {
+// Admits says whether v may lose its nodes to a job of class pending.
+func (c *Config) Admits(v *Victim, trigger Trigger, pending int32) bool {
 	if v.Sensitive || !v.Preemptible || v.Usable <= 0 {
 		return false
 	}

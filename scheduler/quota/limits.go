@@ -56,13 +56,11 @@ func (b *Ledger) Confines(c *ResourceUsage, avoid model.NodeSet) (why model.Reas
 			why = r
 		}
 		for w := range avoid {
-			outside := ^uint64(0)
-			for n := w << 6; n < min(w<<6+64, len(h.shares)); n++ {
-				if h.shares[n] > 0 {
-					outside &^= 1 << (n & 63)
-				}
+			within := uint64(0)
+			if w < len(h.shared) {
+				within = h.shared[w]
 			}
-			avoid[w] |= outside
+			avoid[w] |= ^within
 		}
 	}
 	i := b.index(c.Tenant)

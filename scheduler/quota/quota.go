@@ -111,9 +111,10 @@ type pool struct {
 
 // held is what is in use, in flight included.
 type held struct {
-	nodes, jobs int32   // distinct nodes
-	milli       int64   // thousandths of GPUs
-	shares      []int32 // on each node as far as it was met, nil before the first share
+	nodes, jobs int32         // distinct nodes
+	milli       int64         // thousandths of GPUs
+	shares      []int32       // on each node as far as it was met, nil before the first share
+	shared      model.NodeSet // the nodes with any of them, likewise
 }
 
 // New opens a ledger.
@@ -262,8 +263,12 @@ func (h *held) touch(shares []model.NodeShare, sign int32) (nodes int32) {
 		for n >= len(h.shares) {
 			h.shares = append(h.shares, 0)
 		}
+		for n>>6 >= len(h.shared) {
+			h.shared = append(h.shared, 0)
+		}
 		if h.shares[n] == 0 || h.shares[n]+sign == 0 {
 			nodes += sign
+			h.shared[n>>6] ^= 1 << (n & 63)
 		}
 		h.shares[n] += sign
 	}

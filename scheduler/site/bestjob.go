@@ -112,6 +112,7 @@ func (p *pass) best() (at int32, contenders []model.Ref) {
 		}
 	}
 	b.Examine(&lead, contenders, examine)
+	takeOutGated(p)
 	if p.qs.best = -1; lead.At >= 0 {
 		p.qs.best = p.qs.waiting.Jobs[lead.At].Ref
 	}
@@ -148,6 +149,9 @@ func (p *pass) callFreshJobs() bool {
 			continue
 		}
 		q := p.qs.waiting.Row(ref)
+		if q.Gated { // it starts, and blocks others, after a fact that lets it
+			continue
+		}
 		if !q.Plain || (p.qs.reservation.Ref < 0 && p.qs.waiting.Free(q.Size) >= q.Need) || (p.qs.reservation.Ref >= 0 && p.matters(q)) {
 			return true
 		}

@@ -199,7 +199,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 		plan.Take(at, plan.Until(at, j.left), p.core.buf.nodesOf(&c.nodes), j.needs)
 		return true, true
 	}
-	p.core.note(ref, p.shortOf(j))
+	p.core.note(ref, p.shortOf(ref))
 	if at == model.Never {
 		plan.Drop(had)
 		return false, had >= 0
@@ -208,13 +208,17 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 }
 
 // shortOf is why a job that holds a reservation, or none, does not start now.
-func (p *pass) shortOf(j *job) model.Reason {
+func (p *pass) shortOf(ref model.Ref) model.Reason {
+	j := &p.core.jobs[ref]
 	switch {
 	case !p.core.caps.Fits(caps.Usage{Power: j.needs.Power}):
 		return model.ReasonPower
 	case !p.core.caps.Fits(j.needs):
 		return model.ReasonBandwidth
 	case p.qs.free.Count(j.kind.class) >= j.NodesMin:
+		if p.core.cfg.Explain != nil && p.own(j, p.core.avoids(ref, p.now, p.now.Add(j.left))) < j.NodesMin {
+			return model.ReasonReserved
+		}
 		return model.ReasonPriority
 	}
 	return model.ReasonResources

@@ -15,11 +15,7 @@ func (p *pass) harmless(j *job, placement *model.Placement) bool {
 	if p.outOfTheWay(p.now.Add(j.left)) {
 		return true
 	}
-	needs := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
-	if p.core.caps.Cap.Power > 0 { // it takes a look at each node
-		needs.Power = p.core.nodeClasses.Draw(&j.Allocation, placement)
-	}
-	return p.leavesRoom(placement, needs)
+	return p.leavesRoom(placement, drawn(p, j, placement))
 }
 
 // harmlessGain is harmless for what a running service gains, and draws more by it, until
@@ -82,7 +78,14 @@ func (p *pass) forecast(r *future.Reservation, o *future.Outlook, b future.Block
 		})
 		return at
 	}
-	r.Forecast(o, b, next, query, func(forecast *place.Free, ref model.Ref) caps.Usage {
+	blocked := &p.core.jobs[r.Ref]
+	most := func(forecast *place.Free) int32 {
+		if blocked.Divides() { // to count costs as much as to select
+			return blocked.NodesMin
+		}
+		return forecast.Count(blocked.kind.class)
+	}
+	r.Forecast(o, b, next, most, query, func(forecast *place.Free, ref model.Ref) caps.Usage {
 		p.giveInForecast(forecast, ref, clashes)
 		return p.core.jobs[ref].needs
 	})

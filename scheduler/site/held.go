@@ -1,16 +1,13 @@
 package site
 
-import (
-	"slices"
-
-	"orrery/scheduler/model"
-)
+import "orrery/scheduler/model"
 
 // held is the running jobs that may be preempted and hold nodes of a kind, by class. No job
 // of SensitiveClass may be.
 type held struct {
 	byClass [model.SensitiveClass][]holder
 	nodes   [model.SensitiveClass]int32 // a node that several share counts for each
+	at      []int32                     // by ref, where in its class it is; -1 for none
 }
 
 // holder is a running job and how many nodes of the kind it holds.
@@ -21,22 +18,25 @@ type holder struct {
 
 func (h *held) add(ref model.Ref, j *job, mask model.NodeSet) {
 	if n := j.placement.Within(mask); n > 0 && j.Preemptible() {
+		for int(ref) >= len(h.at) {
+			h.at = append(h.at, -1)
+		}
+		h.at[ref] = int32(len(h.byClass[j.Class]))
 		h.byClass[j.Class] = append(h.byClass[j.Class], holder{ref, n})
 		h.nodes[j.Class] += n
 	}
 }
 
 func (h *held) remove(ref model.Ref, j *job) {
-	if !j.Preemptible() {
+	if int(ref) >= len(h.at) || h.at[ref] < 0 {
 		return
 	}
-	class := h.byClass[j.Class]
-	if i := slices.IndexFunc(class, func(x holder) bool { return x.ref == ref }); i >= 0 {
-		last := len(class) - 1
-		h.nodes[j.Class] -= class[i].nodes
-		class[i] = class[last]
-		h.byClass[j.Class] = class[:last]
-	}
+	class, i := h.byClass[j.Class], h.at[ref]
+	last := class[len(class)-1]
+	h.nodes[j.Class] -= class[i].nodes
+	class[i] = last
+	h.at[last.ref], h.at[ref] = i, -1
+	h.byClass[j.Class] = class[:len(class)-1]
 }
 
 // holdNodes counts a running job at the nodes of which it holds shares, and at the kinds that were

@@ -39,6 +39,7 @@ type job struct {
 	assoc     int32       // in the accounts
 	static    model.Fixed // the terms of the score that never change
 	needs     caps.Usage
+	needsLent bool  // while it waits: it can only start by borrowing, and others are told what it waits for
 	backlog   int64 // GPU seconds in backlog.waiting
 	load      int64 // GPU seconds in backlog.running
 	pos       int32 // in jobTable.active while running

@@ -73,7 +73,7 @@ func (s *Core) due(qs *queueState, now model.Time) model.Time {
 // contenders may come before the blocked job, or any job if all is set.
 func (p *pass) boundNextChange(anyFits bool, contenders []model.Ref, all bool) {
 	policy := p.qs.policy
-	firstStays := !p.qs.promising || (policy.Ranking == ByOrder && policy.Order.Static()) // the first blocked job stays the first, or none asks
+	firstStays := !p.qs.promises() || (policy.Ranking == ByOrder && policy.Order.Static()) // the first blocked job stays the first, or none asks
 	if policy.MinScore == 0 && (!p.qs.blocked || (!anyFits && !policy.Preempts && firstStays)) {
 		return
 	}

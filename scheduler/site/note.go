@@ -2,6 +2,7 @@ package site
 
 import (
 	"math"
+	"slices"
 
 	"orrery/scheduler"
 	"orrery/scheduler/model"
@@ -63,7 +64,7 @@ func (p *pass) noteShortfall(ref model.Ref, trigger preempt.Trigger) {
 	}
 	t := newTrial(p, ref)
 	why := scheduler.VictimsNone
-	switch tooMany, protected := preempt.Shortfall(&p.qs.policy.Preemption, trigger, p.core.jobs[ref].Class, p.preemptible(ref, trigger, model.SensitiveClass+1), &t); {
+	switch tooMany, protected := preempt.Shortfall(&p.qs.policy.Preemption, trigger, p.core.jobs[ref].Class, holdersFor(p, ref, trigger), &t); {
 	case tooMany:
 		why = scheduler.VictimsTooMany
 	case protected:
@@ -119,7 +120,9 @@ func (s *Core) keptFrom(ref model.Ref) (kept []notes.Kept) {
 	}
 	j := &s.jobs[ref]
 	s.promises.heeded(ref, j.queue, s.now, s.now, s.now.Add(j.left), func(x *promise) {
-		kept = append(kept, notes.Kept{Nodes: x.nodes, Keeper: s.jobs[x.ref].Job, Until: model.AbsentTime})
+		nodes := slices.Clone(x.nodes)
+		nodes.AndNot(s.home[j.queue.id])
+		kept = append(kept, notes.Kept{Nodes: nodes, Keeper: s.jobs[x.ref].Job, Until: model.AbsentTime})
 	})
 	for i := range s.site.Reservations {
 		r, id := &s.site.Reservations[i], model.ReservationID(i)
@@ -146,6 +149,9 @@ func (s *Core) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time)
 		}
 	case model.ReasonReserved:
 		j := &s.jobs[ref]
+		if j.Reservation >= 0 && s.site.Reservations[j.Reservation].Outside(s.now, s.now.Add(j.left)) { // whatever is idle
+			return -1, s.site.Reservations[j.Reservation].Start
+		}
 		return notes.Keeper(s.keptFrom(ref), qs.free.Idle(), j.kind.mask)
 	case model.ReasonDependency:
 		if on, _, ok := s.graph.Blocker(ref); ok {

@@ -203,9 +203,13 @@ func (s *Core) enter(ref model.Ref) {
 		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, place.ShareOf(&j.Allocation)), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(&j.Allocation, j.kind),
 		Rank: int8(rankClass(j)), Below: int8(belowOf(s.site, j)),
 	}
+	row.Gated = s.graph.Gate(ref) != model.ReasonNone
 	row.Plain = row.Needs == caps.Usage{} && !row.Borrows
 	qs.waiting.Add(row, s.cfg.unitsOf(j), s.now)
 	qs.waitingOf.add(rankClass(j), 1)
+	if j.needsLent = needsLent(qs, &s.cfg, j); j.needsLent {
+		qs.needLent++
+	}
 	if qs.fresh = append(qs.fresh, ref); !qs.holdsGood {
 		qs.dirty = true
 	}
@@ -217,6 +221,9 @@ func (t *jobTable) leave(ref model.Ref) {
 	j.queue.fair.Leave(j.Tenant)
 	j.queue.waiting.Remove(ref)
 	j.queue.waitingOf.add(rankClass(j), -1)
+	if j.needsLent {
+		j.queue.needLent--
+	}
 }
 
 // unitsOf is what each node of j counts for in Least.

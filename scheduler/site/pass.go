@@ -95,6 +95,8 @@ func (p *pass) run() {
 	p.qs.fresh, p.qs.holdsGood = p.qs.fresh[:0], false
 	kept := p.qs.keepsNodes()
 	p.qs.blocked = false
+	p.qs.scratch.refused.reset(p.core.seq)
+	bringBackGated(p)
 	p.shrink()
 	scalingUp := p.findScalingUp()
 	if len(p.qs.waiting.Jobs) > 0 || len(scalingUp) > 0 {
@@ -103,6 +105,7 @@ func (p *pass) run() {
 	} else {
 		p.qs.plan.Due = model.Never // no job is planned for
 	}
+	takeOutGated(p)
 	p.qs.underProvisioned = p.lacksNodes()
 	p.publish()
 	preemptForServices(p)
@@ -115,8 +118,11 @@ func (p *pass) run() {
 			p.qs.quietUntil = min(p.qs.quietUntil, max(at, p.now))
 		}
 	}
-	if kept && !p.qs.keepsNodes() {
+	switch keeps := p.qs.keepsNodes(); {
+	case kept && !keeps:
 		p.core.vclusters.markOthersDirty(p.qs) // they may borrow what no job here waits for
+	case !kept && keeps:
+		p.core.vclusters.invalidateBounds(p.now) // and may be promised nothing of it any more
 	}
 }
 
@@ -189,6 +195,9 @@ func (p *pass) sorted(scalingUp []model.Ref) (room, tight order.Heap) {
 	with, without := p.core.buf.room[:0], p.core.buf.tight[:0]
 	for i := range p.qs.waiting.Jobs {
 		q := &p.qs.waiting.Jobs[i]
+		if q.Gated && p.core.cfg.Explain == nil {
+			continue
+		}
 		c := order.Candidate{Tier: q.Tier, Ref: q.Ref, At: int32(i)}
 		if p.mayFit(q) {
 			with = append(with, c)
@@ -240,7 +249,7 @@ func (p *pass) passAll(scalingUp []model.Ref) {
 func (p *pass) split() (fits []model.Ref, worth bool) {
 	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs))
 	fits = p.findFits()
-	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && !p.qs.promising && p.core.cfg.Explain == nil && policy.MinScore == 0 {
+	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && !p.qs.promises() && p.core.cfg.Explain == nil && policy.MinScore == 0 {
 		// No job starts, whichever is first: the blocked one would only keep
 		// its own vCluster from lending.
 		for i := 0; i < len(p.qs.waiting.Jobs) && !p.qs.blocked; i++ {
@@ -294,7 +303,7 @@ func (p *pass) tryStart(c order.Candidate) {
 		p.growService(c.Ref)
 		return
 	}
-	if p.qs.blocked && p.cannotStart(p.qs.waiting.Row(c.Ref)) && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 {
+	if p.qs.blocked && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 && (p.cannotStart(p.qs.waiting.Row(c.Ref)) || refusedAlike(p, c.Ref)) {
 		return
 	}
 	if r := p.screen(c); r != model.ReasonNone {
@@ -303,6 +312,7 @@ func (p *pass) tryStart(c order.Candidate) {
 	}
 	found := &p.core.buf.choice
 	if r := p.choose(c.Ref, found); r != model.ReasonNone {
+		rememberNoRoom(p, c.Ref, r)
 		p.block(c.Ref, r)
 		return
 	}
@@ -311,6 +321,7 @@ func (p *pass) tryStart(c order.Candidate) {
 		return
 	}
 	if p.qs.blocked && !p.mayPass(j, &found.nodes) {
+		rememberDelay(p, c.Ref, found)
 		p.core.note(c.Ref, model.ReasonPriority)
 		return
 	}
@@ -361,7 +372,37 @@ func (p *pass) held(c order.Candidate) model.Reason {
 	if r := p.core.limited(j, &j.usage); r != model.ReasonNone {
 		return r
 	}
-	return p.core.graph.Gate(c.Ref)
+	r := p.core.graph.Gate(c.Ref)
+	if r != model.ReasonNone && !p.qs.waiting.Row(c.Ref).Gated {
+		p.qs.scratch.gated = append(p.qs.scratch.gated, c.Ref)
+	}
+	return r
+}
+
+// takeOutGated takes the jobs out of the indexes of the queue that a task group or a mutex was found to
+// hold: each pass would look at them again.
+func takeOutGated(p *pass) {
+	for _, ref := range p.qs.scratch.gated {
+		if p.qs.waiting.Has(ref) && !p.qs.waiting.Row(ref).Gated {
+			p.qs.waiting.SetGated(ref, true)
+		}
+	}
+	p.qs.scratch.gated = p.qs.scratch.gated[:0]
+}
+
+// bringBackGated brings those back that are held so no more.
+func bringBackGated(p *pass) {
+	if p.qs.reopened == p.core.graph.Reopened() {
+		return
+	}
+	p.qs.reopened = p.core.graph.Reopened()
+	gated := p.qs.waiting.GatedJobs(p.qs.scratch.gated[:0])
+	for _, ref := range gated {
+		if p.core.graph.Gate(ref) == model.ReasonNone {
+			p.qs.waiting.SetGated(ref, false)
+		}
+	}
+	p.qs.scratch.gated = gated[:0]
 }
 
 // limited says which hard limit j would exceed if it claimed u.

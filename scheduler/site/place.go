@@ -27,12 +27,13 @@ type buffers struct {
 	trial       *place.Free
 	detailed    trial
 	counted     countedTrial
+	lent        []int32
 	victims     []preempt.Victim
 	selected    []int
 }
 
 func newBuffers(space *place.Space, nodes int) buffers {
-	return buffers{avoid: model.NewNodeSet(nodes), confined: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree(), counted: countedTrial{given: make([]int32, nodes)}}
+	return buffers{avoid: model.NewNodeSet(nodes), confined: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree(), counted: countedTrial{usable: model.NewNodeSet(nodes), given: make([]int32, nodes)}}
 }
 
 // query is the search for the nodes of j on n nodes; avoid is what avoids said.
@@ -179,10 +180,10 @@ func (p *pass) borrow(j *job, q *place.Query, nodes *model.Placement) bool {
 	lent, lender := p.core.buf.extra, p.core.buf.lender
 	clear(lent)
 	for v := range p.core.home {
-		if vc := &p.core.site.VClusters[v]; v == int(p.qs.id) || !vc.Lend || p.core.vclusters[v].keepsNodes() || need <= 0 {
+		may := min(need, mayLend(p, model.VClusterID(v), p.core.lent[v]))
+		if may <= 0 {
 			continue
 		}
-		may := min(need, p.core.site.VClusters[v].Lendable(p.core.homes[v])-p.core.lent[v])
 		copy(lender, p.core.home[v])
 		lender.And(j.kind.foreign)
 		p.qs.free.Roomy(q, lender)

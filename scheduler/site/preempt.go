@@ -32,6 +32,9 @@ func (p *pass) preemptAbove(least int32) {
 	line, room := p.core.buf.line[:0], newRoomFound(p)
 	for i := range p.qs.waiting.Jobs {
 		q := &p.qs.waiting.Jobs[i]
+		if q.Gated {
+			continue
+		}
 		if int32(q.Rank) <= least || q.Need > room.most(q) {
 			if explained {
 				p.notePassedOver(q.Ref)
@@ -187,12 +190,23 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	if most := j.kind.largestBelow(below, cfg.MaxVictims, p.core.active, p.core.jobs); most == 0 || most < lacks {
 		return false
 	}
-	running := p.preemptible(ref, trigger, below)
-	if !cfg.MayYield(trigger, j.Class, running, lacks) {
+	try, alike := tryOf(p, j, trigger, below)
+	if alike && wasVain(p, try) {
 		return false
 	}
-	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, trialFor(p, ref), p.core.buf.selected)
+	without := trialFor(p, ref)
+	running, enough := p.preemptible(ref, trigger, below, without)
+	if !enough || !cfg.MayYield(trigger, j.Class, running, lacks) {
+		if alike {
+			remember(&p.qs.scratch.refused.vain, try)
+		}
+		return false
+	}
+	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, without, p.core.buf.selected)
 	if p.core.buf.selected = selected; !ok || len(selected) == 0 {
+		if alike && !ok {
+			remember(&p.qs.scratch.refused.vain, try)
+		}
 		return false
 	}
 	t := newTrial(p, ref)
@@ -232,22 +246,48 @@ func preemptsQOS(site *model.Site, j *job) []model.QOSID {
 	return site.QOS[j.QOS].PreemptsQOS
 }
 
-// preemptible lists the running jobs of classes below that which might leave, with those that are
-// never made to if that is above all classes. The list is valid until the next call.
-func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger, below int32) []preempt.Victim {
+// preemptible lists the running jobs of classes below that which might leave. Lower classes leave
+// first, so that those above are not listed once the job fits where all listed leave. enough is
+// false where it never does. The list is valid until the next call.
+func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger, below int32, without preempt.Trial) (list []preempt.Victim, enough bool) {
 	j := &p.core.jobs[ref]
 	c := candidates{p: p, job: j, trigger: trigger, usable: usableNodes(p, ref)}
-	list := p.core.buf.victims[:0]
-	if below > model.SensitiveClass {
-		for _, running := range p.core.active {
-			list = c.add(list, running)
+	counted, ok := without.(*countedTrial)
+	ok = ok && !p.core.preemptsByQOS // which has jobs count as of other classes
+	list = p.core.buf.victims[:0]
+	for _, class := range j.kind.heldByClass(p.core.active, p.core.jobs).byClass[:below] {
+		from := len(list)
+		for _, h := range class {
+			list = c.add(list, h.ref)
 		}
-	} else {
-		for _, class := range j.kind.heldByClass(p.core.active, p.core.jobs).byClass[:below] {
-			for _, h := range class {
-				list = c.add(list, h.ref)
+		if !ok || len(list) == from {
+			continue
+		}
+		for i := range list[from:] {
+			if v := &list[from+i]; p.qs.policy.Preemption.Admits(v, trigger, j.Class) {
+				counted.Give(v)
 			}
 		}
+		if enough = counted.Fits(); enough {
+			break
+		}
+	}
+	for i := range list {
+		if v := &list[i]; ok && p.qs.policy.Preemption.Admits(v, trigger, j.Class) {
+			counted.Take(v)
+		}
+	}
+	p.core.buf.victims = list
+	return list, enough || !ok
+}
+
+// holdersFor lists all running jobs that hold nodes of use to the job under ref, with those that are
+// never made to leave. The list is valid until the next call.
+func holdersFor(p *pass, ref model.Ref, trigger preempt.Trigger) []preempt.Victim {
+	c := candidates{p: p, job: &p.core.jobs[ref], trigger: trigger, usable: usableNodes(p, ref)}
+	list := p.core.buf.victims[:0]
+	for _, running := range p.core.active {
+		list = c.add(list, running)
 	}
 	p.core.buf.victims = list
 	return list

@@ -25,7 +25,8 @@ type promise struct {
 // its jobs in flight. The jobs are in phases queued, proposed and withdrawn.
 type promises struct {
 	list    []promise
-	unhomed model.NodeSet // nodes of no vCluster; nil where no others could take what a vCluster waits for
+	unhomed bool            // there are nodes of no vCluster, that others could take
+	homes   []model.NodeSet // by vCluster, whose own jobs heed no promise of them
 
 	nodes, rest model.NodeSet // memory of newPromise and avoid
 	spare       []model.NodeSet
@@ -34,19 +35,15 @@ type promises struct {
 
 // newPromises has none on sites that divide nodes by amounts: a promise is of whole nodes,
 // beside which a small share of another would still have room.
-func newPromises(site *model.Site) promises {
+func newPromises(site *model.Site, homes []model.NodeSet) promises {
 	var s promises
 	n := len(site.Nodes)
 	if site.Amounts {
 		return s
 	}
+	s.nodes, s.rest, s.homes = model.NewNodeSet(n), model.NewNodeSet(n), homes
 	for i := range site.Nodes {
-		if site.Nodes[i].Home < 0 && len(site.VClusters) > 1 {
-			if s.unhomed == nil {
-				s.unhomed, s.nodes, s.rest = model.NewNodeSet(n), model.NewNodeSet(n), model.NewNodeSet(n)
-			}
-			s.unhomed.Add(model.NodeID(i))
-		}
+		s.unhomed = s.unhomed || site.Nodes[i].Home < 0 && len(site.VClusters) > 1
 	}
 	return s
 }
@@ -120,7 +117,7 @@ func (s *promises) toOthers(qs *queueState) bool {
 // vClusters that do not start then, and here when jobs do not leave that should.
 func (s *promises) quietUntil(qs *queueState) model.Time {
 	at := model.Never
-	if qs.promising && qs.blocked {
+	if qs.promises() && qs.blocked {
 		at = qs.ends.First()
 	}
 	for i := range s.list {
@@ -131,7 +128,7 @@ func (s *promises) quietUntil(qs *queueState) model.Time {
 	return at
 }
 
-// heeded calls f with the promises that a job of the vCluster of qs heeds when it runs over
+// heeded calls f with the promises that a job of the vCluster of qs heeds, but on nodes of its own, when it runs over
 // [from, until): those to jobs of other vClusters, but for younger ones than its own.
 func (s *promises) heeded(ref model.Ref, qs *queueState, now, from, until model.Time, f func(x *promise)) {
 	own := s.of(ref)
@@ -147,12 +144,11 @@ func (s *promises) heeded(ref model.Ref, qs *queueState, now, from, until model.
 // to others, but for those that are held for it.
 func (s *promises) avoid(ref model.Ref, qs *queueState, now, from, until model.Time, held, set model.NodeSet) {
 	s.heeded(ref, qs, now, from, until, func(x *promise) {
-		if held == nil {
-			set.Or(x.nodes)
-			return
-		}
 		copy(s.rest, x.nodes)
-		s.rest.AndNot(held)
+		s.rest.AndNot(s.homes[qs.id])
+		if held != nil {
+			s.rest.AndNot(held)
+		}
 		set.Or(s.rest)
 	})
 }
@@ -178,7 +174,7 @@ func (s *promises) eachEnd(qs *queueState, now model.Time, f func(model.Time)) {
 	}
 }
 
-// newPromise is what the vCluster promises when a pass is over: the nodes of no vCluster
+// newPromise is what the vCluster promises when a pass is over: the nodes of no vCluster, or of others that lend,
 // that its first blocked job is predicted to get. ref is -1 when there is no such job or
 // there are none. The nodes are valid until the next call.
 func (p *pass) newPromise() (ref model.Ref, at model.Time, nodes model.NodeSet) {
@@ -196,7 +192,7 @@ func (p *pass) newPromise() (ref model.Ref, at model.Time, nodes model.NodeSet) 
 	} else if at = p.foresee(nodes); at == model.Never {
 		return -1, 0, nil
 	}
-	nodes.And(p.core.promises.unhomed)
+	nodes.AndNot(p.core.home[p.qs.id])
 	if nodes.Next(0) < 0 {
 		return -1, 0, nil
 	}
@@ -209,7 +205,7 @@ func (p *pass) newPromise() (ref model.Ref, at model.Time, nodes model.NodeSet) 
 func (p *pass) foresee(nodes model.NodeSet) model.Time {
 	r, found := p.reservation(), &p.core.promises.selected
 	if r.At == model.Never {
-		return model.Never
+		return foreseeLent(p, nodes)
 	}
 	ok := false
 	if r.Detailed {
@@ -253,7 +249,7 @@ func addNodes(nodes model.NodeSet, placement *model.Placement) {
 // job. That starts no pass; what was promised and is so no more is a change for those
 // that have a blocked job, which may have heeded it.
 func (p *pass) publish() {
-	if !p.qs.promising {
+	if !p.qs.promises() {
 		return
 	}
 	holder, at, nodes := p.newPromise()
@@ -313,7 +309,7 @@ func (p *pass) promiseProposed(ref model.Ref) {
 	nodes := p.core.promises.nodes
 	clear(nodes)
 	addNodes(nodes, &p.core.jobs[ref].placement)
-	nodes.And(p.core.promises.unhomed)
+	nodes.AndNot(p.core.home[p.qs.id])
 	if p.core.promises.set(i, p.now, nodes) {
 		p.core.vclusters.promiseChanged(p.qs)
 	}

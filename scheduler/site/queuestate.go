@@ -28,9 +28,11 @@ type queueState struct {
 	ends      backfill.Ends // predicted, of all running jobs of the site and of its own in flight
 
 	promising        bool      // others are told of its reservations
+	needLent         int32     // waiting jobs that can only start by borrowing, of which others are told
 	blocked          bool      // a job lacked nodes in the last pass
 	underProvisioned bool      // a service is smaller than it is to be, for want of nodes
 	best             model.Ref // best of the last pass, -1 for none
+	reopened         uint64    // of the graph, when the gated jobs were looked at last
 
 	reservation future.Reservation // of the first blocked job, under Easy
 	plan        future.Plan        // under Conservative
@@ -69,6 +71,8 @@ type scores struct {
 type queueScratch struct {
 	contenders []model.Ref
 	fits       []model.Ref
+	gated      []model.Ref
+	refused    refused
 	ties       ties
 	pass       pass
 }

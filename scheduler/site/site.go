@@ -182,7 +182,7 @@ type output struct {
 func New(cfg Config) *Core {
 	s := &Core{cfg: cfg, nodeState: newNodeState(cfg.Site), jobTable: jobTable{graph: workflow.New()}, price: cfg.Price}
 	s.accounts = newAccounts(&s.cfg) // which keeps what it points at
-	s.promises = newPromises(cfg.Site)
+	s.promises = newPromises(cfg.Site, s.home)
 	n := len(cfg.Site.Nodes)
 	s.caps.Cap, s.caps.Pool = caps.Usage{Power: cfg.Site.PowerCap, Bandwidth: cfg.Site.Bandwidth}, cfg.Site.SensitivePool
 	s.vclusters = make(queueStates, len(cfg.Policies))
@@ -194,7 +194,7 @@ func New(cfg Config) *Core {
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
 		qs.by = qs.mode.planner(s, qs)
-		qs.promising = qs.mode.promises && s.promises.unhomed != nil
+		qs.promising = qs.mode.promises && s.promises.unhomed
 	}
 	return s
 }

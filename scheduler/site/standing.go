@@ -67,7 +67,7 @@ func inOrder(p *pass) []order.Candidate {
 }
 
 // predictedStart is the instant of the plan or, of the first blocked job under easy, that at
-// which it has room by the predicted ends as they are now.
+// which it has room by the predicted ends as they are now, or is promised what is lent.
 func (p *pass) predictedStart(ref model.Ref) model.Time {
 	qs := p.qs
 	switch {
@@ -80,6 +80,9 @@ func (p *pass) predictedStart(ref model.Ref) model.Time {
 		at := p.reserve().At
 		if qs.reservation = found; at != model.Never {
 			return at
+		}
+		if i := p.core.promises.of(ref); i >= 0 { // of what is lent
+			return max(p.core.promises.list[i].at, p.now)
 		}
 	}
 	return model.AbsentTime

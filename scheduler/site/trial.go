@@ -13,13 +13,14 @@ import (
 // until the next: one that counts nodes where their number decides.
 func trialFor(p *pass, ref model.Ref) preempt.Trial {
 	j := &p.core.jobs[ref]
-	if j.Divides() || j.IsSensitive() || p.qs.mode.conformanceFirst {
+	if !countsNodes(p, j) {
 		t := &p.core.buf.detailed
 		*t = newTrial(p, ref)
 		return t
 	}
 	t := &p.core.buf.counted
-	*t = countedTrial{s: p.core, job: j, usable: usableNodes(p, ref), given: t.given, used: p.core.caps.Used}
+	*t = countedTrial{s: p.core, job: j, usable: t.usable, given: t.given, used: p.core.caps.Used}
+	copy(t.usable, usableNodes(p, ref))
 	for _, f := range p.qs.inFlight { // proposed before they knew of this job, and on these nodes in any case
 		t.leaveOut(&p.core.jobs[f].placement)
 	}
@@ -32,6 +33,11 @@ func trialFor(p *pass, ref model.Ref) preempt.Trial {
 		t.free += int32(bits.OnesCount64(m & t.usable[w]))
 	}
 	return t
+}
+
+// countsNodes says whether the number of nodes decides whether j has room.
+func countsNodes(p *pass, j *job) bool {
+	return !j.Divides() && !j.IsSensitive() && !p.qs.mode.conformanceFirst
 }
 
 // countedTrial implements preempt.Trial for a blocked job of whole nodes, any of which

@@ -65,6 +65,10 @@ func (g *Graph) Gate(ref model.Ref) model.Reason {
 	return model.ReasonNone
 }
 
+// Reopened counts the jobs of task groups and those with mutexes that had started and do so no
+// more: while it stays, Gate lets no job through that it kept back.
+func (g *Graph) Reopened() uint64 { return g.reopens }
+
 func (g *Graph) locked(m *member) bool {
 	for _, l := range m.mutexes {
 		if g.locks.all[l].started > 0 {
@@ -99,6 +103,9 @@ func (g *Graph) Stopped(ref model.Ref) {
 }
 
 func (g *Graph) count(m *member, by int32) {
+	if by < 0 && (m.group != none || len(m.mutexes) > 0) {
+		g.reopens++
+	}
 	if m.group != none {
 		g.groups.all[m.group].started += by
 	}

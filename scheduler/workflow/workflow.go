@@ -49,6 +49,7 @@ type Graph struct {
 	members []member // by Ref
 	groups  tallies  // of task groups
 	locks   tallies  // of mutexes
+	reopens uint64   // how often a task group or a mutex had one less that had started
 }
 
 // New returns a graph without jobs.

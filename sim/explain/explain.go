@@ -340,15 +340,16 @@ func columnsOf(w *multifactor.Weights, d *record.Decision) (list []Factor) {
 }
 
 // reservation is the name of the advance reservation of which nodes, ranges of their numbers,
-// are a part and which ends at until, "" for none. Where none ends then it is the one that begins
-// at until, which the job names itself.
+// are a part and which ends at until, "" for none; or of the one that begins at until, which the
+// job names itself. Where there are both it is the first if nodes are told: of another's some are free.
 func (x *explainer) reservation(until model.Time, nodes string) (name string, named bool) {
 	for i := range x.site.Reservations {
 		r := &x.site.Reservations[i]
-		if (r.End == until || r.Start == until && name == "") && containsAll(r.Nodes, nodes) {
-			if name, named = r.Name, r.End != until; !named {
-				break
-			}
+		if r.Start != until && r.End != until || !containsAll(r.Nodes, nodes) {
+			continue
+		}
+		if begins := r.Start == until; name == "" || begins == (nodes == "") {
+			name, named = r.Name, begins
 		}
 	}
 	return name, named

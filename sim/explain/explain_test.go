@@ -130,6 +130,7 @@ func TestNamedReservation(t *testing.T) {
 			ID: id, Submit: model.Time(at), NodesMin: traces.Some[int32](1), Runtime: traces.Some(span), Walltime: traces.Some(span), Reservation: name,
 		}))
 	}
+	job(0, 0, 20*model.Second, "")
 	job(1, 0, 40*model.Second, "exam")
 	job(2, 5*model.Second, 50*model.Second, "exam")
 	job(3, 10*model.Second, model.Hour, "")
@@ -154,6 +155,58 @@ reservations: [{name: exam, nodes: a-1, start: 60s, end: 120s}, {name: upkeep, n
 	require.Empty(t, late[len(late)-1].Until)
 	sets := answer(3).Intervals[0].Rejected
 	require.Equal(t, "set aside by the reservation upkeep until 00:02:00", sets[len(sets)-1].Why)
+}
+
+// Under conservative backfilling too a job waits for nodes that a reservation sets aside, and not for
+// jobs before it where there are none.
+func TestReservedUnderConservative(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "upkeep.trace")
+	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
+	require.NoError(t, err)
+	require.NoError(t, w.WriteJob(&traces.Job{ID: 1, NodesMin: traces.Some[int32](2), Runtime: traces.Some(model.Minute), Walltime: traces.Some(model.Minute)}))
+	_, err = w.Close()
+	require.NoError(t, err)
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	defer b.Close()
+	run, _ := replayed(t, b, specOf(t, `
+groups: [{name: a, nodes: 2}]
+vclusters: [{name: v, home: all, profile: {order: fcfs, backfill: conservative}}]
+reservations: [{name: upkeep, nodes: a-2, start: 30s, end: 120s, maintenance: true}]
+`), true)
+	got, err := Jobs(context.Background(), run, 1, Options{})
+	require.NoError(t, err)
+	require.Equal(t, "Job 1 waited 2 min for nodes that the reservation upkeep set aside.", got[0].Answer)
+}
+
+// The start is predicted of a job that can only start by borrowing, and it starts then.
+func TestPredictedStartOnLentNodes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lent.trace")
+	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
+	require.NoError(t, err)
+	for i, nodes := range []int32{1, 1, 4} {
+		span := model.Duration(i+1) * 40 * model.Second
+		require.NoError(t, w.WriteJob(&traces.Job{
+			ID: int64(i), NodesMin: traces.Some(nodes), Runtime: traces.Some(span), Walltime: traces.Some(span), VCluster: map[int32]string{1: "small", 4: "wide"}[nodes],
+		}))
+	}
+	_, err = w.Close()
+	require.NoError(t, err)
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	defer b.Close()
+	run, _ := replayed(t, b, specOf(t, `
+groups: [{name: a, nodes: 6}]
+vclusters: [{name: lender, home: 4, max_lent: 0.5}, {name: small, lend: false, profile: {order: fcfs}}, {name: wide, home: 2, profile: {order: fcfs}}]
+`), true)
+	q, err := QueueAt(context.Background(), run, model.Time(10*model.Second), Options{Open: opened(b)})
+	require.NoError(t, err)
+	require.Len(t, q.Jobs, 1)
+	require.NotNil(t, q.Jobs[0].PredictedStart)
+	require.Equal(t, "1970-01-01T00:01:20Z", *q.Jobs[0].PredictedStart)
+	got, err := Jobs(context.Background(), run, 2, Options{})
+	require.NoError(t, err)
+	require.Equal(t, *q.Jobs[0].PredictedStart, *got[0].Start)
 }
 
 // The sizes of a service are told, and which it was to have, wherever one of them changes:

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"orrery/internal/disk"
 )
@@ -76,6 +77,9 @@ func digestOf(b []byte) string {
 func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, FileRun)
 	info, err := disk.ReadFile(path)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, &DataError{File: dir, Row: -1, Found: NoRun, Expected: "the directory of a finished run", Mend: "name a directory written by orrery replay --out"}
+	}
 	if err != nil {
 		return nil, notFile(err)
 	}
@@ -190,8 +194,13 @@ func (m *manifest) read(name string) ([]byte, error) {
 	return text, errors.Join(err, f.Close())
 }
 
-// notFile makes a pipe or a directory in the place of a file a complaint about the content.
+// notFile makes a pipe or a directory in the place of a file, and one that is too large, a
+// complaint about the content.
 func notFile(err error) error {
+	var large *disk.LargeError
+	if errors.As(err, &large) {
+		return &DataError{File: large.Path, Row: -1, Found: fmt.Sprintf("a file of %d bytes", large.Size), Expected: fmt.Sprintf("at most %d", disk.MostWhole), Mend: mendReplay}
+	}
 	var other *disk.NotFileError
 	if !errors.As(err, &other) {
 		return err

@@ -80,6 +80,16 @@ func (r *Run) ScanOnly(want column.Set, fn func(*Columns) error) error {
 // Info is run.json as it stands in the directory.
 func (r *Run) Info() json.RawMessage { return r.m.info }
 
+// ReadInfo is run.json of the run in dir as it stands there, when it has the digest that it
+// states. Complaints about it are a *DataError.
+func ReadInfo(dir string) (json.RawMessage, error) {
+	m, err := readManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	return m.info, nil
+}
+
 // TraceName is what the trace of the run in dir was called, after its file: by host.json, or
 // by run.json of an earlier build; "" where neither says. It is no part of the result.
 func TraceName(dir string) string {

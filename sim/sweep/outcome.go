@@ -109,7 +109,7 @@ func (s *Study) resolved(d Digest) (bool, error) {
 			return true, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return false, fmt.Errorf("looking for an outcome: %w", err)
+			return false, fmt.Errorf("looking for an outcome: %w", suspect(err))
 		}
 	}
 	return false, nil
@@ -143,7 +143,7 @@ func (s *Study) listFailures() (map[Digest]bool, error) {
 func (s *Study) listFaults() ([]string, error) {
 	names, err := s.root.Names(s.path(faultsDir))
 	if err != nil {
-		return nil, fmt.Errorf("listing the faults: %w", err)
+		return nil, fmt.Errorf("listing the faults: %w", suspect(err))
 	}
 	seen := map[string]bool{}
 	for _, name := range names {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"orrery/internal/disk"
@@ -176,7 +177,7 @@ func Open(dir, binary string, trust ...int) (*Study, error) {
 	if err == nil {
 		text, err = root.ReadFile(path)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, &DataError{dir, "no study is there (it has no study.json); name the folder that 'sweep' made"}
 	}
 	if err != nil {

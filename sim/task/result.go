@@ -94,6 +94,15 @@ func ParseResult(b []byte) (Result, error) {
 	return r, nil
 }
 
+// ResultOf reads the result of the task with an ID, and refuses that of another one.
+func ResultOf(id string, b []byte) (Result, error) {
+	r, err := ParseResult(b)
+	if err == nil && r.Task != id {
+		err = fmt.Errorf("found the result of the task %.12s, want that of %.12s", r.Task, id)
+	}
+	return r, err
+}
+
 // enter puts a table of metrics in.
 func (r *Figures) enter(t *metric.Table) {
 	r.Verdict, r.Metrics = t.Verdict, make(map[string]Metric, len(t.Metrics))

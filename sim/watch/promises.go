@@ -68,6 +68,9 @@ func (w *Watcher) promised(x *scheduler.Promise) {
 	for _, n := range x.Nodes.Words {
 		p.nodes[n.Word] |= n.Mask
 	}
+	for n := range each(&x.Nodes) {
+		p.plain = p.plain && w.site.Nodes[n].Home < 0 // its lender may take back what it lends
+	}
 }
 
 // overdue says whether a job that runs should have left by now.
@@ -108,7 +111,7 @@ func (w *Watcher) flies(j *job, p *model.Placement) {
 		}
 		clear(x.nodes)
 		for n := range each(p) {
-			if w.site.Nodes[n].Home < 0 {
+			if w.site.Nodes[n].Home != j.VCluster {
 				x.nodes.Add(n)
 			}
 		}
@@ -135,7 +138,13 @@ func (w *Watcher) keepsPromises(j *job, t *taking) {
 		return
 	}
 	w.heeded(j, func(x *promise, from, until model.Time) {
-		if n := within(&t.nodes, x.nodes); n > 0 && t.until > from && w.now < until {
+		n := 0
+		for node := range each(&t.nodes) {
+			if x.nodes.Has(node) && w.site.Nodes[node].Home != j.VCluster { // a lender does not heed what it lends
+				n++
+			}
+		}
+		if n > 0 && t.until > from && w.now < until {
 			w.fail(32, j, fmt.Sprintf("%d nodes until %s that job %d is promised at %s", n, t.until, x.job.ID, x.at), "none")
 		}
 	})

@@ -134,16 +134,17 @@ static nvmlReturn_t text(char *out, unsigned length, const char *in) {
 nvmlReturn_t nvmlSystemGetDriverVersion(char *v, unsigned n) { return text(v, n, driver); }
 nvmlReturn_t nvmlSystemGetNVMLVersion(char *v, unsigned n) { return text(v, n, "12.550.54"); }
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned *n) { return *n = ngpus, NVML_SUCCESS; }
-nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned i, nvmlDevice_t *d) {
-	if (i >= (unsigned)ngpus) return NVML_ERROR_INVALID_ARGUMENT;
-	return d->handle = (void *)&gpus[i], NVML_SUCCESS;
-}
-
 // ready is what every call on a GPU asks first.
 static nvmlReturn_t ready(nvmlDevice_t d) {
 	struct gpu *g = OF(d);
 	if (dead_after >= 0 && now() - began >= dead_after) return NVML_ERROR_UNKNOWN;
 	return g->lost_after >= 0 && now() - began >= g->lost_after ? NVML_ERROR_GPU_IS_LOST : NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned i, nvmlDevice_t *d) {
+	if (i >= (unsigned)ngpus) return NVML_ERROR_INVALID_ARGUMENT;
+	d->handle = (void *)&gpus[i];
+	return ready(*d) == NVML_ERROR_GPU_IS_LOST ? NVML_ERROR_GPU_IS_LOST : NVML_SUCCESS;
 }
 
 static nvmlReturn_t value(nvmlDevice_t d, int series, double *v) {

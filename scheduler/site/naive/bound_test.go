@@ -33,8 +33,12 @@ func TestOldestPromiseIsKept(t *testing.T) {
 		for i := range w.jobs {
 			w.jobs[i].runtime = min(w.jobs[i].runtime, w.jobs[i].Walltime)
 		}
+		var homes []int
+		for i := range w.cfg.Site.Nodes {
+			homes = append(homes, int(w.cfg.Site.Nodes[i].Home))
+		}
 		for name, core := range map[string]drive.Scheduler{"core": site.New(w.cfg), "naive": w.naive()} {
-			b := &bounded{Scheduler: core, cfg: &w.cfg, promised: map[model.Ref]model.Time{}}
+			b := &bounded{Scheduler: core, cfg: &w.cfg, homes: homes, promised: map[model.Ref]model.Time{}}
 			(&naiveStage{w: w, pair: &both{}}).play(b)
 			if b.late != "" {
 				t.Fatalf("%s: %s", name, b.late)
@@ -55,6 +59,7 @@ func TestOldestPromiseIsKept(t *testing.T) {
 type bounded struct {
 	drive.Scheduler
 	cfg      *site.Config
+	homes    []int
 	list     []model.Ref              // with a promise, oldest first
 	promised map[model.Ref]model.Time // what the oldest was promised first
 	kept     int
@@ -72,7 +77,7 @@ func (b *bounded) Plan(now model.Time) *scheduler.Plan {
 		if len(p.Nodes.Words) > 0 && b.at(p.Ref) < 0 {
 			b.list = append(b.list, p.Ref)
 		}
-		if b.at(p.Ref) == 0 && b.promised[p.Ref] == 0 {
+		if b.at(p.Ref) == 0 && b.promised[p.Ref] == 0 && !homed(p, b.homes) { // a lender may use what it lends
 			b.promised[p.Ref] = p.At
 		}
 	}

@@ -22,12 +22,12 @@ func (s *naiveSite) promiseOf(j *naiveJob) int {
 	return slices.IndexFunc(s.promises, func(p *naivePromise) bool { return p.job == j })
 }
 
-// promisedTo says whether node n is promised to a job of another vCluster at some time
+// promisedTo says whether node n, not at home with j, is promised to a job of another vCluster at some time
 // within [from, until), and j has no older promise and does not have the node held for it.
 func (s *naiveSite) promisedTo(j *naiveJob, n int, from, until model.Time) bool {
 	own := s.promiseOf(j)
 	for i, p := range s.promises {
-		if p.job.VCluster == j.VCluster || own >= 0 && own < i || j.usage != nil && slices.Contains(j.usage.nodes, n) {
+		if p.job.VCluster == j.VCluster || s.st.Nodes[n].Home == j.VCluster || own >= 0 && own < i || j.usage != nil && slices.Contains(j.usage.nodes, n) {
 			continue
 		}
 		begin := max(p.at, s.now)
@@ -49,9 +49,41 @@ func (s *naiveSite) promisedEnds(l *naiveVCluster) (ends []model.Time) {
 	return ends
 }
 
-// unhomed are those of the nodes that are at home nowhere.
-func (s *naiveSite) unhomed(nodes []int) []int {
-	return s.only(nodes, func(n int) bool { return s.st.Nodes[n].Home < 0 })
+// toOthers are those of the nodes that are not at home with j.
+func (s *naiveSite) toOthers(j *naiveJob, nodes []int) []int {
+	return s.only(nodes, func(n int) bool { return s.st.Nodes[n].Home != j.VCluster })
+}
+
+// promiseLent is the promise of a job that needs more nodes than its vCluster has: at the
+// first instant at which it could borrow what it lacks, as far as vClusters lend now. Promised are all
+// nodes of those that lend.
+func (s *naiveSite) promiseLent(l *naiveVCluster, j *naiveJob) *naivePromise {
+	if len(s.vclusters) < 3 || j.Divides() || s.power > 0 || s.band > 0 || int(j.NodesMin) <= len(s.may(j)) {
+		return nil
+	}
+	at := []model.Time{s.now}
+	for _, o := range s.jobs {
+		if s.sees(l, o) {
+			at = append(at, s.endOf(o))
+		}
+	}
+	slices.Sort(at)
+	for _, t := range at {
+		gone := func(o *naiveJob) bool { return s.sees(l, o) && s.endOf(o) <= t }
+		if c := s.borrow(s.view(l, gone), j, int(j.NodesMin), t, gone); c != nil {
+			lends := func(n int) bool {
+				return s.st.Nodes[n].Home >= 0 && slices.ContainsFunc(c.nodes, func(m int) bool { return s.st.Nodes[m].Home == s.st.Nodes[n].Home })
+			}
+			var nodes []int
+			for n := range s.st.Nodes {
+				if lends(n) || slices.Contains(c.nodes, n) {
+					nodes = append(nodes, n)
+				}
+			}
+			return &naivePromise{j, s.now, t, s.toOthers(j, nodes)}
+		}
+	}
+	return nil
 }
 
 // promise is what l promises after a pass in which this job was blocked first.
@@ -62,13 +94,15 @@ func (s *naiveSite) promise(l *naiveVCluster, blocked *naiveJob, shadow model.Ti
 	case l.policy.Backfill == order.Conservative:
 		for _, r := range l.plans {
 			if r.job == blocked {
-				p = &naivePromise{blocked, s.now, r.at, s.unhomed(r.nodes)}
+				p = &naivePromise{blocked, s.now, r.at, s.toOthers(blocked, r.nodes)}
 			}
 		}
-	case l.policy.Backfill == order.Easy && shadow < model.Never:
+	case l.policy.Backfill == order.Easy && shadow == model.Never:
+		p = s.promiseLent(l, blocked)
+	case l.policy.Backfill == order.Easy:
 		gone := func(o *naiveJob) bool { return s.sees(l, o) && s.endOf(o) <= shadow || o == blocked }
 		if c := s.chooseOwn(s.view(l, gone), blocked, int(blocked.NodesMin), shadow); c != nil {
-			p = &naivePromise{blocked, s.now, shadow, s.unhomed(c.nodes)}
+			p = &naivePromise{blocked, s.now, shadow, s.toOthers(blocked, c.nodes)}
 		}
 	}
 	if p != nil && len(p.nodes) == 0 {
@@ -126,7 +160,7 @@ func (s *naiveSite) promiseChanged(l *naiveVCluster) {
 // promiseProposed: what j was promised is now what is proposed for it.
 func (s *naiveSite) promiseProposed(j *naiveJob) {
 	if i := s.promiseOf(j); i >= 0 {
-		p, nodes := s.promises[i], s.unhomed(j.nodes)
+		p, nodes := s.promises[i], s.toOthers(j, j.nodes)
 		if p.at != s.now || !slices.Equal(p.nodes, nodes) {
 			p.at, p.nodes = s.now, nodes
 			s.promiseChanged(s.vclusterOf(j))

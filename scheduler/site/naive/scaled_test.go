@@ -36,7 +36,7 @@ func (s *naiveSite) borrowMore(v *naiveView, j *naiveJob, open []int, more int) 
 		if model.VClusterID(lender) == j.VCluster || s.vclusters[lender].blocked {
 			continue
 		}
-		spare := s.lendable(lender, nil)
+		spare := s.lendable(lender, nil, nil)
 		for n := range s.st.Nodes {
 			if len(nodes) < more && spare > 0 && s.st.Nodes[n].Home == model.VClusterID(lender) && s.st.VClusters[lender].Lend && s.suits(j, n) && fits(n) &&
 				!slices.Contains(j.nodes, n) && !s.setAsideBefore(j, n, s.endOf(j)) && !s.keptForOthers(j, n) {

@@ -163,7 +163,7 @@ func (s *naiveSite) choose(v *naiveView, j *naiveJob, size int, t model.Time) *n
 	if c := s.chooseOwn(v, j, size, t); c != nil {
 		return c
 	}
-	return s.borrow(v, j, size, t)
+	return s.borrow(v, j, size, t, nil)
 }
 
 // open are the nodes that nothing but running jobs could keep from j.
@@ -189,7 +189,7 @@ func (s *naiveSite) chooseOwn(v *naiveView, j *naiveJob, size int, t model.Time)
 
 // borrow adds idle nodes of lenders to all of j's own that are free. Under conservative
 // backfilling no job borrows, not even between two plans.
-func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *naiveChoice {
+func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time, gone func(*naiveJob) bool) *naiveChoice {
 	if s.vclusterOf(j).policy.Backfill == order.Conservative {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *n
 		if model.VClusterID(lender) == j.VCluster || s.vclusters[lender].blocked {
 			continue
 		}
-		spare := s.lendable(lender, j)
+		spare := s.lendable(lender, j, gone)
 		for n := range s.st.Nodes {
 			if len(nodes) < size && spare > 0 && s.st.Nodes[n].Home == model.VClusterID(lender) && s.suits(j, n) &&
 				s.idle(v, n) && (!j.Divides() || s.fitsOn(v, j, n)) && !s.inTheWay(j, n, t) && !s.keptForOthers(j, n) && (j.on == nil || j.on(n)) {
@@ -226,8 +226,8 @@ func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *n
 	return &naiveChoice{nodes: nodes, borrowed: true}
 }
 
-// lendable is how many nodes more a vCluster lends.
-func (s *naiveSite) lendable(lender int, wants *naiveJob) int {
+// lendable is how many nodes more a vCluster lends, when those have left of which gone is true.
+func (s *naiveSite) lendable(lender int, wants *naiveJob, gone func(*naiveJob) bool) int {
 	home, lent := int32(0), 0
 	for n := range s.st.Nodes {
 		if s.st.Nodes[n].Home == model.VClusterID(lender) {
@@ -236,7 +236,7 @@ func (s *naiveSite) lendable(lender int, wants *naiveJob) int {
 	}
 	for _, j := range s.jobs {
 		for _, n := range j.nodes {
-			if j != wants && j.borrowed && s.st.Nodes[n].Home == model.VClusterID(lender) {
+			if j != wants && (gone == nil || !gone(j)) && j.borrowed && j.VCluster != model.VClusterID(lender) && s.st.Nodes[n].Home == model.VClusterID(lender) {
 				lent++
 			}
 		}

@@ -154,17 +154,17 @@ func TestAccount(t *testing.T) {
 // they came.
 func TestSorter(t *testing.T) {
 	for _, most := range []int{1, 3, 7, 1000} {
-		s := sorter[traces.Load]{most: most}
+		s := Sorter[traces.Load]{most: most}
 		type want struct{ at, n int }
 		var all []want
 		for n := range 100 {
 			at := n * 37 % 11
 			all = append(all, want{at, n})
-			require.NoError(t, s.add(Place{Line: int64(n), Repaired: []string{"x"}}, model.Time(at), &traces.Load{Service: "s", Arrivals: traces.Some(float64(n))}))
+			require.NoError(t, s.Add(Place{Line: int64(n), Repaired: []string{"x"}}, model.Time(at), &traces.Load{Service: "s", Arrivals: traces.Some(float64(n))}))
 		}
 		slices.SortStableFunc(all, func(a, b want) int { return a.at - b.at })
 		k := 0
-		require.NoError(t, s.each(func(p *Place, at model.Time, l *traces.Load) error {
+		require.NoError(t, s.Each(func(p *Place, at model.Time, l *traces.Load) error {
 			require.Equal(t, want{int(at), int(p.Line)}, all[k])
 			require.Equal(t, traces.Load{Service: "s", Arrivals: traces.Some(float64(all[k].n))}, *l)
 			require.Equal(t, []string{"x"}, p.Repaired)
@@ -172,7 +172,7 @@ func TestSorter(t *testing.T) {
 			return nil
 		}))
 		require.Equal(t, 100, k)
-		s.close()
+		s.Close()
 	}
 }
 

@@ -212,10 +212,10 @@ func (s *Sink) flush() error {
 }
 
 func (s *Sink) close() {
-	s.jobs.held.close()
-	s.load.held.close()
-	s.events.held.close()
-	s.prices.held.close()
+	s.jobs.held.Close()
+	s.load.held.Close()
+	s.events.held.Close()
+	s.prices.held.Close()
 }
 
 // stream is what becomes of the rows of one table.
@@ -231,7 +231,7 @@ type stream[R any] struct {
 	first, last model.Time
 	step        model.Duration
 	unsorted    *Place // the first row out of order
-	held        sorter[R]
+	held        Sorter[R]
 }
 
 // put looks at a row in the first reading, and writes or holds it in the second.
@@ -242,7 +242,7 @@ func put[R any](s *Sink, t *stream[R], at *Place, r *R, drop string) error {
 		if t.unsorted == nil || drop != "" {
 			return finish(s, t, at, r, drop)
 		}
-		return t.held.add(*at, t.at(r), r)
+		return t.held.Add(*at, t.at(r), r)
 	}
 	if t.at == nil || drop != "" {
 		return nil
@@ -283,7 +283,7 @@ func flush[R any](s *Sink, t *stream[R]) error {
 		return nil
 	}
 	last := model.AbsentTime
-	err := t.held.each(func(at *Place, now model.Time, r *R) error {
+	err := t.held.Each(func(at *Place, now model.Time, r *R) error {
 		if now < last {
 			return fmt.Errorf("sorting %s: %w", t.table, errors.New("a row is earlier than the one before it"))
 		}

@@ -3,7 +3,6 @@ package format
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -201,13 +200,15 @@ func (b *bounded) Read(p []byte) (int, error) {
 }
 
 // InOrder goes through the rows by at, and those of one instant in their order in the
-// file. A file that is sorted streams; of another all rows are held until they are read.
+// file. A file that is sorted streams; the rows of another are sorted in runs on the disk.
 func InOrder(f File, comma rune, wanted []string, sorted bool, at func(*Row) (model.Time, error), fn func(*Row, model.Time) error) error {
 	type held struct {
-		row Row
-		at  model.Time
+		N      int64
+		Fields []string
 	}
-	var all []held
+	var unsorted Sorter[held]
+	defer unsorted.Close()
+	var row Row // with what all rows have in common
 	err := Rows(f, comma, wanted, func(r *Row) error {
 		t, err := at(r)
 		if err != nil {
@@ -216,21 +217,16 @@ func InOrder(f File, comma rune, wanted []string, sorted bool, at func(*Row) (mo
 		if sorted {
 			return fn(r, t)
 		}
-		kept := *r
-		kept.Fields, kept.Repaired = slices.Clone(r.Fields), slices.Clone(r.Repaired)
-		all = append(all, held{kept, t})
-		return nil
+		row = *r
+		return unsorted.Add(*r.Place(""), t, &held{r.N, slices.Clone(r.Fields)})
 	})
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(all, func(a, b held) int { return cmp.Compare(a.at, b.at) })
-	for i := range all {
-		if err := fn(&all[i].row, all[i].at); err != nil {
-			return err
-		}
-	}
-	return nil
+	return unsorted.Each(func(p *Place, t model.Time, h *held) error {
+		row.N, row.Line, row.Fields, row.Repaired = h.N, p.Line, h.Fields, p.Repaired
+		return fn(&row, t)
+	})
 }
 
 // Wrong is the error about a field.

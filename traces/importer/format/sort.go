@@ -19,9 +19,10 @@ import (
 // heldBytes is about how much memory the rows take that are sorted at a time.
 const heldBytes = 16 << 20
 
-// sorter sorts rows by their instants, those of one instant in the order in which they
-// came. What does not fit in memory waits in temporary files, sorted run by run.
-type sorter[R any] struct {
+// Sorter sorts rows by their instants, those of one instant in the order in which they
+// came. What does not fit in memory waits in temporary files, sorted run by run. The zero
+// value is empty.
+type Sorter[R any] struct {
 	rows []heldRow[R]
 	most int
 	runs []*os.File
@@ -34,8 +35,8 @@ type heldRow[R any] struct {
 	Row   R
 }
 
-// add takes a row.
-func (s *sorter[R]) add(place Place, at model.Time, r *R) error {
+// Add takes a row.
+func (s *Sorter[R]) Add(place Place, at model.Time, r *R) error {
 	if s.most == 0 {
 		s.most = max(heldBytes/int(reflect.TypeFor[heldRow[R]]().Size()), 1)
 	}
@@ -47,12 +48,12 @@ func (s *sorter[R]) add(place Place, at model.Time, r *R) error {
 	return s.spill()
 }
 
-func (s *sorter[R]) order() {
+func (s *Sorter[R]) order() {
 	slices.SortStableFunc(s.rows, func(a, b heldRow[R]) int { return cmp.Compare(a.At, b.At) })
 }
 
 // spill writes the rows in memory to a file.
-func (s *sorter[R]) spill() error {
+func (s *Sorter[R]) spill() error {
 	s.order()
 	f, err := os.CreateTemp("", "orrery-sort-*")
 	if err != nil {
@@ -79,8 +80,8 @@ func sorting(err error) error {
 	return &disk.TemporaryError{Err: fmt.Errorf("sorting a log that is not in order of time: %w", err)}
 }
 
-// each goes through the rows in order.
-func (s *sorter[R]) each(fn func(*Place, model.Time, *R) error) error {
+// Each goes through the rows in order.
+func (s *Sorter[R]) Each(fn func(*Place, model.Time, *R) error) error {
 	s.order()
 	if len(s.runs) == 0 {
 		for i := range s.rows {
@@ -126,8 +127,8 @@ func (s *sorter[R]) each(fn func(*Place, model.Time, *R) error) error {
 	return nil
 }
 
-// close removes the files.
-func (s *sorter[R]) close() {
+// Close removes the files.
+func (s *Sorter[R]) Close() {
 	for _, f := range s.runs {
 		_ = f.Close()           // only read
 		_ = os.Remove(f.Name()) // it lies in the system's temporary directory

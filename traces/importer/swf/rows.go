@@ -1,14 +1,13 @@
 package swf
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"orrery/scheduler/model"
 	"orrery/traces"
+	"orrery/traces/importer/format"
 )
 
 // JobWriter is where rows go: a traces.Writer.
@@ -18,11 +17,12 @@ type JobWriter interface {
 
 // Write reads the log a second time and writes the kept rows in the order of
 // (submit, place in the file). The lines of a sorted log pass through; those
-// of an unsorted one are held in memory until all are there.
+// of an unsorted one are sorted in runs on the disk.
 func (l *Log) Write(w JobWriter) error {
 	c := newConverter(l)
 	var written int64
-	hold := held{text: make([]byte, 0, l.heldBytes())}
+	var unsorted format.Sorter[string] // lines
+	defer unsorted.Close()
 	err := l.each(false, func(_ int64, line []byte, r *record) error {
 		if why, _ := r.judge(); why != keep {
 			return nil
@@ -31,8 +31,8 @@ func (l *Log) Write(w JobWriter) error {
 		if l.Sorted() {
 			return w.WriteJob(c.job(r))
 		}
-		hold.add(r.v[fSubmit], line)
-		return nil
+		text := string(line)
+		return unsorted.Add(format.Place{}, model.Time(r.v[fSubmit]), &text)
 	})
 	if err != nil {
 		return err
@@ -40,48 +40,12 @@ func (l *Log) Write(w JobWriter) error {
 	if written != l.kept {
 		return fmt.Errorf("reading %s: it had %d rows to keep at first and %d now: it changes while it is read", l.name, l.kept, written)
 	}
-	return hold.drain(func(line []byte) error {
+	return unsorted.Each(func(_ *format.Place, _ model.Time, line *string) error {
 		var r record
-		r.parse(line) // was judged above
+		r.parse([]byte(*line)) // was judged above
 		r.judge()
 		return w.WriteJob(c.job(&r))
 	})
-}
-
-func (l *Log) heldBytes() int64 {
-	if l.Sorted() {
-		return 0
-	}
-	return l.bytes
-}
-
-// held is the lines of an unsorted log, end to end, and where each stands.
-type held struct {
-	text  []byte
-	lines []heldLine
-}
-
-type heldLine struct {
-	submit   int64
-	from, to int64
-}
-
-func (h *held) add(submit int64, line []byte) {
-	from := int64(len(h.text))
-	h.text = append(h.text, line...)
-	h.lines = append(h.lines, heldLine{submit: submit, from: from, to: int64(len(h.text))})
-}
-
-// drain passes the lines to fn by submission; those of one instant in the order
-// in which they were added.
-func (h *held) drain(fn func(line []byte) error) error {
-	slices.SortStableFunc(h.lines, func(a, b heldLine) int { return cmp.Compare(a.submit, b.submit) })
-	for _, l := range h.lines {
-		if err := fn(h.text[l.from:l.to]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // converter makes rows of the jobs table of records.

@@ -34,7 +34,6 @@ type Log struct {
 	repaired  [len(repairNames)]traces.Rule
 	minSubmit int64 // of the kept rows, µs as written
 	kept      int64
-	bytes     int64 // of the lines of kept rows
 }
 
 // Scan reads the log called name through. It answers a DataError, with the
@@ -63,7 +62,6 @@ func Scan(name string, open Opener) (*Log, error) {
 			l.minSubmit = submit
 		}
 		l.kept++
-		l.bytes += int64(len(line))
 		return nil
 	})
 	if err != nil {

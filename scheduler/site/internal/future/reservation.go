@@ -113,15 +113,16 @@ func returning(nodes *model.Placement, ready, mask model.NodeSet) int32 {
 
 // Forecast walks the predicted ends with the free nodes themselves. Nodes that are set
 // aside come back when their advance reservation ends, so these instants are tried as
-// well: next is the first after an instant. query is the search for the job's nodes if it
+// well: next is the first after an instant. most is at least the number of nodes with room for
+// the job in a forecast, at little cost. query is the search for the job's nodes if it
 // started at an instant. leave gives the nodes of the job under ref back in the forecast
 // and returns what else it gives back.
-func (r *Reservation) Forecast(o *Outlook, b Blocked, next func(model.Time) model.Time, query func(at model.Time) place.Query, leave func(forecast *place.Free, ref model.Ref) caps.Usage) {
+func (r *Reservation) Forecast(o *Outlook, b Blocked, next func(model.Time) model.Time, most func(*place.Free) int32, query func(at model.Time) place.Query, leave func(forecast *place.Free, ref model.Ref) caps.Usage) {
 	r.set(o, b, true)
 	r.forecast.CopyFrom(o.Free)
 	used := o.Caps.Used
 	fits := func(at model.Time) bool {
-		if !r.cap.Allows(b.Needs, used) {
+		if most(r.forecast) < b.Nodes || !r.cap.Allows(b.Needs, used) {
 			return false
 		}
 		q := query(at)
@@ -163,12 +164,18 @@ func (r *Reservation) Select(p *model.Placement) bool { return r.forecast.Select
 // before the blocked job has room. The reservation must be known.
 func (r *Reservation) OutOfTheWay(until model.Time) bool { return until <= r.At || r.At == model.Never }
 
+// Spares says whether the blocked job has room at the instant of its reservation when so much of
+// the caps is taken, as far as these go.
+func (r *Reservation) Spares(more caps.Usage) bool {
+	needs := r.blocked.Needs
+	return !(r.cap.Power > 0 && needs.Power > 0 && more.Power > r.spare.Power) &&
+		!(r.cap.Bandwidth > 0 && needs.Bandwidth > 0 && more.Bandwidth > r.spare.Bandwidth)
+}
+
 // Take says whether the blocked job has room at the instant of its reservation when the
 // nodes and so much of the caps are taken; if so they are.
 func (r *Reservation) Take(nodes *model.Placement, more caps.Usage) bool {
-	needs := r.blocked.Needs
-	if (r.cap.Power > 0 && needs.Power > 0 && more.Power > r.spare.Power) ||
-		(r.cap.Bandwidth > 0 && needs.Bandwidth > 0 && more.Bandwidth > r.spare.Bandwidth) {
+	if !r.Spares(more) {
 		return false
 	}
 	if r.Detailed {

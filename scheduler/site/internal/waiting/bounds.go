@@ -87,30 +87,30 @@ func (x *boundIndex) remove(tenant int32, b upperBound) {
 }
 
 // boundOf is the upper bound on the own terms of a waiting job.
-func (q *Queue) boundOf(j *Job) model.Fixed { return j.Static + q.Term(j.Submit, q.index.until) }
+func (q *Queue) boundOf(j *Job) model.Fixed { return j.Static + q.Term(j.Submit, q.bounds.until) }
 
 func (q *Queue) addBound(j *Job) {
 	if q.cfg.Bounded {
 		j.bound = q.boundOf(j)
-		q.index.add(j.Tenant, upperBound{j.bound, j.perNode, j.Tier, j.Size, j.Ref})
+		q.bounds.add(j.Tenant, upperBound{j.bound, j.perNode, j.Tier, j.Size, j.Ref})
 	}
 }
 
 func (q *Queue) removeBound(j *Job) {
 	if q.cfg.Bounded {
-		q.index.remove(j.Tenant, upperBound{own: j.bound, tier: j.Tier, ref: j.Ref})
+		q.bounds.remove(j.Tenant, upperBound{own: j.bound, tier: j.Tier, ref: j.Ref})
 	}
 }
 
 // renew makes upper bounds that hold at the instant and longer, if they do not. Its
 // cost is a logarithm for each job in the queue, and bringing them into order.
 func (q *Queue) renew(now, until model.Time) {
-	if until <= q.index.until {
+	if until <= q.bounds.until {
 		return
 	}
-	q.index.until = now.Add(lifetime)
-	for _, t := range q.index.live {
-		list := q.index.byTenant[t]
+	q.bounds.until = now.Add(lifetime)
+	for _, t := range q.bounds.live {
+		list := q.bounds.byTenant[t]
 		for i := range list {
 			j := q.Row(list[i].ref)
 			j.bound = q.boundOf(j)
@@ -192,8 +192,8 @@ func (b *Bounds) floor(tenant int32, key model.Fixed) model.Fixed {
 // bound, -1 for none. Its cost is a multiplication for each tenant with waiting jobs.
 func (b *Bounds) Promising() model.Ref {
 	best, tier, most := model.Ref(-1), int32(math.MinInt32), model.Fixed(-1)
-	for _, t := range b.q.index.live {
-		u := &b.q.index.byTenant[t][0]
+	for _, t := range b.q.bounds.live {
+		u := &b.q.bounds.byTenant[t][0]
 		if sum := b.penalty[t].Mul(b.reach(u) + b.fairShare[t] + b.terms.Common); u.tier > tier || (u.tier == tier && sum > most) {
 			best, tier, most = u.ref, u.tier, sum
 		}
@@ -215,14 +215,14 @@ var NoLeader = Leader{At: -1, Tier: math.MinInt32, Key: -1}
 // of the bounds, except those of known, which have been examined already. better takes
 // the score of the job at an index, and makes it the leader if it is.
 func (b *Bounds) Examine(lead *Leader, known []model.Ref, better func(at int32) bool) {
-	for _, t := range b.q.index.live {
+	for _, t := range b.q.bounds.live {
 		b.examineTenant(t, lead, known, better)
 	}
 }
 
 func (b *Bounds) examineTenant(tenant int32, lead *Leader, known []model.Ref, better func(int32) bool) {
 	floor := b.floor(tenant, lead.Key)
-	list := b.q.index.byTenant[tenant]
+	list := b.q.bounds.byTenant[tenant]
 	for i := range list {
 		u := &list[i]
 		if u.tier < lead.Tier || (u.tier == lead.Tier && u.own+b.most < floor) {

@@ -27,6 +27,9 @@ type Job struct {
 	Tier    int32 // of its partition; the higher one is first
 	Ref     model.Ref
 	Plain   bool // asks for nodes of its own vCluster, and for nothing else
+	// Gated says that a task group or a mutex keeps the job from starting. Neither Fitting nor
+	// Bounds look at it then.
+	Gated bool
 
 	Borrows bool        // may run on nodes of other vClusters
 	Rank    int8        // class by which it preempts others
@@ -57,7 +60,7 @@ type Config struct {
 }
 
 // Queue is the waiting jobs of one vCluster. Each is in Jobs once, at the index that At
-// gives, in one request size, and, in a bounded queue, once in the index of its tenant.
+// gives, in one request size, and, in a bounded queue and unless it is gated, once in the index of its tenant.
 type Queue struct {
 	Jobs  []Job // in no order; rows move when one is removed
 	at    []int32
@@ -65,9 +68,9 @@ type Queue struct {
 	free  *place.Free // of the vCluster; FreeChanged is called after every change
 	stamp uint64      // of the state of free
 
-	cfg   Config
-	curve score.Curve // of the wait
-	index boundIndex
+	cfg    Config
+	curve  score.Curve // of the wait
+	bounds boundIndex
 }
 
 // Whole and OneGPU are the request sizes that ask for any node of the site, whole and by
@@ -85,7 +88,7 @@ func New(cfg Config, free *place.Free, all place.ClassID) Queue {
 		q.curve = score.CurveOf(cfg.Reference)
 	}
 	if cfg.Bounded {
-		q.index = newBoundIndex(cfg.Tenants)
+		q.bounds = newBoundIndex(cfg.Tenants)
 	}
 	q.SizeOf(all, place.Share{})
 	q.SizeOf(all, place.Share{GPUs: 1})
@@ -109,11 +112,9 @@ func (q *Queue) Add(j Job, units int32, now model.Time) {
 	if q.cfg.Reference > 0 {
 		q.weigh(&j, now)
 		j.perNode = score.Term(q.cfg.Weights[score.Conformance], model.Ratio(1, int64(max(j.Need, 1)))+1) + 1
-		q.addBound(&j)
 	}
-	z := &q.sizes[j.Size]
-	z.units = units
-	z.add(requestOf(j.Need, j.Ref))
+	q.sizes[j.Size].units = units
+	q.index(&j)
 	for int(j.Ref) >= len(q.at) {
 		q.at = append(q.at, -1)
 	}
@@ -125,13 +126,43 @@ func (q *Queue) Add(j Job, units int32, now model.Time) {
 func (q *Queue) Remove(ref model.Ref) {
 	i := q.at[ref]
 	j := &q.Jobs[i]
-	q.removeBound(j)
-	q.sizes[j.Size].remove(requestOf(j.Need, ref))
+	q.unindex(j)
 	last := len(q.Jobs) - 1
 	*j = q.Jobs[last]
 	q.at[j.Ref] = i
 	q.at[ref] = -1
 	q.Jobs = q.Jobs[:last]
+}
+
+// SetGated makes a job in the queue one that is gated, or is so no more. Its cost is that of
+// leaving and joining the indexes.
+func (q *Queue) SetGated(ref model.Ref, gated bool) {
+	j := q.Row(ref)
+	q.unindex(j)
+	j.Gated = gated
+	q.index(j)
+}
+
+// index puts a job into the indexes that it belongs to.
+func (q *Queue) index(j *Job) {
+	z, r := &q.sizes[j.Size], requestOf(j.Need, j.Ref)
+	if j.Gated {
+		z.gated.add(r)
+		return
+	}
+	z.waiting.add(r)
+	q.addBound(j)
+}
+
+// unindex undoes index.
+func (q *Queue) unindex(j *Job) {
+	z, r := &q.sizes[j.Size], requestOf(j.Need, j.Ref)
+	if j.Gated {
+		z.gated.remove(r)
+		return
+	}
+	z.waiting.remove(r)
+	q.removeBound(j)
 }
 
 // Factor is the wait factor f2 after so long.

@@ -17,8 +17,12 @@ type size struct {
 	group   int32       // nodes of the largest free conformance group, as of the last Bounds.Set
 	stamp   uint64      // of the free nodes that were counted
 	units   int32       // of each node, as Least counts them
-	waiting []request
+	waiting requests    // of the jobs that are not gated
+	gated   requests
 }
+
+// requests of jobs, the largest first.
+type requests []request
 
 // request is how many nodes a job asks for, and below that its ref, with all bits
 // inverted: ascending requests are the largest first.
@@ -32,18 +36,28 @@ func (r request) need() int32    { return int32(^r >> 32) }
 func (r request) ref() model.Ref { return model.Ref(uint32(^r)) }
 
 // add puts a request in that is not there.
-func (z *size) add(r request) {
-	i, _ := slices.BinarySearch(z.waiting, r)
-	z.waiting = append(z.waiting, 0) // by hand, for slices.Insert takes longer than the move
-	copy(z.waiting[i+1:], z.waiting[i:])
-	z.waiting[i] = r
+func (s *requests) add(r request) {
+	i, _ := slices.BinarySearch(*s, r)
+	list := append(*s, 0) // by hand, for slices.Insert takes longer than the move
+	copy(list[i+1:], list[i:])
+	list[i] = r
+	*s = list
 }
 
 // remove takes a request out that is there.
-func (z *size) remove(r request) {
-	i, _ := slices.BinarySearch(z.waiting, r)
-	copy(z.waiting[i:], z.waiting[i+1:])
-	z.waiting = z.waiting[:len(z.waiting)-1]
+func (s *requests) remove(r request) {
+	list := *s
+	i, _ := slices.BinarySearch(list, r)
+	copy(list[i:], list[i+1:])
+	*s = list[:len(list)-1]
+}
+
+// least is the fewest nodes that one of them asks for, MaxInt32 when there are none.
+func (s requests) least() int32 {
+	if len(s) == 0 {
+		return math.MaxInt32
+	}
+	return s[len(s)-1].need()
 }
 
 // SizeOf is the request size of a class of nodes and a share of each, made
@@ -83,7 +97,7 @@ func (q *Queue) recount(z *size) {
 	}
 }
 
-// Fitting appends to dst the jobs that ask for no more nodes than are free for them,
+// Fitting appends to dst the jobs, but for the gated ones, that ask for no more nodes than are free for them,
 // with so many that may be borrowed; those that may not borrow are among them. Its cost
 // is that of the answer and of the request sizes.
 func (q *Queue) Fitting(dst []model.Ref, borrowed int32) []model.Ref {
@@ -103,13 +117,24 @@ func (q *Queue) Fitting(dst []model.Ref, borrowed int32) []model.Ref {
 	return dst
 }
 
+// GatedJobs appends to dst the jobs that are gated.
+func (q *Queue) GatedJobs(dst []model.Ref) []model.Ref {
+	for i := range q.sizes {
+		for _, r := range q.sizes[i].gated {
+			dst = append(dst, r.ref())
+		}
+	}
+	return dst
+}
+
 // Least is the smallest number of units that a waiting job asks for, MaxInt32 when none
 // waits. Its cost is that of the request sizes.
 func (q *Queue) Least() int32 {
 	least := int32(math.MaxInt32)
 	for i := range q.sizes {
-		if z := &q.sizes[i]; len(z.waiting) > 0 {
-			least = min(least, z.waiting[len(z.waiting)-1].need()*z.units)
+		z := &q.sizes[i]
+		if n := min(z.waiting.least(), z.gated.least()); n < math.MaxInt32 {
+			least = min(least, n*z.units)
 		}
 	}
 	return least

@@ -1,0 +1,132 @@
+package site
+
+import (
+	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/place"
+	"orrery/scheduler/preempt"
+	"orrery/scheduler/site/internal/caps"
+)
+
+// Many jobs ask for the same. Of those behind the blocked one, what a job was refused in a pass
+// is refused to all that ask for the same nodes, until one more is proposed.
+
+// shape is what the nodes selected for a job that is not sensitive depend on.
+type shape struct {
+	kind     *nodeChoice
+	share    place.Share
+	nodes    int32
+	topology model.Topology
+	borrows  bool
+}
+
+// vainTry is what it depends on whether victims are found for a job of whole nodes that no cap
+// keeps from starting.
+type vainTry struct {
+	kind         *nodeChoice
+	trigger      preempt.Trigger
+	class, below int32
+	nodes        int32
+}
+
+// refused is the shapes that a pass has refused.
+type refused struct {
+	seq    uint64  // of the last proposal before
+	noRoom []shape // no nodes were found
+	delays []shape // the nodes found are those that the blocked job needs
+	vain   []vainTry
+}
+
+func (r *refused) reset(seq uint64) {
+	r.seq, r.noRoom, r.delays, r.vain = seq, r.noRoom[:0], r.delays[:0], r.vain[:0]
+}
+
+// remembers says whether what the job under ref is refused holds for others: nodes are set aside
+// from all of them alike, and there is none to explain it to.
+func remembers(p *pass, j *job) bool {
+	return p.qs.blocked && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 && p.qs.policy.Backfill == order.Easy &&
+		len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !j.IsSensitive() && !p.qs.mode.conformanceFirst
+}
+
+func shapeOf(p *pass, j *job) shape {
+	return shape{j.kind, place.ShareOf(&j.Allocation), j.NodesMin, j.Topology, p.core.cfg.borrows(&j.Allocation, j.kind)}
+}
+
+// refusedAlike says whether a job that asks for the same as the one under ref was refused in this
+// pass, so that it would be as well.
+func refusedAlike(p *pass, ref model.Ref) bool {
+	r, j := &p.qs.scratch.refused, &p.core.jobs[ref]
+	if r.seq != p.core.seq {
+		r.reset(p.core.seq)
+	}
+	if len(r.noRoom)+len(r.delays) == 0 || !remembers(p, j) || p.core.holds.has(ref) {
+		return false
+	}
+	s := shapeOf(p, j)
+	for i := range r.noRoom {
+		if r.noRoom[i] == s {
+			return true
+		}
+	}
+	for i := range r.delays {
+		if r.delays[i] == s {
+			return !p.outOfTheWay(p.now.Add(j.left)) && !p.core.confines(j)
+		}
+	}
+	return false
+}
+
+// remember adds a shape to list, if it is not long: others are looked for one by one.
+func remember[T any](list *[]T, s T) {
+	const most = 16
+	if len(*list) < most {
+		*list = append(*list, s)
+	}
+}
+
+// rememberNoRoom takes in that no nodes were found for the job under ref, for a reason.
+func rememberNoRoom(p *pass, ref model.Ref, why model.Reason) {
+	j := &p.core.jobs[ref]
+	if remembers(p, j) && (why == model.ReasonResources || why == model.ReasonReserved) && !p.core.holds.has(ref) && !p.core.confines(j) {
+		remember(&p.qs.scratch.refused.noRoom, shapeOf(p, j))
+	}
+}
+
+// rememberDelay takes in that the job under ref would delay the blocked one on the nodes chosen.
+func rememberDelay(p *pass, ref model.Ref, c *choice) {
+	j := &p.core.jobs[ref]
+	if !remembers(p, j) || c.borrowed || p.core.holds.has(ref) || p.core.confines(j) {
+		return
+	}
+	if r := p.reservation(); r.Spares(drawn(p, j, &c.nodes)) { // it was not for the caps, of which others take less
+		remember(&p.qs.scratch.refused.delays, shapeOf(p, j))
+	}
+}
+
+// tryOf is the try to find victims for j; ok is false where the answer is for j alone.
+func tryOf(p *pass, j *job, trigger preempt.Trigger, below int32) (try vainTry, ok bool) {
+	if p.core.preemptsByQOS || len(p.core.site.Reservations) > 0 || len(p.core.promises.list) > 0 || !countsNodes(p, j) || !p.core.caps.Fits(j.needs) {
+		return vainTry{}, false
+	}
+	return vainTry{j.kind, trigger, j.Class, below, j.NodesMin}, true
+}
+
+// wasVain says whether a try was made in vain in this pass, since when no job was proposed.
+func wasVain(p *pass, try vainTry) bool {
+	r := &p.qs.scratch.refused
+	if r.seq != p.core.seq {
+		r.reset(p.core.seq)
+	}
+	return slices.Contains(r.vain, try)
+}
+
+// drawn is what j takes of the caps on the nodes.
+func drawn(p *pass, j *job, placement *model.Placement) caps.Usage {
+	needs := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
+	if p.core.caps.Cap.Power > 0 { // it takes a look at each node
+		needs.Power = p.core.nodeClasses.Draw(&j.Allocation, placement)
+	}
+	return needs
+}
