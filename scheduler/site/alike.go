@@ -105,9 +105,10 @@ func rememberDelay(p *pass, ref model.Ref, c *choice) {
 	}
 }
 
-// tryOf is the try to find victims for j; ok is false where the answer is for j alone.
+// tryOf is the try to find victims for j; ok is false where the answer is for j alone, as that of
+// a service which is to grow: it wants other nodes than its own.
 func tryOf(p *pass, j *job, trigger preempt.Trigger, below int32) (try vainTry, ok bool) {
-	if p.core.preemptsByQOS || len(p.core.site.Reservations) > 0 || len(p.core.promises.list) > 0 || !countsNodes(p, j) || !p.core.caps.Fits(j.needs) {
+	if j.phase == running || p.core.preemptsByQOS || len(p.core.site.Reservations) > 0 || len(p.core.promises.list) > 0 || !countsNodes(p, j) || !p.core.caps.Fits(j.needs) {
 		return vainTry{}, false
 	}
 	return vainTry{j.kind, trigger, j.Class, below, j.NodesMin}, true
