@@ -26,7 +26,7 @@ func (r *run) tellQueuesBefore(now model.Time) {
 // predecessors or come in order.
 func (r *run) over(now model.Time) bool {
 	r.event = r.world.Next()
-	return r.follow == nil && r.event > now && !r.warms(now) && !r.services.Pending(now)
+	return r.follow == nil && r.event > now && !r.warms(now) && (r.services == nil || !r.services.Pending(now))
 }
 
 // tick is the first instant of the cycle at or after t.
@@ -54,7 +54,7 @@ func (r *run) observe(now model.Time) {
 	if st.Waiting > 0 && st.BusyUnits < r.units {
 		state.MinQueuedUnits = r.core.Least()
 	}
-	if r.sited != nil {
+	if r.sited != nil && len(r.sited.Touched) > 0 {
 		r.site.observe(now, r.sited)
 	}
 	r.series.Observe(now, state)

@@ -28,9 +28,10 @@ type Accounts struct {
 	*quota.Ledger // the ledger: what tenants hold, may hold and have consumed
 	tree          *tree
 
-	begun    bool // Advance was called
-	next     model.Time
-	ticks    int64 // changes with what the last tick froze
+	begun    bool       // Advance was called
+	last     model.Time // tick up to then
+	next     model.Time // tick after that
+	ticks    int64      // changes with what the last tick froze
 	memory   model.Duration
 	stableAt model.Time
 }
@@ -67,13 +68,20 @@ func memoryOf(c *quota.Config) model.Duration {
 // froze. Before the first call there is nothing to freeze. now must not decrease.
 func (a *Accounts) Advance(now model.Time) {
 	if !a.begun {
-		a.begun, a.next = true, a.NextTick(now)
+		a.begun, a.last, a.next = true, a.LastTick(now), a.NextTick(now)
 	}
 	if now >= a.next {
-		last := a.LastTick(now)
-		a.next = a.NextTick(now)
-		a.Tick(last)
+		a.last, a.next = a.LastTick(now), a.NextTick(now)
+		a.Tick(a.last)
 	}
+}
+
+// NextTick is the first accounting tick after now.
+func (a *Accounts) NextTick(now model.Time) model.Time {
+	if a.last <= now && now < a.next {
+		return a.next
+	}
+	return a.Ledger.NextTick(now)
 }
 
 // Tick is an accounting tick: it fixes what scores read until the next one.

@@ -38,6 +38,20 @@ func (x Fixed) String() string { return fmt.Sprintf("%.6f", x.Float()) }
 
 // Mul is x*y rounded to the nearest, halves away from zero; it saturates.
 func (x Fixed) Mul(y Fixed) Fixed {
+	if x|y < 0 {
+		return x.mulSigned(y)
+	}
+	hi, lo := bits.Mul64(uint64(x), uint64(y))
+	lo, carry := bits.Add64(lo, 1<<(FractionBits-1), 0)
+	hi += carry
+	if hi>>(FractionBits-1) != 0 {
+		return math.MaxInt64
+	}
+	return Fixed(hi<<FractionBits | lo>>FractionBits)
+}
+
+// mulSigned is Mul where an operand is negative, which is rare.
+func (x Fixed) mulSigned(y Fixed) Fixed {
 	neg := (x < 0) != (y < 0)
 	hi, lo := bits.Mul64(magnitude(int64(x)), magnitude(int64(y)))
 	lo, carry := bits.Add64(lo, 1<<(FractionBits-1), 0)

@@ -44,14 +44,23 @@ const (
 
 // Add returns t+d, saturating at Never and, to the past, at -Never. Neither operand may be absent.
 func (t Time) Add(d Duration) Time {
+	s := t + Time(d)
+	if t|Time(d) < 0 {
+		return t.addToPast(d)
+	}
+	if s < 0 { // Never and Forever are the largest numbers
+		return Never
+	}
+	return s
+}
+
+// addToPast is Add where an operand is negative, which is rare.
+func (t Time) addToPast(d Duration) Time {
 	if t == Never || d == Forever {
 		return Never
 	}
 	s := t + Time(d)
-	switch {
-	case d > 0 && s < t:
-		return Never
-	case d < 0 && s > t:
+	if d < 0 && s > t {
 		return -Never
 	}
 	return s
@@ -59,6 +68,13 @@ func (t Time) Add(d Duration) Time {
 
 // Sub returns t-u, saturating at Forever and -Forever. Never minus anything finite is Forever.
 func (t Time) Sub(u Time) Duration {
+	if t|u >= 0 && t != Never { // then it cannot overflow
+		return Duration(t - u)
+	}
+	return t.subSaturated(u)
+}
+
+func (t Time) subSaturated(u Time) Duration {
 	d := Duration(t - u)
 	switch {
 	case t == Never || u < 0 && Time(d) < t:
@@ -72,7 +88,7 @@ func (t Time) Sub(u Time) Duration {
 // Of is n times the span, as node·µs and GPU·µs are counted; neither is negative. It
 // saturates at the largest number.
 func (d Duration) Of(n int64) int64 {
-	if hi, lo := bits.Mul64(uint64(n), uint64(d)); hi == 0 && lo <= math.MaxInt64 {
+	if hi, lo := bits.Mul64(uint64(n), uint64(d)); hi|lo>>63 == 0 {
 		return int64(lo)
 	}
 	return math.MaxInt64
@@ -80,10 +96,10 @@ func (d Duration) Of(n int64) int64 {
 
 // Plus adds amounts that are not negative, saturating at the largest number.
 func Plus(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
+	if sum := a + b; sum >= 0 {
+		return sum
 	}
-	return a + b
+	return math.MaxInt64
 }
 
 // Grid is the first instant phase + n*cycle, n from 0 on, at or after t; Never stays

@@ -81,6 +81,9 @@ func (b *Ledger) Confines(c *ResourceUsage, avoid model.NodeSet) (why model.Reas
 // c's.
 func (b *Ledger) check(c *ResourceUsage, nodes, jobs int32, milli int64) model.Reason {
 	i := b.index(c.Tenant)
+	if !b.limited[i] && c.Partition < 0 && !c.Session && (c.QOS < 0 || !b.qos[c.QOS].limits) {
+		return model.ReasonNone
+	}
 	l, use := &b.limits[i], &b.tenants[i].use
 	fresh := nodes // of those in the eyes of limits on the nodes of several jobs
 	if c.Divides {
@@ -126,6 +129,12 @@ func (b *Ledger) Unsatisfiable(c *ResourceUsage, wall model.Duration) model.Reas
 		return model.ReasonPartitionLimit
 	}
 	return model.ReasonNone
+}
+
+// limitsChanged notes whether the account has any of the limits that check asks for.
+func (b *Ledger) limitsChanged(i int) {
+	l := &b.limits[i]
+	b.limited[i] = b.refused(i) || l.MaxNodes > 0 || l.MaxGPUs > 0 || l.MaxConcurrent > 0
 }
 
 func (b *Ledger) refused(i int) bool {

@@ -92,6 +92,7 @@ type ResourceUsage struct {
 type Ledger struct {
 	cfg     Config
 	limits  []model.Limits // of the tenants, then of the unknown
+	limited []bool         // likewise: there is any on nodes, GPUs and running jobs
 	tenants []account      // likewise
 	site    account        // as if a tenant had held the whole site since the ledger was opened
 	qos     []pool
@@ -129,7 +130,10 @@ func New(cfg *Config) *Ledger {
 	for i := range cfg.Tenants {
 		b.limits[i] = cfg.Tenants[i].Limits
 	}
-	b.tenants = make([]account, n)
+	b.tenants, b.limited = make([]account, n), make([]bool, n)
+	for i := range b.tenants {
+		b.limitsChanged(i)
+	}
 	b.site.nodes, b.site.gpus = int64(cfg.Nodes), cfg.GPUs
 	b.qos = make([]pool, len(cfg.QOS))
 	for i := range cfg.QOS {
@@ -301,6 +305,7 @@ func (b *Ledger) SetLimits(t model.TenantID, l *model.Limits) {
 	i := b.index(t)
 	b.settle(i)
 	b.limits[i] = *l
+	b.limitsChanged(i)
 }
 
 // Limits of tenant t, the last ones set; those of the unknown are empty.

@@ -56,6 +56,9 @@ func (b *backlog) setRunning(j *job, work int64) {
 
 // value is the factor f6.
 func (b *backlog) value() model.Fixed {
+	if !b.stale() {
+		return b.factor
+	}
 	return score.BacklogOf(model.Duration(b.waiting), model.Duration(b.running))
 }
 
@@ -64,8 +67,8 @@ func (b *backlog) stale() bool { return b.seen[0] != b.waiting || b.seen[1] != b
 
 // update works the factor out, and says whether it is another than before.
 func (b *backlog) update() bool {
-	b.seen = [2]int64{b.waiting, b.running}
 	was := b.factor
 	b.factor = b.value()
+	b.seen = [2]int64{b.waiting, b.running}
 	return b.factor != was
 }

@@ -20,8 +20,12 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.updateBacklog(now)
 	s.plan.Proposals, s.plan.Promises, s.plan.Unmet = s.plan.Proposals[:0], s.plan.Promises[:0], s.plan.Unmet[:0]
 	s.plan.Due, s.plan.QuietUntil, s.plan.Again, s.plan.More = model.Never, model.Never, false, false
-	s.admitDue()
-	s.withdraw()
+	if len(s.later) > 0 {
+		s.admitDue()
+	}
+	if len(s.unwanted) > 0 {
+		s.withdraw()
+	}
 	from := s.next
 	s.next = 0
 	for i := from; i < len(s.vclusters); i++ {
@@ -97,8 +101,11 @@ func (p *pass) run() {
 	p.qs.blocked = false
 	p.qs.scratch.refused.reset(p.core.seq)
 	bringBackGated(p)
-	p.shrink()
-	scalingUp := p.findScalingUp()
+	var scalingUp []model.Ref
+	if len(p.qs.services) > 0 {
+		p.shrink()
+		scalingUp = p.findScalingUp()
+	}
 	if len(p.qs.waiting.Jobs) > 0 || len(scalingUp) > 0 {
 		p.borrowable = p.lendable()
 		p.passCandidates(scalingUp)
@@ -106,11 +113,20 @@ func (p *pass) run() {
 		p.qs.plan.Due = model.Never // no job is planned for
 	}
 	takeOutGated(p)
-	p.qs.underProvisioned = p.lacksNodes()
-	p.publish()
-	preemptForServices(p)
-	tellUnmet(p)
-	p.dropIdleHolds() // what is promised was found beside them
+	p.qs.underProvisioned = false
+	if len(p.qs.services) > 0 {
+		p.qs.underProvisioned = p.lacksNodes()
+	}
+	if p.qs.promises() {
+		p.publish()
+	}
+	if len(p.qs.services) > 0 {
+		preemptForServices(p)
+		tellUnmet(p)
+	}
+	if len(p.core.holds) > 0 {
+		p.dropIdleHolds() // what is promised was found beside them
+	}
 	if p.minScored {
 		// The accounts may lift a job to min_score as well.
 		if at, may := p.core.ledger.NextChange(p.now); may {

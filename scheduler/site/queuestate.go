@@ -63,8 +63,15 @@ type nextLook struct {
 // the cache, as of the accounting tick of its last refresh.
 type scores struct {
 	terms  waiting.Terms
+	common common          // of which terms.Common was made
 	fair   fairshare.Cache // of the jobs in the queue and the running services
 	groups groupSizes
+}
+
+// common is what every score of a site has in common, but for the weights.
+type common struct {
+	backlog, price model.Fixed
+	known          bool
 }
 
 // queueScratch is memory that is used again. Nothing in it outlives a call.

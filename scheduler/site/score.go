@@ -55,12 +55,16 @@ func (s *Core) freeze(qs *queueState) {
 		return
 	}
 	qs.fair.Refresh()
+	qs.groups.forget()
+	was := qs.common
+	if qs.common = (common{s.backlog.value(), s.price, true}); qs.common == was {
+		return
+	}
 	w := &qs.policy.Weights
-	qs.terms.Common = w[score.Backlog].Mul(s.backlog.value())
+	qs.terms.Common = w[score.Backlog].Mul(qs.common.backlog)
 	if !qs.policy.Expected {
 		qs.terms.Common += w[score.Energy].Mul(score.EnergyOf(s.price))
 	}
-	qs.groups.forget()
 }
 
 // updateBacklog wakes the vClusters for whose scores the backlog has changed.
@@ -112,6 +116,15 @@ func (qs *queueState) conformance(class place.ClassID, nodes int32) model.Fixed 
 	return score.ConformanceOf(largest, nodes)
 }
 
+// weighted is that factor with its weight.
+func (qs *queueState) weighted(class place.ClassID, nodes int32) model.Fixed {
+	w := qs.policy.Weights[score.Conformance]
+	if largest := qs.groupOf(class); largest < nodes {
+		return w.Mul(score.ConformanceOf(largest, nodes))
+	}
+	return w
+}
+
 // energy is the factor f7 of j: of the price now, or of its mean over the time
 // that j asks for.
 func (s *Core) energy(qs *queueState, j *job, now model.Time) model.Fixed {
@@ -134,7 +147,7 @@ func (p *pass) scoreOf(j *job, now model.Time) model.Fixed {
 // score is the score of a waiting job in this pass, whose weighted wait is given, where
 // the price of energy is the same for all.
 func (qs *queueState) score(q *waiting.Job, wait model.Fixed) model.Fixed {
-	sum := q.Static + qs.terms.FairShare[q.Tenant] + qs.terms.Common + wait + qs.policy.Weights[score.Conformance].Mul(qs.conformance(q.Class, q.Need))
+	sum := q.Static + qs.terms.FairShare[q.Tenant] + qs.terms.Common + wait + qs.weighted(q.Class, q.Need)
 	if p := qs.terms.Penalty[q.Tenant]; p != model.One {
 		return p.Mul(sum)
 	}

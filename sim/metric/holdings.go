@@ -136,7 +136,10 @@ type amounts struct{ nodes, gpus, borrowed, lent int64 }
 
 // plus is a and what c holds for d.
 func (a amounts) plus(c *Holding, d model.Duration) amounts {
-	a.nodes, a.gpus = model.Plus(a.nodes, d.Of(c.Nodes)), model.Plus(a.gpus, c.gpuTime(d))
+	a.nodes = model.Plus(a.nodes, d.Of(c.Nodes))
+	if c.GPUs|c.Milli != 0 {
+		a.gpus = model.Plus(a.gpus, c.gpuTime(d))
+	}
 	if c.Borrowed|c.Lent != 0 {
 		a.borrowed, a.lent = model.Plus(a.borrowed, d.Of(c.Borrowed)), model.Plus(a.lent, d.Of(c.Lent))
 	}
@@ -210,7 +213,9 @@ func (b *bins) hold(i int, d model.Duration) {
 	for k := range b.cur {
 		c, s := &b.cur[k], &shares[k]
 		s.nodes = model.Plus(s.nodes, d.Of(c.Nodes))
-		s.gpus = model.Plus(s.gpus, c.gpuTime(d))
+		if c.GPUs|c.Milli != 0 {
+			s.gpus = model.Plus(s.gpus, c.gpuTime(d))
+		}
 		if c.Borrowed|c.Lent != 0 { // few sites have any
 			s.borrowed = model.Plus(s.borrowed, d.Of(c.Borrowed))
 			s.lent = model.Plus(s.lent, d.Of(c.Lent))

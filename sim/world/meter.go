@@ -83,7 +83,9 @@ func (h *Share) advance(now model.Time) {
 		h.gpuTime = model.Plus(h.gpuTime, d.Of(h.Milli)/model.WholeGPU)
 	}
 	h.nodeTime = model.Plus(h.nodeTime, d.Of(h.Nodes))
-	h.gpuTime = model.Plus(h.gpuTime, d.Of(h.GPUs))
+	if h.GPUs != 0 {
+		h.gpuTime = model.Plus(h.gpuTime, d.Of(h.GPUs))
+	}
 	h.at = now
 }
 
@@ -280,8 +282,12 @@ type card struct {
 func (l *siteJob) charge(now model.Time) {
 	d, t := now.Sub(l.since), &l.rec.Allocated
 	t.Nodes = model.Plus(t.Nodes, d.Of(int64(l.holds.nodes)))
-	t.GPUs = model.Plus(t.GPUs, l.holds.gpuTime(d))
-	t.Borrowed = model.Plus(t.Borrowed, d.Of(int64(l.holds.borrowed)))
+	if l.holds.gpus|l.holds.milli != 0 {
+		t.GPUs = model.Plus(t.GPUs, l.holds.gpuTime(d))
+	}
+	if l.holds.borrowed != 0 {
+		t.Borrowed = model.Plus(t.Borrowed, d.Of(int64(l.holds.borrowed)))
+	}
 	l.since = now
 }
 

@@ -155,7 +155,8 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 		s.unused = append(s.unused, ref)
 		return false, err
 	}
-	*l = siteJob{job: job{truth: truth.Truth}, alloc: a, outcome: truth.Outcome, release: truth.Release, limit: a.Walltime, ends: model.AbsentTime}
+	*l = siteJob{} // and field by field, for what is made elsewhere has to be copied
+	l.truth, l.alloc, l.outcome, l.release, l.limit, l.ends = truth.Truth, a, truth.Outcome, truth.Release, a.Walltime, model.AbsentTime
 	l.exit.at, l.ckpt.at = model.AbsentTime, model.AbsentTime
 	r := &l.rec // as it was made; a warm start changes what the allocation says of some of it
 	r.Job, r.ID, r.Eligible, r.Start, r.Procs, r.Walltime = a.Job, a.ID, a.Eligible, model.AbsentTime, s.rows.Units(a), a.Walltime

@@ -41,6 +41,47 @@ func readEquivalents(path string, all []*mutant) (reasons map[string]string, err
 	return reasons, err
 }
 
+// readKept divides a list into the mutants that have a verdict in the file and the rest.
+func readKept(path string, list []*mutant) (known []verdict, rest []*mutant, err error) {
+	kept := map[string]verdict{}
+	if path != "" {
+		err = lines(path, func(line string) error {
+			fields := strings.Split(line, "\t")
+			if len(fields) != 3 {
+				return fmt.Errorf("want a fate, a mutant and what noticed it, with tabs between them, found %q", line)
+			}
+			for f := survived; f < untried; f++ {
+				if f.String() == fields[0] {
+					kept[fields[1]] = verdict{nil, f, fields[2]}
+				}
+			}
+			return nil
+		})
+	}
+	for _, m := range list {
+		v, ok := kept[m.key()]
+		if v.mutant = m; ok {
+			known = append(known, v)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	return known, rest, err
+}
+
+// keep adds a verdict to the file, unless that has no name.
+func keep(path string, v verdict) error {
+	if path == "" || v.fate == untried {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // the user names it
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "%s\t%s\t%s\n", v.fate, v.key(), v.by)
+	return errors.Join(err, f.Close())
+}
+
 // find is the mutant of a key, which ends in a blank where nothing is put in place of what is
 // left out: lines of files do not.
 func find(all []*mutant, key string) *mutant {

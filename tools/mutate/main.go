@@ -5,6 +5,7 @@
 //	go run ./tools/mutate -n 20 -seed 2      # others
 //	go run ./tools/mutate -only preempt      # of functions whose package or name has this word
 //	go run ./tools/mutate -own               # the tests of their own packages alone, in a few minutes
+//	go run ./tools/mutate -keep FILE         # adds verdicts to FILE, and tries none that has one there
 //	go run ./tools/mutate -list              # names them and runs nothing
 //
 // Mutants are drawn by a hash of their function and their change, so that adding a line
@@ -39,6 +40,7 @@ type options struct {
 	dies    float64
 	given   string
 	own     bool
+	keep    string
 }
 
 func main() {
@@ -52,6 +54,7 @@ func main() {
 	flag.Float64Var(&o.dies, "dies", 0.97, "the `PART` of the mutants that has to die")
 	flag.StringVar(&o.given, "given", "tools/mutate/given.txt", "`FILE` of mutants that are always tried")
 	flag.BoolVar(&o.own, "own", false, "run the tests of the mutant's own package alone: quick, and what survives may still die elsewhere")
+	flag.StringVar(&o.keep, "keep", "", "`FILE` of verdicts: a run that was stopped goes on from there, as long as neither code nor tests have changed")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -105,10 +108,15 @@ func run(ctx context.Context, o options) (int, error) {
 		return 1, err
 	}
 	defer r.close()
-	report, err := r.try(ctx, chosen, equivalent)
+	known, rest, err := readKept(o.keep, chosen)
+	if err != nil {
+		return exitUsage, err
+	}
+	report, err := r.try(ctx, rest, equivalent)
 	if err != nil {
 		return 1, err
 	}
+	report.verdicts = append(known, report.verdicts...)
 	report.print(os.Stdout)
 	if ctx.Err() != nil {
 		return 130, ctx.Err()

@@ -108,7 +108,8 @@ func TestFates(t *testing.T) {
 	for _, m := range all {
 		m.tests = m.tests[:1]
 	}
-	r := &runner{o: options{workers: 2, limit: time.Minute}, root: root, dir: t.TempDir(), binaries: map[string]*binary{}}
+	kept := filepath.Join(t.TempDir(), "verdicts")
+	r := &runner{o: options{workers: 2, limit: time.Minute, keep: kept}, root: root, dir: t.TempDir(), binaries: map[string]*binary{}}
 	out, err := r.try(context.Background(), all, map[string]string{all[5].key(): "tick does nothing"})
 	require.NoError(t, err)
 	fates := map[string]fate{}
@@ -136,6 +137,11 @@ func TestFates(t *testing.T) {
 	left, err := os.ReadFile(filepath.Join(root, "scheduler/rule/rule.go"))
 	require.NoError(t, err)
 	require.Equal(t, code, string(left), "the tree is as it was")
+
+	known, rest, err := readKept(kept, all)
+	require.NoError(t, err)
+	require.Equal(t, out.verdicts, known, "a second run tries none of them")
+	require.Empty(t, rest)
 }
 
 // A loop uses up its share of the CPU, which a test that waits does not.

@@ -87,6 +87,9 @@ func (r *runner) try(ctx context.Context, list []*mutant, equivalent map[string]
 				said.Lock()
 				done++
 				fmt.Fprintf(os.Stderr, "%d of %d: %s: %s %s\n", done, len(list), v.fate, v.mutant, v.by)
+				if err := keep(r.o.keep, v); err != nil {
+					fmt.Fprintln(os.Stderr, "mutate:", err)
+				}
 				said.Unlock()
 			}
 		})

@@ -45,6 +45,9 @@ func (w *Work) leftAt(t model.Time) amount {
 // Done is the work done by t, at speed 1, rounded down to the µs; all of it from End on.
 // t must not lie before the last change of rate.
 func (w *Work) Done(t model.Time) model.Duration {
+	if w.rate == model.One && w.left == micros(w.whole) { // at speed 1 from its beginning on
+		return min(max(0, t.Sub(w.since)), w.whole)
+	}
 	left := w.leftAt(t)
 	if t >= w.since && left.over(w.rate) == 0 { // less than what would move the end
 		return w.whole

@@ -67,6 +67,7 @@ type Queue struct {
 	sizes []size
 	free  *place.Free // of the vCluster; FreeChanged is called after every change
 	stamp uint64      // of the state of free
+	least int32       // as Least has it, 0 when it is to be found anew
 
 	cfg    Config
 	curve  score.Curve // of the wait
@@ -108,7 +109,7 @@ func (q *Queue) Has(ref model.Ref) bool { return int(ref) < len(q.at) && q.at[re
 // itself. units is what each of its nodes counts for in Least. The cost is that of a
 // binary search, and of moving the jobs behind it in its indexes.
 func (q *Queue) Add(j Job, units int32, now model.Time) {
-	j.seen = model.AbsentTime
+	j.seen, q.least = model.AbsentTime, 0
 	if q.cfg.Reference > 0 {
 		q.weigh(&j, now)
 		j.perNode = score.Term(q.cfg.Weights[score.Conformance], model.Ratio(1, int64(max(j.Need, 1)))+1) + 1
@@ -126,6 +127,7 @@ func (q *Queue) Add(j Job, units int32, now model.Time) {
 func (q *Queue) Remove(ref model.Ref) {
 	i := q.at[ref]
 	j := &q.Jobs[i]
+	q.least = 0
 	q.unindex(j)
 	last := len(q.Jobs) - 1
 	*j = q.Jobs[last]

@@ -128,8 +128,15 @@ func (q *Queue) GatedJobs(dst []model.Ref) []model.Ref {
 }
 
 // Least is the smallest number of units that a waiting job asks for, MaxInt32 when none
-// waits. Its cost is that of the request sizes.
+// waits. Its cost is that of the request sizes when a job has joined or left.
 func (q *Queue) Least() int32 {
+	if q.least == 0 {
+		q.least = q.findLeast()
+	}
+	return q.least
+}
+
+func (q *Queue) findLeast() int32 {
 	least := int32(math.MaxInt32)
 	for i := range q.sizes {
 		z := &q.sizes[i]
