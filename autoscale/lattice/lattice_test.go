@@ -432,3 +432,17 @@ func BenchmarkDecision(b *testing.B) {
 		l.Evaluate(facts)
 	}
 }
+
+// A sample of exactly the age counts, of a node as of the whole.
+func TestAgeOfSamples(t *testing.T) {
+	const age = model.Minute
+	for _, e := range []autoscale.Entity{0, autoscale.Whole} {
+		var s series
+		s.observe(&autoscale.Fact{Kind: autoscale.FactEntity, Entity: 0, State: autoscale.Ready})
+		s.observe(&autoscale.Fact{Kind: autoscale.FactSample, Entity: e, Value: 3})
+		v, ok := s.value(model.Time(age), age, Mean)
+		require.Equal(t, []any{3.0, true}, []any{v, ok})
+		_, ok = s.value(model.Time(age)+1, age, Mean)
+		require.False(t, ok)
+	}
+}

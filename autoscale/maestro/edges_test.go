@@ -8,6 +8,7 @@ import (
 
 	"orrery/autoscale"
 	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
 )
 
 // The state is stored when it differs, and by the limit in any case.
@@ -188,4 +189,18 @@ func TestLeast(t *testing.T) {
 	in := Input{Now: start, Scaled: start.Add(-model.Hour), Rooms: Rooms{Occupied: 8, Ready: 2}, Usage: []float32{0.8, 0, 0, 0.8}, Up: [][]float32{{0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8}}}
 	got := c.Check(&in)
 	require.Equal(t, []any{RuleUp, int64(1), int64(0)}, []any{got.Rule, got.Delta, got.Would}, "and nothing held it back")
+}
+
+// Each draw of rooms has a number of its own, counted up.
+func TestDrawsAreCounted(t *testing.T) {
+	p := policy(t, rooms(func(c *Config) { c.Seed = 5 }))
+	for e := range autoscale.Entity(8) {
+		p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: e, State: autoscale.Ready}})
+	}
+	for n := range uint64(3) {
+		p.plan.Reset()
+		p.terminate(1)
+		source := draw.New(5, stream, n, 0)
+		require.EqualValues(t, source.Uint64()%8, p.plan.Proposals[0].Entity)
+	}
 }
