@@ -257,6 +257,9 @@ func TestConfig(t *testing.T) {
 	c.Min = 0
 	_, err := New(c)
 	require.NoError(t, err, "none at all may be the least")
+	c.DownThreshold = 1
+	_, err = New(c)
+	require.NoError(t, err, "the whole target is the largest threshold")
 }
 
 // naive makes the documented decisions from the whole past.
