@@ -90,4 +90,9 @@ func TestForeignResults(t *testing.T) {
 	require.Equal(t, autoscale.GuardNone, p.Plan(2).Decisions[0].Guard)
 	p.Observe(3, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Accepted, N: 9}})
 	require.Empty(t, p.Plan(3).Proposals, "it was answered before")
+	p, err = New([]Need{{0, 2}}, 0)
+	require.NoError(t, err)
+	require.Len(t, p.Plan(0).Proposals, 1)
+	p.Observe(1, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Rejected, N: 2}})
+	require.Len(t, p.Plan(1).Proposals, 1, "it was refused")
 }

@@ -345,3 +345,13 @@ func BenchmarkDecision(b *testing.B) {
 		l.Evaluate(facts)
 	}
 }
+
+// Where both windows come to the same size, what is told is of the stable one.
+func TestGuardOfATie(t *testing.T) {
+	cfg := config()
+	cfg.MaxUp = 10
+	d := newLoop(t, cfg, 1).step(100, 500)
+	require.Equal(t, RulePanic, d.Rule)
+	require.Empty(t, d.Guard, "ten are within the rate, and fifty are not")
+	require.Equal(t, GuardUpRate, newLoop(t, cfg, 1).step(101, 500).Guard)
+}

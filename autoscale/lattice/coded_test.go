@@ -161,3 +161,13 @@ func TestCodedAllocations(t *testing.T) {
 	}))
 	require.EqualValues(t, math.MaxUint32, p.cfg.Max)
 }
+
+// Where the tenant and the bound leave as much, the bound is what is told.
+func TestCodedGuardOfATie(t *testing.T) {
+	cfg := CodedDefaults()
+	cfg.Max = 4
+	p, err := NewCoded(cfg)
+	require.NoError(t, err)
+	p.Observe(0, codedFacts(4, 0, 0.9, 0))
+	require.Equal(t, autoscale.GuardMax, p.Plan(0).Decisions[0].Guard)
+}

@@ -257,6 +257,9 @@ func TestConfig(t *testing.T) {
 	c.Min = 0
 	_, err := New(c)
 	require.NoError(t, err, "none at all may be the least")
+	c.DownThreshold = 1
+	_, err = New(c)
+	require.NoError(t, err, "the whole target is the largest threshold")
 }
 
 // naive makes the documented decisions from the whole past.
@@ -430,5 +433,19 @@ func BenchmarkDecision(b *testing.B) {
 	for i := range b.N {
 		facts[0].At, facts[0].Value = l.Now, float64(i>>9%10)/10
 		l.Evaluate(facts)
+	}
+}
+
+// A sample of exactly the age counts, of a node as of the whole.
+func TestAgeOfSamples(t *testing.T) {
+	const age = model.Minute
+	for _, e := range []autoscale.Entity{0, autoscale.Whole} {
+		var s series
+		s.observe(&autoscale.Fact{Kind: autoscale.FactEntity, Entity: 0, State: autoscale.Ready})
+		s.observe(&autoscale.Fact{Kind: autoscale.FactSample, Entity: e, Value: 3})
+		v, ok := s.value(model.Time(age), age, Mean)
+		require.Equal(t, []any{3.0, true}, []any{v, ok})
+		_, ok = s.value(model.Time(age)+1, age, Mean)
+		require.False(t, ok)
 	}
 }

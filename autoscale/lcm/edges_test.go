@@ -112,3 +112,16 @@ func TestCacheBetweenRefreshes(t *testing.T) {
 	now = now.Add(model.Second)
 	require.Equal(t, []autoscale.Verb{autoscale.Migrate}, verbs(s.Plan(now)), "as if there were room")
 }
+
+// A worker with a personal licence that is on its way has room for one session, whatever its
+// capacity.
+func TestPersonalWorkersOnTheirWay(t *testing.T) {
+	for licence, want := range map[Licence]int{Personal: 2, Enterprise: 1} {
+		s := scheduler(t, func(c *SchedulerConfig) {
+			c.PendingAware = true
+			c.Templates[0].Licence = licence
+		})
+		arrive(s, start, 0, 1, 2)
+		require.Len(t, s.Plan(start).Proposals, want)
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"orrery/autoscale"
 	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
 )
 
 // The state is stored when it differs, and by the limit in any case.
@@ -187,5 +188,61 @@ func TestLeast(t *testing.T) {
 	c.Up.Triggers[0].Kind, c.Up.Triggers[0].Delta = KindLegacy, 1
 	in := Input{Now: start, Scaled: start.Add(-model.Hour), Rooms: Rooms{Occupied: 8, Ready: 2}, Usage: []float32{0.8, 0, 0, 0.8}, Up: [][]float32{{0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8}}}
 	got := c.Check(&in)
-	require.Equal(t, []any{RuleUp, int64(1)}, []any{got.Rule, got.Delta})
+	require.Equal(t, []any{RuleUp, int64(1), int64(0)}, []any{got.Rule, got.Delta, got.Would}, "and nothing held it back")
+}
+
+// Each draw of rooms has a number of its own, counted up.
+func TestDrawsAreCounted(t *testing.T) {
+	p := policy(t, rooms(func(c *Config) { c.Seed = 5 }))
+	for e := range autoscale.Entity(8) {
+		p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: e, State: autoscale.Ready}})
+	}
+	for n := range uint64(3) {
+		p.plan.Reset()
+		p.terminate(1)
+		source := draw.New(5, stream, n, 0)
+		require.EqualValues(t, source.Uint64()%8, p.plan.Proposals[0].Entity)
+	}
+}
+
+// A room that becomes occupied among many free ones is no panic; among few it adds rooms, be it one.
+func TestPanicOnlyWhenFull(t *testing.T) {
+	p := policy(t, rooms(func(c *Config) { c.Panic, c.Up.Delta, c.Min, c.Up.Triggers[0].Limit = true, 1, 0, 50 }))
+	panics := func(e autoscale.Entity, s autoscale.State) (n int) {
+		p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: e, State: s}})
+		plan := p.Plan(start)
+		for _, d := range plan.Decisions {
+			if d.Rule == RulePanic && d.Proposed() {
+				n++
+			}
+		}
+		return n
+	}
+	p.Plan(start)
+	for e := range autoscale.Entity(4) {
+		require.Zero(t, panics(e, autoscale.Ready))
+	}
+	require.Zero(t, panics(0, autoscale.Busy))
+	require.Zero(t, panics(1, autoscale.Busy), "exactly the limit")
+	require.Equal(t, 1, panics(2, autoscale.Busy))
+}
+
+// Of several triggers in the cooldown the first is told, and a tick with a change in flight says so.
+func TestFirstGuardIsTold(t *testing.T) {
+	c := rooms(func(c *Config) { c.Down.Triggers = nil })
+	c.Up.Triggers = append(c.Up.Triggers, c.Up.Triggers[0])
+	for i, delta := range []int64{3, 5} {
+		c.Up.Triggers[i].Kind, c.Up.Triggers[i].Delta = KindLegacy, delta
+	}
+	points := []float32{0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8}
+	in := Input{Now: start, Scaled: start, Rooms: Rooms{Occupied: 8, Ready: 2}, Usage: []float32{0.8, 0, 0, 0.8}, Up: [][]float32{points, points}}
+	got := c.Check(&in)
+	require.Equal(t, []any{autoscale.GuardCooldown, int64(3)}, []any{got.Guard, got.Would})
+
+	p := policy(t, rooms())
+	p.Observe(start, counts(1, 0))
+	require.Len(t, p.Plan(start).Proposals, 1, "below the least")
+	d := p.Plan(start.Add(10 * model.Second)).Decisions[0]
+	require.Equal(t, autoscale.GuardInFlight, d.Guard)
+	require.EqualValues(t, 1, d.Would.N)
 }

@@ -179,3 +179,12 @@ func TestPartialPermitsAreCounted(t *testing.T) {
 	require.Equal(t, res(10), a.Permit)
 	require.EqualValues(t, 1, p.Counters().Partial)
 }
+
+// Where load and memory call for as much, the load is what is told.
+func TestRuleOfATie(t *testing.T) {
+	a := ready(t, 4)
+	a.Observe(start, load(4))
+	a.Observe(start, []autoscale.Fact{{Kind: autoscale.FactSample, Metric: MemoryUsage, Value: 3 << 30}})
+	require.Equal(t, cu(4), a.Goal(start))
+	require.Equal(t, RuleLoad, a.Plan(start).Decisions[0].Rule)
+}

@@ -105,9 +105,10 @@ func addDelay(p *pass, ref model.Ref, c *choice) {
 	}
 }
 
-// searchOf is the search for victims for j; ok is false where the answer is for j alone.
+// searchOf is the search for victims for j; ok is false where the answer is for j alone, as that of
+// a service which is to grow: it wants other nodes than its own.
 func searchOf(p *pass, j *job, trigger preempt.Trigger, below int32) (search victimSearch, ok bool) {
-	if p.core.preemptsByQOS || len(p.core.site.Reservations) > 0 || len(p.core.promises.list) > 0 || !countsNodes(p, j) || !p.core.caps.Fits(j.needs) {
+	if j.phase == running || p.core.preemptsByQOS || len(p.core.site.Reservations) > 0 || len(p.core.promises.list) > 0 || !countsNodes(p, j) || !p.core.caps.Fits(j.needs) {
 		return victimSearch{}, false
 	}
 	return victimSearch{j.kind, trigger, j.Class, below, j.NodesMin}, true

@@ -48,6 +48,15 @@ func besideBorrower() *naiveWorld {
 	return w
 }
 
+// besideVictim is a scaled service that is to have four nodes more from 2 s on, of which a job of a
+// lower class holds two, and one of a higher class the others.
+func besideVictim(leave model.Duration) *naiveWorld {
+	w := foundWorld(5, found(0, 50, 1, servesTo(5), ofClass(6), func(e *naiveErrand) { e.Scaled = true }), found(0, 80, 2, ofClass(2)), found(0, 80, 2, ofClass(7)))
+	w.cfg.Policies[0].Preempts, w.leave = true, leave
+	w.demand(2, 0, 5)
+	return w
+}
+
 // TestServicesFollowDemand: what is proposed for reactive services in small worlds.
 func TestServicesFollowDemand(t *testing.T) {
 	for _, c := range []struct {
@@ -74,6 +83,27 @@ func TestServicesFollowDemand(t *testing.T) {
 			"00:00:03: 2 resize job 0 on [0 1 2]",
 			"00:00:05: 3 resize job 0 on [0 1 2 3]",
 			"00:00:07: 4 resize job 0 on [0 1]",
+		}},
+		{"a scaled one preempts for as much of what it lacks as lower classes hold", func() *naiveWorld {
+			return besideVictim(model.Second)
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:00: 2 assign job 1 on [1 2]",
+			"00:00:00: 3 assign job 2 on [3 4]",
+			"00:00:02: 4 preempt job 0 on [] victim 1 PREEMPTED",
+			"00:00:03: 5 resize job 0 on [0 1 2]",
+			"00:00:50: 6 assign job 1 on [0 1]",
+		}},
+		{"its nodes are kept no more when it is to have no more", func() *naiveWorld {
+			w := besideVictim(3 * model.Second)
+			w.demand(4, 0, 1)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:00: 2 assign job 1 on [1 2]",
+			"00:00:00: 3 assign job 2 on [3 4]",
+			"00:00:02: 4 preempt job 0 on [] victim 1 PREEMPTED",
+			"00:00:05: 5 assign job 1 on [1 2]",
 		}},
 		{"a demand from before its start", func() *naiveWorld {
 			w := foundWorld(3, found(0, 9, 2), found(1, 50, 2, servesTo(3)))
