@@ -80,7 +80,7 @@ func (s *system) power(n *Node, sockets int64) {
 		s.wrong(nics, "a whole number")
 		return
 	}
-	rest := s.watts("power.power_mem") + float64(count)*s.watts("power.power_nic") + s.watts("power.power_nvme")
+	rest := s.watts("power.power_mem") + float64(float64(count)*s.watts("power.power_nic")) + s.watts("power.power_nvme")
 	gpus, cpus := float64(n.GPUs), float64(sockets)
 	n.Idle = int64(float64(gpus*s.watts("power.power_gpu_idle")) + float64(cpus*s.watts("power.power_cpu_idle")) + rest + 0.5)
 	n.Busy = int64(float64(gpus*s.watts("power.power_gpu_max")) + float64(cpus*s.watts("power.power_cpu_max")) + rest + 0.5)

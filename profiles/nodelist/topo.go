@@ -169,7 +169,7 @@ func topologyOf(joined [][]int64) profiles.GPUTopology {
 // affinities reads the columns behind the matrix.
 func (l *List) affinities(names []string, rows [][]string, begin int64) error {
 	numa, cpus := slices.Index(names, "NUMA Affinity"), slices.Index(names, "CPU Affinity")
-	var near []bool // CPUs
+	var listed []bool // CPUs
 	for i, row := range rows {
 		if domain, err := strconv.ParseInt(valueAt(row, numa), 10, 32); err == nil && domain >= 0 && domain < 64 {
 			l.Links.Topology.NUMA = append(l.Links.Topology.NUMA, int32(domain))
@@ -188,18 +188,18 @@ func (l *List) affinities(names []string, rows [][]string, begin int64) error {
 			if errA != nil || errB != nil || a < 0 || b < a || b >= mostCPUs {
 				return l.wrong(begin+int64(i)+1, fmt.Sprintf("%q as CPU Affinity", excerpt(text)), "CPUs like 0-55,112-167", "make the list again")
 			}
-			for len(near) <= b {
-				near = append(near, false)
+			for len(listed) <= b {
+				listed = append(listed, false)
 			}
 			for k := a; k <= b; k++ {
-				near[k] = true
+				listed[k] = true
 			}
 		}
 	}
 	if len(l.Links.Topology.NUMA) != len(rows) {
 		l.Links.Topology.NUMA = nil
 	}
-	for _, is := range near {
+	for _, is := range listed {
 		if is {
 			l.Links.CPUs++
 		}

@@ -47,7 +47,7 @@ func TestImportRulesFire(t *testing.T) {
 		"newcomer: the package is not in the table of tools/detlint/packages.go: add its row, with what it may import",
 		"scheduler/model: imports orrery/scheduler, and may import the standard library only",
 		"scheduler/model: imports example.com/random, and may import the standard library only",
-		"traces/importer/swf: imports orrery/traces/importer, and may import the standard library, scheduler/model, traces",
+		"traces/importer/swf: imports orrery/traces/importer, and may import the standard library, scheduler/model, traces, traces/importer/format",
 	}, whats(r.importRules()))
 }
 
