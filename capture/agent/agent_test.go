@@ -148,7 +148,9 @@ func TestEverySampleIsARowOrInAGap(t *testing.T) {
 	accounted(t, sum, 10*model.Millisecond)
 	require.InDelta(t, 103, sum.Series[3].Power.V, 1e-6)
 	require.NotEmpty(t, records(t, set, capture.RecordClock))
-	require.Len(t, records(t, set, capture.RecordInventory), set.Bundles())
+	found, err := archive.Find(o.Out) // on a busy machine one may hold gaps alone
+	require.NoError(t, err)
+	require.Len(t, records(t, set, capture.RecordInventory), len(found))
 	require.Equal(t, capture.Fingerprint(records(t, set, capture.RecordInventory)[0].Inventory), set.Nodes[0].Fingerprint)
 }
 
