@@ -7,7 +7,6 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/quota"
-	"orrery/scheduler/score"
 )
 
 // Plan makes the passes that are due at now, in the order of the vClusters, and returns
@@ -425,33 +424,6 @@ func (s *Core) confined(j *job, u *quota.ResourceUsage) model.Reason {
 		return model.ReasonNone
 	}
 	return r
-}
-
-// reaches is the instant at which the wait alone has lifted j to min_score, to the
-// microsecond, if that is before minScoreAt; a pass is made then.
-func (p *pass) reaches(j *job) model.Time {
-	const horizon = 1 << 50 * model.Microsecond
-	least := p.qs.policy.MinScore
-	if p.qs.policy.Weights[score.Wait] <= 0 || (p.qs.minScoreAt < model.Never && p.scoreOf(j, p.qs.minScoreAt) < least) {
-		return model.Never
-	}
-	low, span := p.now, model.Millisecond
-	for p.scoreOf(j, p.now.Add(span)) < least {
-		if low, span = p.now.Add(span), 2*span; span > horizon {
-			return model.Never
-		}
-	}
-	for high := p.now.Add(span); ; {
-		mid := low + (high-low)/2
-		switch {
-		case mid == low:
-			return high
-		case p.scoreOf(j, mid) < least:
-			low = mid
-		default:
-			high = mid
-		}
-	}
 }
 
 // block makes ref the first blocked job of the pass, when there is none yet.

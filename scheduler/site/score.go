@@ -210,3 +210,30 @@ func (s *Core) factors(qs *queueState, j *job, now model.Time, tres *[NumTRES]mu
 	}
 	return in
 }
+
+// reaches is the instant at which the wait alone has lifted j to min_score, to the
+// microsecond, if that is before minScoreAt; a pass is made then.
+func (p *pass) reaches(j *job) model.Time {
+	const horizon = 1 << 50 * model.Microsecond
+	least := p.qs.policy.MinScore
+	if p.qs.policy.Weights[score.Wait] <= 0 || (p.qs.minScoreAt < model.Never && p.scoreOf(j, p.qs.minScoreAt) < least) {
+		return model.Never
+	}
+	low, span := p.now, model.Millisecond
+	for p.scoreOf(j, p.now.Add(span)) < least {
+		if low, span = p.now.Add(span), 2*span; span > horizon {
+			return model.Never
+		}
+	}
+	for high := p.now.Add(span); ; {
+		mid := low + (high-low)/2
+		switch {
+		case mid == low:
+			return high
+		case p.scoreOf(j, mid) < least:
+			low = mid
+		default:
+			high = mid
+		}
+	}
+}
