@@ -13,8 +13,8 @@ import (
 // Many jobs ask for the same. Of those behind the blocked one, what a job was refused in a pass
 // is refused to all that ask for the same nodes, until one more is proposed.
 
-// shape is what the nodes selected for a job that is not sensitive depend on.
-type shape struct {
+// nodeQuery is what the nodes selected for a job that is not sensitive depend on.
+type nodeQuery struct {
 	kind     *nodeChoice
 	share    place.Share
 	nodes    int32
@@ -22,36 +22,36 @@ type shape struct {
 	borrows  bool
 }
 
-// vainTry is what it depends on whether victims are found for a job of whole nodes that no cap
+// victimSearch is what it depends on whether victims are found for a job of whole nodes that no cap
 // keeps from starting.
-type vainTry struct {
+type victimSearch struct {
 	kind         *nodeChoice
 	trigger      preempt.Trigger
 	class, below int32
 	nodes        int32
 }
 
-// refused is the shapes that a pass has refused.
+// refused is what a pass has refused: what was asked for.
 type refused struct {
-	seq    uint64  // of the last proposal before
-	noRoom []shape // no nodes were found
-	delays []shape // the nodes found are those that the blocked job needs
-	vain   []vainTry
+	seq      uint64         // of the last proposal before
+	noRoom   []nodeQuery    // no nodes were found
+	delays   []nodeQuery    // the nodes found are those that the blocked job needs
+	searches []victimSearch // that found none
 }
 
 func (r *refused) reset(seq uint64) {
-	r.seq, r.noRoom, r.delays, r.vain = seq, r.noRoom[:0], r.delays[:0], r.vain[:0]
+	r.seq, r.noRoom, r.delays, r.searches = seq, r.noRoom[:0], r.delays[:0], r.searches[:0]
 }
 
-// remembers says whether what the job under ref is refused holds for others: nodes are set aside
+// refusalsHold says whether what j is refused holds for others: nodes are set aside
 // from all of them alike, and there is none to explain it to.
-func remembers(p *pass, j *job) bool {
+func refusalsHold(p *pass, j *job) bool {
 	return p.qs.blocked && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 && p.qs.policy.Backfill == order.Easy &&
 		len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !j.IsSensitive() && !p.qs.mode.conformanceFirst
 }
 
-func shapeOf(p *pass, j *job) shape {
-	return shape{j.kind, place.ShareOf(&j.Allocation), j.NodesMin, j.Topology, p.core.cfg.borrows(&j.Allocation, j.kind)}
+func nodeQueryOf(p *pass, j *job) nodeQuery {
+	return nodeQuery{j.kind, place.ShareOf(&j.Allocation), j.NodesMin, j.Topology, p.core.cfg.borrows(&j.Allocation, j.kind)}
 }
 
 // refusedAlike says whether a job that asks for the same as the one under ref was refused in this
@@ -61,10 +61,10 @@ func refusedAlike(p *pass, ref model.Ref) bool {
 	if r.seq != p.core.seq {
 		r.reset(p.core.seq)
 	}
-	if len(r.noRoom)+len(r.delays) == 0 || !remembers(p, j) || p.core.holds.has(ref) {
+	if len(r.noRoom)+len(r.delays) == 0 || !refusalsHold(p, j) || p.core.holds.has(ref) {
 		return false
 	}
-	s := shapeOf(p, j)
+	s := nodeQueryOf(p, j)
 	for i := range r.noRoom {
 		if r.noRoom[i] == s {
 			return true
@@ -78,49 +78,49 @@ func refusedAlike(p *pass, ref model.Ref) bool {
 	return false
 }
 
-// remember adds a shape to list, if it is not long: others are looked for one by one.
-func remember[T any](list *[]T, s T) {
+// addFew adds s to list, if it is not long: others are looked for one by one.
+func addFew[T any](list *[]T, s T) {
 	const most = 16
 	if len(*list) < most {
 		*list = append(*list, s)
 	}
 }
 
-// rememberNoRoom takes in that no nodes were found for the job under ref, for a reason.
-func rememberNoRoom(p *pass, ref model.Ref, why model.Reason) {
+// addNoRoom takes in that no nodes were found for the job under ref, for a reason.
+func addNoRoom(p *pass, ref model.Ref, why model.Reason) {
 	j := &p.core.jobs[ref]
-	if remembers(p, j) && (why == model.ReasonResources || why == model.ReasonReserved) && !p.core.holds.has(ref) && !p.core.confines(j) {
-		remember(&p.qs.scratch.refused.noRoom, shapeOf(p, j))
+	if refusalsHold(p, j) && (why == model.ReasonResources || why == model.ReasonReserved) && !p.core.holds.has(ref) && !p.core.confines(j) {
+		addFew(&p.qs.scratch.refused.noRoom, nodeQueryOf(p, j))
 	}
 }
 
-// rememberDelay takes in that the job under ref would delay the blocked one on the nodes chosen.
-func rememberDelay(p *pass, ref model.Ref, c *choice) {
+// addDelay takes in that the job under ref would delay the blocked one on the nodes chosen.
+func addDelay(p *pass, ref model.Ref, c *choice) {
 	j := &p.core.jobs[ref]
-	if !remembers(p, j) || c.borrowed || p.core.holds.has(ref) || p.core.confines(j) {
+	if !refusalsHold(p, j) || c.borrowed || p.core.holds.has(ref) || p.core.confines(j) {
 		return
 	}
-	if r := p.reservation(); r.Spares(drawn(p, j, &c.nodes)) { // it was not for the caps, of which others take less
-		remember(&p.qs.scratch.refused.delays, shapeOf(p, j))
+	if r := p.reservation(); r.KeepsCaps(drawn(p, j, &c.nodes)) { // it was not for the caps, of which others take less
+		addFew(&p.qs.scratch.refused.delays, nodeQueryOf(p, j))
 	}
 }
 
-// tryOf is the try to find victims for j; ok is false where the answer is for j alone, as that of
+// searchOf is the search for victims for j; ok is false where the answer is for j alone, as that of
 // a service which is to grow: it wants other nodes than its own.
-func tryOf(p *pass, j *job, trigger preempt.Trigger, below int32) (try vainTry, ok bool) {
+func searchOf(p *pass, j *job, trigger preempt.Trigger, below int32) (search victimSearch, ok bool) {
 	if j.phase == running || p.core.preemptsByQOS || len(p.core.site.Reservations) > 0 || len(p.core.promises.list) > 0 || !countsNodes(p, j) || !p.core.caps.Fits(j.needs) {
-		return vainTry{}, false
+		return victimSearch{}, false
 	}
-	return vainTry{j.kind, trigger, j.Class, below, j.NodesMin}, true
+	return victimSearch{j.kind, trigger, j.Class, below, j.NodesMin}, true
 }
 
-// wasVain says whether a try was made in vain in this pass, since when no job was proposed.
-func wasVain(p *pass, try vainTry) bool {
+// searchFailed says whether such a search found none in this pass, since when none was proposed.
+func searchFailed(p *pass, search victimSearch) bool {
 	r := &p.qs.scratch.refused
 	if r.seq != p.core.seq {
 		r.reset(p.core.seq)
 	}
-	return slices.Contains(r.vain, try)
+	return slices.Contains(r.searches, search)
 }
 
 // drawn is what j takes of the caps on the nodes.

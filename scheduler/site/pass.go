@@ -328,7 +328,7 @@ func (p *pass) tryStart(c order.Candidate) {
 	}
 	found := &p.core.buf.choice
 	if r := p.choose(c.Ref, found); r != model.ReasonNone {
-		rememberNoRoom(p, c.Ref, r)
+		addNoRoom(p, c.Ref, r)
 		p.block(c.Ref, r)
 		return
 	}
@@ -337,7 +337,7 @@ func (p *pass) tryStart(c order.Candidate) {
 		return
 	}
 	if p.qs.blocked && !p.mayPass(j, &found.nodes) {
-		rememberDelay(p, c.Ref, found)
+		addDelay(p, c.Ref, found)
 		p.core.note(c.Ref, model.ReasonPriority)
 		return
 	}
@@ -393,32 +393,6 @@ func (p *pass) held(c order.Candidate) model.Reason {
 		p.qs.scratch.gated = append(p.qs.scratch.gated, c.Ref)
 	}
 	return r
-}
-
-// takeOutGated takes the jobs out of the indexes of the queue that a task group or a mutex was found to
-// hold: each pass would look at them again.
-func takeOutGated(p *pass) {
-	for _, ref := range p.qs.scratch.gated {
-		if p.qs.waiting.Has(ref) && !p.qs.waiting.Row(ref).Gated {
-			p.qs.waiting.SetGated(ref, true)
-		}
-	}
-	p.qs.scratch.gated = p.qs.scratch.gated[:0]
-}
-
-// bringBackGated brings those back that are held so no more.
-func bringBackGated(p *pass) {
-	if p.qs.reopened == p.core.graph.Reopened() {
-		return
-	}
-	p.qs.reopened = p.core.graph.Reopened()
-	gated := p.qs.waiting.GatedJobs(p.qs.scratch.gated[:0])
-	for _, ref := range gated {
-		if p.core.graph.Gate(ref) == model.ReasonNone {
-			p.qs.waiting.SetGated(ref, false)
-		}
-	}
-	p.qs.scratch.gated = gated[:0]
 }
 
 // limited says which hard limit j would exceed if it claimed u.

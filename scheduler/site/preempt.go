@@ -190,22 +190,22 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	if most := j.kind.largestBelow(below, cfg.MaxVictims, p.core.active, p.core.jobs); most == 0 || most < lacks {
 		return false
 	}
-	try, alike := tryOf(p, j, trigger, below)
-	if alike && wasVain(p, try) {
+	search, alike := searchOf(p, j, trigger, below)
+	if alike && searchFailed(p, search) {
 		return false
 	}
 	without := trialFor(p, ref)
 	running, enough := p.preemptible(ref, trigger, below, without)
 	if !enough || !cfg.MayYield(trigger, j.Class, running, lacks) {
 		if alike {
-			remember(&p.qs.scratch.refused.vain, try)
+			addFew(&p.qs.scratch.refused.searches, search)
 		}
 		return false
 	}
 	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, without, p.core.buf.selected)
 	if p.core.buf.selected = selected; !ok || len(selected) == 0 {
 		if alike && !ok {
-			remember(&p.qs.scratch.refused.vain, try)
+			addFew(&p.qs.scratch.refused.searches, search)
 		}
 		return false
 	}

@@ -98,6 +98,9 @@ func reclaim(p *pass, ref model.Ref, all bool) bool {
 			guests = append(guests, r)
 		}
 	}
+	if len(guests) == 0 {
+		return false
+	}
 	slices.SortFunc(guests, func(a, b model.Ref) int { //detlint:total a job is there once
 		x, y := &s.jobs[a], &s.jobs[b]
 		return cmp.Or(cmp.Compare(rankClass(x), rankClass(y)), cmp.Compare(y.Job, x.Job))
@@ -123,7 +126,7 @@ func reclaim(p *pass, ref model.Ref, all bool) bool {
 			fits = t.Fits()
 		}
 	}
-	if len(guests) == 0 || !fits && !all {
+	if !fits && !all {
 		return false
 	}
 	for _, r := range guests[:taken] {

@@ -47,7 +47,10 @@ func validate(members []Member) error {
 		}
 	}
 	d := dag{after: make([][]int, len(members)), before: make([][]int, len(members))}
+	var before []int // of one member after another
+	counts := make([]int, len(members))
 	for i := range members {
+		from := len(before)
 		for _, dep := range members[i].Deps {
 			if dep.Condition == model.Mutex {
 				continue
@@ -56,8 +59,18 @@ func validate(members []Member) error {
 			if !ok {
 				return fmt.Errorf("job %d depends on the job in row %d, which is not a member: add it or drop the dependency", members[i].ID, dep.On)
 			}
+			before = append(before, j)
+			counts[j]++
+		}
+		d.before[i] = before[from:len(before):len(before)]
+	}
+	after := make([]int, len(before))
+	for j, n := range counts {
+		d.after[j], after = after[:0:n], after[n:]
+	}
+	for i := range members {
+		for _, j := range d.before[i] {
 			d.after[j] = append(d.after[j], i)
-			d.before[i] = append(d.before[i], j)
 		}
 	}
 	if cycle := d.cycle(); cycle != nil {

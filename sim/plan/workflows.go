@@ -54,7 +54,8 @@ type workflows struct {
 	on      []model.JobID // ascending
 	pairs   bool          // some edge pairs elements of task groups
 	members []workflow.Member
-	dag     []int32 // of each member, -1 none
+	deps    []model.Dependency // of the members, one after another
+	dag     []int32            // of each member, -1 none
 	names   []string
 }
 
@@ -84,9 +85,11 @@ func (w *workflows) row(b *traces.Batch, i int) {
 	job := b.First + model.JobID(i)
 	m := workflow.Member{Job: job, ID: b.ID[i], Group: b.Attr.Text[traces.TextGroup][i], Index: b.Attr.Index[i]}
 	dag := b.Attr.Text[traces.TextDAG][i]
+	from := len(w.deps)
 	for _, e := range w.edges.Of(job) {
-		m.Deps = append(m.Deps, model.Dependency{On: e.On, Condition: e.Condition})
+		w.deps = append(w.deps, model.Dependency{On: e.On, Condition: e.Condition})
 	}
+	m.Deps = w.deps[from:len(w.deps):len(w.deps)] // what is appended to these is elsewhere
 	_, awaited := slices.BinarySearch(w.on, job)
 	if len(m.Deps) > 0 || awaited || dag >= 0 || (w.pairs && m.Group >= 0) {
 		w.members, w.dag = append(w.members, m), append(w.dag, dag)
@@ -100,9 +103,10 @@ func (w *workflows) check(name string) error {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.dag[a], w.dag[b]) })
+	var of []workflow.Member
 	for i := 0; i < len(order); {
 		dag, first := w.dag[order[i]], i
-		var of []workflow.Member
+		of = of[:0]
 		for ; i < len(order) && w.dag[order[i]] == dag; i++ {
 			of = append(of, w.members[order[i]])
 		}

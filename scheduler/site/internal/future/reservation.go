@@ -164,9 +164,9 @@ func (r *Reservation) Select(p *model.Placement) bool { return r.forecast.Select
 // before the blocked job has room. The reservation must be known.
 func (r *Reservation) OutOfTheWay(until model.Time) bool { return until <= r.At || r.At == model.Never }
 
-// Spares says whether the blocked job has room at the instant of its reservation when so much of
+// KeepsCaps says whether the blocked job has room at the instant of its reservation when so much of
 // the caps is taken, as far as these go.
-func (r *Reservation) Spares(more caps.Usage) bool {
+func (r *Reservation) KeepsCaps(more caps.Usage) bool {
 	needs := r.blocked.Needs
 	return !(r.cap.Power > 0 && needs.Power > 0 && more.Power > r.spare.Power) &&
 		!(r.cap.Bandwidth > 0 && needs.Bandwidth > 0 && more.Bandwidth > r.spare.Bandwidth)
@@ -175,7 +175,7 @@ func (r *Reservation) Spares(more caps.Usage) bool {
 // Take says whether the blocked job has room at the instant of its reservation when the
 // nodes and so much of the caps are taken; if so they are.
 func (r *Reservation) Take(nodes *model.Placement, more caps.Usage) bool {
-	if !r.Spares(more) {
+	if !r.KeepsCaps(more) {
 		return false
 	}
 	if r.Detailed {

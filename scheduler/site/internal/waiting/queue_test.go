@@ -23,8 +23,8 @@ func machine(nodes int) (*place.Space, *place.Free) {
 }
 
 // TestQueue holds a queue against a plain list of its jobs: rows are found by their
-// ref, what fits is what asks for no more than is free, the least request is the
-// smallest, and no bound is below the score that the job has until then.
+// ref, what fits is what asks for no more than is free and is not gated, the least request is the
+// smallest, and no bound is below the score that a job which is not gated has until then.
 func TestQueue(t *testing.T) {
 	const nodes, tenants = 16, 3
 	space, free := machine(nodes)
@@ -43,22 +43,33 @@ func TestQueue(t *testing.T) {
 				Static: model.Fixed(rapid.Int64Range(0, int64(model.One)/4).Draw(t, "static")), Need: rapid.Int32Range(1, 2*nodes).Draw(t, "need"),
 				Tenant: rapid.Int32Range(0, tenants-1).Draw(t, "tenant"), Ref: ref, Submit: now, Size: Whole,
 			}
+			j.Gated = rapid.Bool().Draw(t, "gated")
 			q.Add(j, 1, now)
 			naive[ref] = j
+			if old := model.Ref(rapid.Int32Range(0, 60).Draw(t, "turns")); q.Has(old) {
+				turned := naive[old]
+				turned.Gated = !turned.Gated
+				q.SetGated(old, turned.Gated)
+				naive[old] = turned
+			}
 
-			least, fits := int32(math.MaxInt32), 0
+			least, fits, gated := int32(math.MaxInt32), 0, []model.Ref(nil)
 			for r, j := range naive { //detlint:unordered sums and tests of each
 				require.Equal(t, j.Need, q.Row(r).Need)
 				least = min(least, j.Need)
-				if j.Need <= nodes {
+				switch {
+				case j.Gated:
+					gated = append(gated, r)
+				case j.Need <= nodes:
 					fits++
 				}
 			}
+			require.ElementsMatch(t, gated, q.GatedJobs(nil))
 			require.Len(t, q.Jobs, len(naive))
 			require.Equal(t, least, q.Least())
 			got := q.Fitting(nil, 0)
 			require.Len(t, got, fits)
-			require.False(t, slices.ContainsFunc(got, func(r model.Ref) bool { return naive[r].Need > nodes }))
+			require.False(t, slices.ContainsFunc(got, func(r model.Ref) bool { return naive[r].Need > nodes || naive[r].Gated }))
 
 			terms := Terms{FairShare: make([]model.Fixed, tenants), Penalty: make([]model.Fixed, tenants), Inverse: make([]model.Fixed, tenants)}
 			for i := range tenants {
@@ -79,6 +90,9 @@ func TestQueue(t *testing.T) {
 			}
 			best := model.Fixed(-1)
 			for i := range q.Jobs {
+				if q.Jobs[i].Gated {
+					continue
+				}
 				require.GreaterOrEqual(t, b.Of(&q.Jobs[i]), scoreAt(&q.Jobs[i], until))
 				best = max(best, scoreAt(&q.Jobs[i], now))
 			}
