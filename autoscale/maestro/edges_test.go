@@ -246,3 +246,22 @@ func TestFirstGuardIsTold(t *testing.T) {
 	require.Equal(t, autoscale.GuardInFlight, d.Guard)
 	require.EqualValues(t, 1, d.Would.N)
 }
+
+// There is no panic while the scheduler is being created or deleted, and none beyond one room
+// where that is the most.
+func TestPanicIsHeldBack(t *testing.T) {
+	for _, s := range []State{Creating, Terminating} {
+		p := policy(t, rooms(func(c *Config) { c.Panic, c.Up.Delta, c.Min = true, 1, 0 }))
+		p.Plan(start)
+		p.in.State = s
+		p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: 1, State: autoscale.Busy}})
+		require.Empty(t, p.Plan(start).Decisions)
+	}
+	p := policy(t, rooms(func(c *Config) { c.Panic, c.Up.Delta, c.Min, c.Max = true, 1, 0, 1 }))
+	p.Plan(start)
+	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: 1, State: autoscale.Busy}})
+	plan := p.Plan(start)
+	require.Empty(t, plan.Proposals)
+	require.Equal(t, autoscale.GuardMax, plan.Decisions[0].Guard)
+	require.Zero(t, p.counters.Panics)
+}
