@@ -106,7 +106,7 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 		case err != nil:
 			return importError(t, err)
 		case !format.Raw():
-			return usagef("%s is a %s already: name it where a trace is asked for", t.label, format)
+			return alreadyTrace(t, string(format))
 		}
 	}
 	watch, done := v.m.watchImport(cmd.Context(), v.quiet)
@@ -133,6 +133,18 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 	}
 	v.m.say("Wrote %s\nNext: orrery %s %s", v.out, next, quoted(v.out))
 	return nil
+}
+
+// alreadyTrace refuses what needs no import; a table of something else is bad input.
+func alreadyTrace(t *trace, format string) error {
+	b, err := traces.Open(t.path)
+	if err != nil {
+		return input(err)
+	}
+	if err := b.Close(); err != nil {
+		return input(err)
+	}
+	return usagef("%s is a %s already: name it where a trace is asked for", t.label, format)
 }
 
 // formatList lists the formats that files are told by, one a line.
