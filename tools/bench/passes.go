@@ -25,7 +25,7 @@ type passCost struct {
 // passes measures the passes of a site by the benchmark of package scheduler,
 // which builds the queues. It takes the best of several repetitions.
 func passes(o options) (*table.Table, error) {
-	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkSitePass$", "-benchtime", "300x", "-count", strconv.Itoa(o.reps), "./scheduler")
+	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkSitePass$", "-benchtime", "300x", "-count", strconv.Itoa(o.reps), "./scheduler/site")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
