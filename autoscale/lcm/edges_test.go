@@ -180,3 +180,20 @@ func TestLeastConfiguration(t *testing.T) {
 		require.Error(t, err, "%d", i)
 	}
 }
+
+// Kinds of sessions and templates of workers that are not in the tables are of others.
+func TestForeignKinds(t *testing.T) {
+	for kind, want := range map[int32]int{-1: 0, 0: 1, 1: 1, 2: 0} {
+		s := scheduler(t)
+		arrive(s, start, kind, 1)
+		require.Len(t, s.Plan(start).Decisions, want, "kind %d of 2", kind)
+	}
+	for template, want := range map[int32]autoscale.Rule{-1: RuleNoWorkers, 0: RuleAssign, 1: RuleNoWorkers} {
+		s := scheduler(t)
+		f := worker(7, autoscale.Ready)
+		f.Template = template
+		s.Observe(start, []autoscale.Fact{f})
+		arrive(s, start, 0, 1)
+		require.Equal(t, want, s.Plan(start).Decisions[0].Rule, "template %d of 1", template)
+	}
+}
