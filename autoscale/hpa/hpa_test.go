@@ -210,6 +210,7 @@ func TestPods(t *testing.T) {
 		{"stopped", 50, 1, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(1, autoscale.Stopped, 0), use(0, 1)}, 2, nil},
 		{"nothing to fill in, and nothing to turn", 50, 8, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), use(0, 0.6), use(1, 0.6)}, 3, nil},
 		{"a missing sample beside exactly the target", 50, 4, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.5), use(1, 0.5)}, 4, nil},
+		{"one that has stopped was never there", 50, 1, []autoscale.Fact{entity(1, ready, 0), entity(0, autoscale.Stopped, 0), use(1, 1)}, 2, nil},
 		{"no samples", 50, 1, []autoscale.Fact{entity(0, ready, 0)}, 0, ErrNoMetrics},
 		{"no pods", 50, 1, []autoscale.Fact{use(0, 1)}, 0, ErrNoPods},
 		{"samples of others", 50, 1, []autoscale.Fact{entity(0, ready, 0), use(9, 1)}, 0, ErrOtherPods},

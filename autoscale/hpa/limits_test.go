@@ -87,3 +87,52 @@ func TestAble(t *testing.T) {
 	l.step(0.2)
 	require.Equal(t, ScaleDownStabilized, l.Policy.Last().Able)
 }
+
+// A demand for one replica is more than one for none, whichever comes first.
+func TestDemandForOne(t *testing.T) {
+	for _, values := range [][2]float64{{0.5, 0}, {0, 0.5}} {
+		cfg := config()
+		cfg.Min, cfg.Metrics = 0, []Metric{{Kind: ServiceRatio, Target: 0.5}, {Kind: ServiceRatio, Target: 0.5}}
+		l := newLoop(t, cfg, 1)
+		l.Tell(autoscale.Fact{Kind: autoscale.FactSample, Metric: 1, Entity: autoscale.Whole, Value: values[1]})
+		require.Equal(t, GuardTolerance, l.step(values[0]).Guard)
+		require.EqualValues(t, 1, l.Policy.Last().Raw)
+		require.Equal(t, -1, l.Policy.Last().Failed, "no metric did")
+	}
+}
+
+// A total has no pods to scale where none is known; from a size of zero it needs none.
+func TestTotalWithoutPods(t *testing.T) {
+	for size, want := range map[int64]error{0: nil, 4: ErrNoPods} {
+		cfg := config()
+		cfg.Min, cfg.Metrics = 0, []Metric{{Kind: Total, Target: 10}}
+		l := newLoop(t, cfg, size)
+		l.step(20)
+		e := l.Policy.Last()
+		require.Equal(t, want, e.Err)
+		if want != nil {
+			require.Equal(t, []int64{0, -1, 4}, []int64{int64(e.Failed), e.Raw, e.Desired})
+		} else {
+			require.EqualValues(t, 2, e.Raw)
+		}
+	}
+}
+
+// A change that was made by others before its result came is none, and takes the place of
+// none that the rules of the other direction still look back to: 7 + the 4 that went within
+// 10 minutes + 2 are allowed.
+func TestChangeOfNoneIsNotNoted(t *testing.T) {
+	cfg := config()
+	cfg.Down.Window = 0
+	cfg.Up = Rules{Policies: []ScalingPolicy{{Value: 2, Period: 10 * model.Minute}}}
+	l := newLoop(t, cfg, 10)
+	l.step(0.3)
+	require.EqualValues(t, 6, l.Size)
+	l.Now, l.Answer = l.Now.Add(model.Minute), 0
+	require.EqualValues(t, 7, l.step(0.575).Would.N)
+	l.Size = 7
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSize, N: 7}, autoscale.Fact{Kind: autoscale.FactResult, Seq: 2, Outcome: autoscale.Accepted, N: 7})
+	l.Now, l.Answer = l.Now.Add(model.Minute), autoscale.Accepted
+	require.Equal(t, GuardRate, l.step(1).Guard)
+	require.EqualValues(t, 13, l.Size, "of the 14 that are demanded")
+}

@@ -355,3 +355,11 @@ func TestGuardOfATie(t *testing.T) {
 	require.Empty(t, d.Guard, "ten are within the rate, and fifty are not")
 	require.Equal(t, GuardUpRate, newLoop(t, cfg, 1).step(101, 500).Guard)
 }
+
+// What holds where nothing is stated.
+func TestDefaults(t *testing.T) {
+	require.Equal(t, Config{
+		Target: 70, Total: 100, BurstCapacity: 211, PanicThreshold: 2, MaxUp: 1000, MaxDown: 2, StableWindow: 60 * model.Second, Activation: 1, Reachable: true,
+		ZeroGrace: 30 * model.Second, Interval: 2 * model.Second, MaxAge: 10 * model.Second,
+	}, Defaults())
+}

@@ -125,3 +125,75 @@ func TestPersonalWorkersOnTheirWay(t *testing.T) {
 		require.Len(t, s.Plan(start).Proposals, want)
 	}
 }
+
+// Only the series of the cache says that its next refresh fails, or no longer.
+func TestSamplesOfOtherSeries(t *testing.T) {
+	for _, c := range []struct {
+		samples []autoscale.Fact
+		want    autoscale.Verb
+	}{
+		{[]autoscale.Fact{{Metric: 0, Missing: true}}, autoscale.AddNode}, {[]autoscale.Fact{{Metric: Refresh, Missing: true}}, autoscale.Migrate},
+		{[]autoscale.Fact{{Metric: Refresh, Missing: true}, {Metric: 0}}, autoscale.Migrate}, {[]autoscale.Fact{{Metric: Refresh, Missing: true}, {Metric: Refresh}}, autoscale.AddNode},
+	} {
+		s := scheduler(t)
+		s.Observe(start, []autoscale.Fact{worker(7, autoscale.Ready)})
+		arrive(s, start, 0, 1, 2)
+		respond(s, start, s.Plan(start), autoscale.Accepted)
+		now := start.Add(30 * model.Second)
+		arrive(s, now, 0, 3)
+		for _, f := range c.samples {
+			f.Kind = autoscale.FactSample
+			s.Observe(now, []autoscale.Fact{f})
+		}
+		require.Equal(t, []autoscale.Verb{c.want}, verbs(s.Plan(now)), "%+v", c)
+	}
+}
+
+// Proposals are numbered from 1 on, also from plan to plan.
+func TestNumbersOfProposals(t *testing.T) {
+	s := scheduler(t)
+	arrive(s, start, 0, 1, 2)
+	var got []uint64
+	for now := start; now <= start.Add(30*model.Second); now = now.Add(30 * model.Second) {
+		for _, p := range s.Plan(now).Proposals {
+			got = append(got, p.Seq)
+		}
+	}
+	require.Equal(t, []uint64{1, 2, 3, 4}, got)
+}
+
+// The bounds of a configuration: the least that passes, and what is just beyond, each by itself.
+func TestLeastConfiguration(t *testing.T) {
+	c := fleet(func(c *SchedulerConfig) {
+		c.Interval, c.Concurrent, c.Debounce, c.CacheTTL, c.Requeue, c.MaxRetries, c.Templates = 1, 1, 0, 0, 0, 1, nil
+	})
+	_, err := NewScheduler(c)
+	require.NoError(t, err)
+	for i, f := range []func(c *SchedulerConfig){
+		func(c *SchedulerConfig) { c.Sessions = nil }, func(c *SchedulerConfig) { c.Interval = 0 }, func(c *SchedulerConfig) { c.Concurrent = 0 },
+		func(c *SchedulerConfig) { c.Debounce = -1 }, func(c *SchedulerConfig) { c.CacheTTL = -1 }, func(c *SchedulerConfig) { c.Requeue = -1 },
+		func(c *SchedulerConfig) { c.MaxRetries = 0 }, func(c *SchedulerConfig) { c.Polling, c.Watch = false, false },
+	} {
+		bad := c
+		f(&bad)
+		_, err := NewScheduler(bad)
+		require.Error(t, err, "%d", i)
+	}
+}
+
+// Kinds of sessions and templates of workers that are not in the tables are of others.
+func TestForeignKinds(t *testing.T) {
+	for kind, want := range map[int32]int{-1: 0, 0: 1, 1: 1, 2: 0} {
+		s := scheduler(t)
+		arrive(s, start, kind, 1)
+		require.Len(t, s.Plan(start).Decisions, want, "kind %d of 2", kind)
+	}
+	for template, want := range map[int32]autoscale.Rule{-1: RuleNoWorkers, 0: RuleAssign, 1: RuleNoWorkers} {
+		s := scheduler(t)
+		f := worker(7, autoscale.Ready)
+		f.Template = template
+		s.Observe(start, []autoscale.Fact{f})
+		arrive(s, start, 0, 1)
+		require.Equal(t, want, s.Plan(start).Decisions[0].Rule, "template %d of 1", template)
+	}
+}

@@ -52,7 +52,7 @@ func TestUpTriggersOnlyGrow(t *testing.T) {
 // Without a maximum nothing but the minimum bounds; at a bound nothing is left to do.
 func TestClamps(t *testing.T) {
 	for _, c := range []struct{ amount, current, least, most, up, down int64 }{
-		{3, 19, 1, 0, 3, 3}, {30, 19, 1, 0, 30, 18}, {3, 6, 1, 6, 0, 3}, {3, 3, 3, 6, 3, 0}, {1, 1, 3, 6, 2, 0}, {1, 9, 3, 6, 0, 3}, {2, 4, 3, 6, 2, 1},
+		{3, 19, 1, 0, 3, 3}, {30, 19, 1, 0, 30, 18}, {3, 6, 1, 6, 0, 3}, {3, 3, 3, 6, 3, 0}, {1, 1, 3, 6, 2, 0}, {1, 9, 3, 6, 0, 3}, {2, 4, 3, 6, 2, 1}, {1, 2, 0, 1, 0, 1}, {2, 0, 0, 1, 1, 0},
 	} {
 		require.Equal(t, []int64{c.up, c.down}, []int64{ClampUp(c.amount, c.current, c.least, c.most), ClampDown(c.amount, c.current, c.least, c.most)}, "%+v", c)
 	}
@@ -264,4 +264,50 @@ func TestPanicIsHeldBack(t *testing.T) {
 	require.Empty(t, plan.Proposals)
 	require.Equal(t, autoscale.GuardMax, plan.Decisions[0].Guard)
 	require.Zero(t, p.counters.Panics)
+}
+
+// Rooms that stop without having been there, and counts of states that rooms are not in,
+// change nothing.
+func TestUnknownRoomsAndStates(t *testing.T) {
+	p := policy(t, rooms())
+	for _, f := range []autoscale.Fact{{Entity: 5, State: autoscale.Ready}, {Entity: 3, State: autoscale.Stopped}, {Entity: 9, State: autoscale.Failed}, {Entity: 5, State: autoscale.Busy}} {
+		f.Kind = autoscale.FactEntity
+		p.Observe(start, []autoscale.Fact{f})
+	}
+	require.Equal(t, Rooms{Occupied: 1}, p.rooms)
+	stopped := []autoscale.Fact{{Kind: autoscale.FactCount, State: autoscale.Stopped, N: 9}, {Kind: autoscale.FactCount, State: autoscale.Failed, N: 9}}
+	p.Observe(start, append(counts(6, 4), stopped...))
+	require.Equal(t, Rooms{Occupied: 6, Ready: 4}, p.rooms)
+	v, err := NewV10(V10Defaults())
+	require.NoError(t, err)
+	v.Observe(start, append(counts(6, 4), stopped...))
+	require.Equal(t, Rooms{Occupied: 6, Ready: 4}, v.rooms)
+}
+
+// A trigger needs some usage, and neither a threshold, a span nor a limit; none may be negative.
+func TestLeastTrigger(t *testing.T) {
+	for _, c := range []struct {
+		trigger Trigger
+		ok      bool
+	}{
+		{Trigger{Usage: 1}, true}, {Trigger{Usage: 1, Threshold: -1}, false}, {Trigger{Usage: 1, Time: -1}, false}, {Trigger{Usage: 1, Limit: -1}, false}, {Trigger{}, false},
+	} {
+		for _, up := range []bool{true, false} {
+			_, err := New(rooms(func(cfg *Config) {
+				if up {
+					cfg.Up.Triggers[0] = c.trigger
+				} else {
+					cfg.Down.Triggers[0] = c.trigger
+				}
+			}))
+			require.Equal(t, c.ok, err == nil, "%+v", c)
+		}
+	}
+}
+
+// What holds where nothing is stated.
+func TestDefaults(t *testing.T) {
+	require.Equal(t, Trigger{Kind: KindRoom, Usage: 80, Threshold: 80, Time: 10 * model.Minute, Limit: 90, Delta: 1}, DefaultTrigger())
+	require.Equal(t, Config{Period: 10 * model.Second, MaxScaleUp: 300}, Defaults())
+	require.Equal(t, V10Config{MaxMatches: 1, DownThreshold: 0.99, Period: 10 * model.Second}, V10Defaults())
 }

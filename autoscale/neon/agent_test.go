@@ -122,7 +122,9 @@ func TestPartialPermit(t *testing.T) {
 	require.Equal(t, []autoscale.Guard{GuardDenied, GuardPermit}, []autoscale.Guard{guard(t, plan, Scheduler), guard(t, plan, VM)})
 	require.Equal(t, start.Add(2*model.Second), plan.Wake)
 	accept(a, start, plan)
-	require.Equal(t, asked{Monitor: 4}, proposed(t, a.Plan(start.Add(2*model.Second)-1)))
+	plan = a.Plan(start.Add(2*model.Second) - 1)
+	require.Equal(t, asked{Monitor: 4}, proposed(t, plan))
+	require.Equal(t, []any{GuardDenied, start.Add(2 * model.Second)}, []any{guard(t, plan, Scheduler), plan.Wake}, "the last moment of it")
 	require.Equal(t, asked{Scheduler: 6}, proposed(t, a.Plan(start.Add(2*model.Second))), "at exactly the retry")
 }
 
@@ -301,6 +303,8 @@ func TestConfigurations(t *testing.T) {
 	for _, f := range []func(c *Config){
 		func(c *Config) { c.Max = cu(0) }, func(c *Config) { c.Unit.CPU = 0 }, func(c *Config) { c.LoadTarget = 0 }, func(c *Config) { c.CacheWindow = 1 },
 		func(c *Config) { c.CacheWait = 4 }, func(c *Config) { c.Tick = 0 }, func(c *Config) { c.WishValid = -1 },
+		func(c *Config) { c.Unit.Memory = 0 }, func(c *Config) { c.MemoryTarget = 0 }, func(c *Config) { c.TotalTarget = 0 }, func(c *Config) { c.CacheShare = 0 },
+		func(c *Config) { c.Min.CPU = -1 }, func(c *Config) { c.Max.Memory = 0 },
 	} {
 		c := Defaults()
 		c.Min, c.Max = cu(1), cu(8)

@@ -188,3 +188,85 @@ func TestRuleOfATie(t *testing.T) {
 	require.Equal(t, cu(4), a.Goal(start))
 	require.Equal(t, RuleLoad, a.Plan(start).Decisions[0].Rule)
 }
+
+// The least that can be permitted is one of each resource, and without either there is none.
+func TestLeastPermit(t *testing.T) {
+	one := autoscale.Resources{CPU: 1, Memory: 1}
+	for _, c := range []struct {
+		using, granted autoscale.Resources
+		want           error
+	}{{one, one, nil}, {autoscale.Resources{CPU: 1}, autoscale.Resources{CPU: 1}, errPermit}, {autoscale.Resources{Memory: 1}, autoscale.Resources{Memory: 1}, errPermit}} {
+		cfg := Defaults()
+		cfg.Unit, cfg.Max = one, one
+		a, err := NewAgent(cfg, c.using)
+		require.NoError(t, err)
+		a.Start(start, Scheduler, one)
+		require.Equal(t, c.want, a.Answer(start, Scheduler, autoscale.Accepted, c.granted), "%+v", c)
+	}
+}
+
+// A report tells what the machine is about to have, should its resize succeed.
+func TestReportWhileResizing(t *testing.T) {
+	a := ready(t, 4)
+	a.Observe(start, load(6))
+	accept(a, start, a.Plan(start))
+	require.Equal(t, asked{VM: 6}, proposed(t, a.Plan(start)))
+	plan := a.Plan(start.Add(15 * model.Second))
+	require.Equal(t, asked{Scheduler: 6}, proposed(t, plan))
+	require.Equal(t, autoscale.GuardInFlight, guard(t, plan, VM))
+}
+
+// A machine that may not shrink yet waits for the monitor's approval, one that may not grow
+// for a permit.
+func TestGuardsOfAResize(t *testing.T) {
+	for units, want := range map[float64]autoscale.Guard{1: GuardApproval, 6: GuardPermit} {
+		a := ready(t, 4)
+		a.Observe(start, load(units))
+		plan := a.Plan(start)
+		require.Equal(t, want, guard(t, plan, VM))
+		require.NotContains(t, proposed(t, plan), VM)
+	}
+}
+
+// A step down does not forget that the monitor could not be told of one up a moment ago.
+func TestStepDownKeepsTheFailureUp(t *testing.T) {
+	a := ready(t, 4)
+	a.Observe(start, load(6))
+	accept(a, start, a.Plan(start))
+	accept(a, start, a.Plan(start))
+	refuse(t, a, start, a.Plan(start), Monitor, autoscale.Errored, 0)
+	now := start.Add(model.Second)
+	a.Observe(now, load(3))
+	plan := a.Plan(now)
+	require.EqualValues(t, 3, proposed(t, plan)[Monitor])
+	refuse(t, a, now, plan, Monitor, autoscale.Accepted, 0)
+	now = start.Add(2 * model.Second)
+	a.Observe(now, load(6))
+	require.Equal(t, GuardFailed, guard(t, a.Plan(now), Monitor))
+	require.EqualValues(t, 6, proposed(t, a.Plan(start.Add(3*model.Second)))[Monitor], "three seconds after it failed")
+}
+
+// One unit of load is one unit, not the minimum of none.
+func TestOneUnit(t *testing.T) {
+	for units, want := range map[float64]int64{0: 0, 1: 1, 2: 2} {
+		a := agent(t, 1, func(c *Config) { c.Min = cu(0) })
+		a.Observe(start, load(units))
+		require.Equal(t, cu(want), a.Goal(start))
+	}
+}
+
+// A wish for one resource does not go by what there is of the other.
+func TestWishGoesByItsResource(t *testing.T) {
+	for _, c := range []struct {
+		metric autoscale.Metric
+		using  autoscale.Resources
+		want   int64
+	}{{MoreCPU, autoscale.Resources{CPU: 500, Memory: 5 << 30}, 3}, {MoreMemory, autoscale.Resources{CPU: 1250, Memory: 2 << 30}, 3}} {
+		cfg := Defaults()
+		cfg.Min, cfg.Max = cu(1), cu(8)
+		a, err := NewAgent(cfg, c.using)
+		require.NoError(t, err)
+		a.Observe(start, append(load(1), connected, autoscale.Fact{Kind: autoscale.FactActive, Metric: c.metric, N: 1}))
+		require.Equal(t, cu(c.want), a.Goal(start))
+	}
+}

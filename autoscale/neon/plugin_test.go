@@ -282,6 +282,10 @@ func TestAccountedFor(t *testing.T) {
 		cpu, _ := p.Node(0)
 		require.Equal(t, want, cpu.Accounted)
 		sums(t, p)
+		p.Delete(0)
+		sums(t, p)
+		cpu, _ = p.Node(0)
+		require.Equal(t, Ledger{Total: 10000, Watermark: 9000}, cpu, "nothing of it is left")
 	}
 }
 
@@ -370,12 +374,32 @@ func TestPluginConfigurations(t *testing.T) {
 	for _, f := range []func(c *PluginConfig){
 		func(c *PluginConfig) { c.CPUWatermark = 0 }, func(c *PluginConfig) { c.MemoryWatermark = 1.5 }, func(c *PluginConfig) { c.Scoring.Peak = 1 },
 		func(c *PluginConfig) { c.Scoring.Empty = -1 }, func(c *PluginConfig) { c.Scoring.Full = 2 }, func(c *PluginConfig) { c.Slot = 0 }, func(c *PluginConfig) { c.Unit.CPU = 0 },
+		func(c *PluginConfig) { c.Unit.Memory = 0 }, func(c *PluginConfig) { c.MemoryWatermark = 0 }, func(c *PluginConfig) { c.CPUWatermark = 1.5 }, func(c *PluginConfig) { c.Scoring.Peak = 0 },
+		func(c *PluginConfig) { c.Scoring.Empty = 2 }, func(c *PluginConfig) { c.Scoring.Full = -1 },
 	} {
 		c := PluginDefaults()
 		f(&c)
 		_, err := NewPlugin(c)
 		require.Error(t, err)
 	}
+	for _, c := range []PluginConfig{
+		{CPUWatermark: 1, MemoryWatermark: 1, Scoring: Scoring{Empty: 1, Full: 1, Peak: 0.5}, Unit: autoscale.Resources{CPU: 1, Memory: 1}, Slot: 1},
+		{CPUWatermark: 0.1, MemoryWatermark: 0.1, Scoring: Scoring{Peak: 0.5}, Unit: autoscale.Resources{CPU: 1, Memory: 1}, Slot: 1},
+	} {
+		_, err := NewPlugin(c)
+		require.NoError(t, err, "the ends of the ranges are in them")
+	}
+}
+
+// What holds where nothing is stated: the code of the original, and with all that its
+// document says otherwise.
+func TestPluginDefaults(t *testing.T) {
+	c := PluginConfig{
+		CPUWatermark: 0.9, MemoryWatermark: 0.9, Scoring: Scoring{Empty: 0.5, Full: 0, Peak: 0.8}, Unit: autoscale.Resources{CPU: 250, Memory: 1073741824}, Slot: 1073741824, Migrate: true,
+	}
+	require.Equal(t, c, PluginDefaults())
+	c.AccountPressure, c.RefuseOver, c.EvenWatermark, c.CheckUnit = true, true, true, true
+	require.Equal(t, c, Documented())
 }
 
 func BenchmarkRequest(b *testing.B) {
