@@ -65,7 +65,11 @@ func asRecorded(tables []traces.TableReport) *table.Table {
 			if u.Stated > 0 {
 				stated = "of " + plot.Count(u.Stated) + " stated"
 			}
-			t.Row(of.Table, "peak of "+u.What+" in use", table.Quantity(amount(u.Peak)+" "+stated, u.Peak))
+			what := "peak of " + u.What + " in use"
+			if u.What == "nodes" {
+				what += ", shared ones once for each job"
+			}
+			t.Row(of.Table, what, table.Quantity(amount(u.Peak)+" "+stated, u.Peak))
 		}
 		if q := of.Requests; q != nil {
 			text := fmt.Sprintf("%s of %s (%.2f %%)", plot.Count(q.Exceeded), plot.Count(q.Jobs), 100*q.Share)

@@ -3,6 +3,7 @@ package nodelist
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -296,26 +297,23 @@ func (b *builder) groups() {
 	}
 }
 
-// partitions are those that nodes name, in the order in which they are met.
+// partitions are those that nodes name, by name: of one cluster sinfo and scontrol print them in
+// different orders.
 func (b *builder) partitions() {
-	var order []string
 	nodes := map[string][]string{}
 	for _, n := range b.nodes {
 		for _, p := range n.Partitions {
-			if nodes[p] == nil {
-				order = append(order, p)
-			}
 			nodes[p] = append(nodes[p], n.Name)
 		}
 	}
-	for _, p := range order {
+	for _, p := range slices.Sorted(maps.Keys(nodes)) {
 		of := profiles.Nodes(hostlist.Compress(nodes[p]))
 		if len(nodes[p]) == len(b.nodes) {
 			of = profiles.Nodes{"all"}
 		}
 		b.c.Partitions = append(b.c.Partitions, profiles.Partition{Name: p, Nodes: of, Tier: 1, Priority: 1, Up: true})
 	}
-	if order != nil {
+	if len(nodes) > 0 {
 		b.unknown = append(b.unknown, "limits, tier and priority of the partitions (at their defaults)")
 	}
 }

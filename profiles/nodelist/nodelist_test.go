@@ -85,10 +85,10 @@ vclusters:
   - name: default
     home: "all"
 partitions:
-  - name: gpu
-    nodes: "n[1-2]"
   - name: debug
     nodes: ["n1","c7"]
+  - name: gpu
+    nodes: "n[1-2]"
 `, string(r.Cluster.BriefYAML()))
 			notes := strings.Join(r.Notes, "\n")
 			require.Contains(t, notes, "assumed: x: 1 nodes that were down or drained when the list was made are up: n2")
