@@ -28,6 +28,10 @@ func TestPowerCut(t *testing.T) {
 	require.NoError(t, os.WriteFile(experiment, []byte("traces: ["+log+"]\nsettings: [{path: weights.wait_time, values: [1, 2, 3]}]\n"), 0o600))
 	gate := filepath.Join(t.TempDir(), "gate.yaml")
 	require.NoError(t, os.WriteFile(gate, []byte("runs: [{name: a, trace: "+log+"}]\nexact: [{run: a}]\n"), 0o600))
+	scaling := filepath.Join(t.TempDir(), "scaling.yaml")
+	require.NoError(t, os.WriteFile(scaling, []byte("demand: {shape: step, base: 4, peak: 16, at: 10m, length: 1h}\nservice: {work: 500ms, slots: 10, boot: 30s}\npolicies: [{kind: fixed, size: 2}]\nseeds: 2\n"), 0o600))
+	nodes := filepath.Join(t.TempDir(), "nodes.txt")
+	require.NoError(t, os.WriteFile(nodes, []byte("NodeName=n1 CPUTot=8 RealMemory=8000 State=IDLE\n"), 0o600))
 	drawn := filepath.Join(t.TempDir(), "drawn")
 	require.Zero(t, inProcess(t, "replay", log, "--out", drawn, "--quiet").code)
 	// page asks for a document of JSON, and a page that ends where pages end.
@@ -53,6 +57,9 @@ func TestPowerCut(t *testing.T) {
 		{"transform", []string{"trace", "transform", log, "--out", "y.trace", "--step", "jitter by=60s seed=1", "--quiet", "--force"}, "y.trace", whole("trace", "validate", "y.trace")},
 		{"gate", []string{"gate", gate, "--baseline", "own.json", "--update-baseline", "--reason", "x", "--by", "a", "--force", "--quiet"}, "own.json", whole("gate", gate, "--baseline", "own.json")},
 		{"pages", []string{"report", "drawn", "--quiet", "--force"}, "drawn/report.html", page("drawn", "report.html")},
+		{"scale", []string{"scale", scaling, "--out", "scaled", "--quiet", "--force"}, "scaled/result.json", page("scaled", "result.json", "report.html")},
+		{"stats", []string{"trace", "stats", log, "--out", "looked", "--force"}, "looked/report.html", page("looked", "report.html")},
+		{"cluster", []string{"cluster", "import", nodes, "--out", "site.yaml", "--quiet", "--force"}, "site.yaml", whole("lint", "site.yaml")},
 		{"tune", []string{"tune", "--out", "tune", "--windows", "4+12", "--replicas", "2", "--budget", "2", "--workers", "1", "--lease", "300ms", "--quiet"}, "tune/tune.json", page("tune", "tune.json")},
 		{"sweep", []string{"sweep", experiment, "--out", "study", "--workers", "1", "--lease", "300ms", "--quiet"}, "study/study.json", nil},
 	} {
