@@ -3,7 +3,6 @@ package agent
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"time"
 
 	"orrery/capture"
@@ -22,7 +21,12 @@ type live struct {
 }
 
 func openLive(o *Options, gpus []int32) (*live, error) {
-	f, err := os.OpenFile(filepath.Join(o.Out, capture.LiveName(o.Node)), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	folder, err := os.OpenRoot(o.Out) // a link that leads elsewhere is not written through
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	f, err := folder.OpenFile(capture.LiveName(o.Node), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return nil, err
 	}
