@@ -1,7 +1,10 @@
 package record
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -33,4 +36,28 @@ func TestDocumentDescribesTheColumns(t *testing.T) {
 		}
 		require.Equal(t, want, have, table)
 	}
+}
+
+// Documents are what encoding/json makes of a tree, whose keys it sorts.
+func TestAppendJSONIsThatOfATree(t *testing.T) {
+	for _, raw := range []string{
+		`{}`, `[]`, `null`, `true`, `"a<b>&\u2028\ud800é"`, `-1.5e-7`, `9007199254740993`, `""`,
+		`{"b":{"z":[1,{"y":[],"x":{}}],"a":[[],{}]},"a":null,"é":"[","":"{","B":[true,false]}`,
+		`{"c":1,"b":2,"a":3}`, `[{"b":[{"b":1,"a":"}"}]},{"a":{},"Z":[]}]`, `{"a":[{}],"<":{"b":"]","a":"\\\""}}`,
+	} {
+		var tree any
+		dec := json.NewDecoder(strings.NewReader(raw))
+		dec.UseNumber()
+		require.NoError(t, dec.Decode(&tree))
+		var want bytes.Buffer
+		enc := json.NewEncoder(&want)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		require.NoError(t, enc.Encode(tree))
+		have, err := AppendJSON([]byte("x"), json.RawMessage(raw))
+		require.NoError(t, err)
+		require.Equal(t, "x"+want.String(), string(have))
+	}
+	_, err := AppendJSON(nil, map[string]float64{"a": math.NaN()})
+	require.ErrorContains(t, err, "NaN")
 }
