@@ -43,6 +43,15 @@ func (r *refused) reset(seq uint64) {
 	r.seq, r.noRoom, r.delays, r.searches = seq, r.noRoom[:0], r.delays[:0], r.searches[:0]
 }
 
+// refusedSince is what this pass has refused since its last proposal.
+func refusedSince(p *pass) *refused {
+	r := &p.qs.scratch.refused
+	if r.seq != p.core.seq {
+		r.reset(p.core.seq)
+	}
+	return r
+}
+
 // refusalsHold says whether what j is refused holds for others: nodes are set aside
 // from all of them alike, and there is none to explain it to.
 func refusalsHold(p *pass, j *job) bool {
@@ -57,10 +66,7 @@ func nodeQueryOf(p *pass, j *job) nodeQuery {
 // refusedAlike says whether a job that asks for the same as the one under ref was refused in this
 // pass, so that it would be as well.
 func refusedAlike(p *pass, ref model.Ref) bool {
-	r, j := &p.qs.scratch.refused, &p.core.jobs[ref]
-	if r.seq != p.core.seq {
-		r.reset(p.core.seq)
-	}
+	r, j := refusedSince(p), &p.core.jobs[ref]
 	if len(r.noRoom)+len(r.delays) == 0 || !refusalsHold(p, j) || p.core.holds.has(ref) {
 		return false
 	}
@@ -116,11 +122,7 @@ func searchOf(p *pass, j *job, trigger preempt.Trigger, below int32) (search vic
 
 // searchFailed says whether such a search found none in this pass, since when none was proposed.
 func searchFailed(p *pass, search victimSearch) bool {
-	r := &p.qs.scratch.refused
-	if r.seq != p.core.seq {
-		r.reset(p.core.seq)
-	}
-	return slices.Contains(r.searches, search)
+	return slices.Contains(refusedSince(p).searches, search)
 }
 
 // drawn is what j takes of the caps on the nodes.

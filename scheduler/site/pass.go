@@ -112,10 +112,7 @@ func (p *pass) run() {
 		p.qs.plan.Due = model.Never // no job is planned for
 	}
 	takeOutGated(p)
-	p.qs.underProvisioned = false
-	if len(p.qs.services) > 0 {
-		p.qs.underProvisioned = p.lacksNodes()
-	}
+	p.qs.underProvisioned = len(p.qs.services) > 0 && p.lacksNodes()
 	if p.qs.promises() {
 		p.publish()
 	}

@@ -26,7 +26,7 @@ type promise struct {
 type promises struct {
 	list    []promise
 	unhomed bool            // there are nodes of no vCluster, that others could take
-	homes   []model.NodeSet // by vCluster, whose own jobs heed no promise of them
+	homes   []model.NodeSet // by vCluster, whose own jobs may start on them whatever is promised
 
 	nodes, rest model.NodeSet // memory of newPromise and avoid
 	spare       []model.NodeSet

@@ -166,7 +166,7 @@ func lack(p *pass, ref model.Ref) model.Reason {
 	}
 	q := p.qs.query(j, 1, s.avoidsMore(ref, p.now, j.predictedEnd(p.now)))
 	if nodes := &s.buf.choice.nodes; p.qs.free.Select(&q, nodes) {
-		return keptFrom(p, ref, nodes)
+		return whyNotThese(p, ref, nodes)
 	}
 	q.Avoid = s.buf.avoid
 	clear(q.Avoid)
@@ -177,8 +177,8 @@ func lack(p *pass, ref model.Ref) model.Reason {
 	return model.ReasonResources
 }
 
-// keptFrom says why the service under ref does not get the nodes, which are free.
-func keptFrom(p *pass, ref model.Ref, nodes *model.Placement) model.Reason {
+// whyNotThese says why the service under ref does not get the nodes, which are free.
+func whyNotThese(p *pass, ref model.Ref, nodes *model.Placement) model.Reason {
 	s, j := p.core, &p.core.jobs[ref]
 	x := p.newResize(ref)
 	defer s.dropResize(len(s.resizes) - 1)

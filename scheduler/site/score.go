@@ -119,8 +119,8 @@ func (qs *queueState) conformance(class place.ClassID, nodes int32) model.Fixed 
 // weighted is that factor with its weight.
 func (qs *queueState) weighted(class place.ClassID, nodes int32) model.Fixed {
 	w := qs.policy.Weights[score.Conformance]
-	if largest := qs.groupOf(class); largest < nodes {
-		return w.Mul(score.ConformanceOf(largest, nodes))
+	if f := qs.conformance(class, nodes); f != model.One {
+		return w.Mul(f)
 	}
 	return w
 }

@@ -108,6 +108,7 @@ type reduction struct {
 
 	site     *siteSums // nil when the run is of none
 	services []Service // with their steps in the window; nil when the run has none
+	elastic  []elasticity
 }
 
 // moments are the total and the largest of some keys.

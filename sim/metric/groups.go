@@ -175,8 +175,8 @@ func (s *Series) share(all, steady *reduction) {
 		return
 	}
 	if s.services != nil {
-		all.services = s.services
-		steady.services = within(s.services, s.warm, s.lastOfSteady()+1)
+		all.serve(s.services)
+		steady.serve(within(s.services, s.warm, s.lastOfSteady()+1))
 	}
 	h.settleAll()
 	if s.first != model.AbsentTime && all.started > 0 {

@@ -89,7 +89,7 @@ func (s *Series) part(p Span, in *keyBudget) (*reduction, error) {
 	}
 	r.site.hold(held)
 	if s.services != nil {
-		r.services = within(s.services, p.From, p.To)
+		r.serve(within(s.services, p.From, p.To))
 	}
 	return r, nil
 }

@@ -120,25 +120,34 @@ func (r *reduction) badSteps() value {
 	return over(bad, all, n, "no request of a service in the window")
 }
 
-// elasticity are the metrics of a service in the window; ok is false without a step.
-func (s *Service) elasticity() (v elastic.Values, ok bool) {
-	x := elastic.Series{Step: s.Step, Demand: make([]float64, len(s.Steps)), Supply: make([]float64, len(s.Steps))}
-	for k := range s.Steps {
-		x.Demand[k], x.Supply[k] = s.Steps[k].Need, s.Steps[k].Supply
+// elasticity is the elasticity metrics of a service over so many steps.
+type elasticity struct {
+	elastic.Values
+	steps int64
+}
+
+// serve gives a window its services, which have the steps of it alone.
+func (r *reduction) serve(list []Service) {
+	r.services = list
+	for i := range list {
+		s := &list[i]
+		x := elastic.Series{Step: s.Step, Demand: make([]float64, len(s.Steps)), Supply: make([]float64, len(s.Steps))}
+		for k := range s.Steps {
+			x.Demand[k], x.Supply[k] = s.Steps[k].Need, s.Steps[k].Supply
+		}
+		if v, err := elastic.Measure(x); err == nil { // there is a step
+			r.elastic = append(r.elastic, elasticity{v, int64(len(s.Steps))})
+		}
 	}
-	v, err := elastic.Measure(x)
-	return v, err == nil
 }
 
 func elasticOf(of func(*elastic.Values) float64) func(*reduction) value {
 	return func(r *reduction) value {
 		sum, n := 0.0, int64(0)
-		for i := range r.services {
-			if v, ok := r.services[i].elasticity(); ok {
-				steps := len(r.services[i].Steps)
-				sum += float64(of(&v) * float64(steps))
-				n += int64(steps)
-			}
+		for i := range r.elastic {
+			e := &r.elastic[i]
+			sum += float64(of(&e.Values) * float64(e.steps))
+			n += e.steps
 		}
 		return over(sum, float64(n), n, noStep)
 	}
@@ -146,11 +155,9 @@ func elasticOf(of func(*elastic.Values) float64) func(*reduction) value {
 
 func (r *reduction) reversals() value {
 	sum, n := int64(0), int64(0)
-	for i := range r.services {
-		if v, ok := r.services[i].elasticity(); ok {
-			sum += v.Reversals
-			n += int64(len(r.services[i].Steps))
-		}
+	for i := range r.elastic {
+		sum += r.elastic[i].Reversals
+		n += r.elastic[i].steps
 	}
 	if n == 0 {
 		return undefined(noStep)

@@ -25,7 +25,7 @@ func TestServicesByHand(t *testing.T) {
 			ServiceStep{Need: 4, Supply: 5, Arrived: 10, Late: 1, Lost: 1, Held: 5, Served: 5}, ServiceStep{Need: 2, Supply: 4, Held: 4, Served: 4}),
 		minutesOf(1, 10, ServiceStep{}, ServiceStep{Need: 1, Supply: 1, Arrived: 50, Held: 1, Served: 1}),
 	}
-	r := &reduction{services: within(list, 1, model.Time(4*model.Minute))}
+	r := reductionOf(within(list, 1, model.Time(4*model.Minute)))
 	for name, want := range map[string]float64{
 		"service_missed": 6.0 / 100, "service_lost": 1.0 / 100, "service_bad_steps": 1.0 / 3,
 		// Of the first (2/4)/3, (1/4 + 2/2)/3, 1/3, 2/3; 4 to 4 to 2 is answered by 2 to 5 to 4: one of two steps.
@@ -37,12 +37,18 @@ func TestServicesByHand(t *testing.T) {
 		require.True(t, v.ok, name)
 		require.InDelta(t, want, v.x, 1e-12, name)
 	}
-	all := &reduction{services: within(list, 0, model.Time(model.Hour))}
+	all := reductionOf(within(list, 0, model.Time(model.Hour)))
 	require.InDelta(t, 106.0/200, definitionOf("service_missed").eval(all).x, 1e-12)
-	none := &reduction{services: within(list, model.Time(model.Hour), model.Time(2*model.Hour))}
+	none := reductionOf(within(list, model.Time(model.Hour), model.Time(2*model.Hour)))
 	for _, d := range serviceDefinitions {
 		v := d.eval(none)
 		require.False(t, v.ok, d.Name)
 		require.NotEmpty(t, v.note, d.Name)
 	}
+}
+
+func reductionOf(list []Service) *reduction {
+	var r reduction
+	r.serve(list)
+	return &r
 }

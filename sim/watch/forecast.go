@@ -246,7 +246,7 @@ func (w *Watcher) keeps(j *job, n model.NodeID, at model.Time) (kept bool) {
 		}
 	}
 	w.heeded(j, func(x *promise, from, until model.Time) {
-		kept = kept || at < until && at.Add(j.left) > from && x.nodes.Has(n) && w.site.Nodes[n].Home != j.VCluster
+		kept = kept || at < until && at.Add(j.left) > from && w.keptBy(x, j, n)
 	})
 	return kept
 }

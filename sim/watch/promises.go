@@ -131,6 +131,11 @@ func (w *Watcher) heeded(j *job, f func(x *promise, from, until model.Time)) {
 	}
 }
 
+// keptBy says whether the promise keeps the node from j: a lender's own jobs may have what it lends.
+func (w *Watcher) keptBy(x *promise, j *job, n model.NodeID) bool {
+	return x.nodes.Has(n) && w.site.Nodes[n].Home != j.VCluster
+}
+
 // keepsPromises checks that j leaves alone what others were promised: invariant 32. The
 // nodes of victims that left for it are its own.
 func (w *Watcher) keepsPromises(j *job, t *taking) {
@@ -140,7 +145,7 @@ func (w *Watcher) keepsPromises(j *job, t *taking) {
 	w.heeded(j, func(x *promise, from, until model.Time) {
 		n := 0
 		for node := range each(&t.nodes) {
-			if x.nodes.Has(node) && w.site.Nodes[node].Home != j.VCluster { // a lender does not heed what it lends
+			if w.keptBy(x, j, node) {
 				n++
 			}
 		}
