@@ -176,6 +176,18 @@ func TestNotConsulted(t *testing.T) {
 	require.Len(t, p.Plan(at(75)).Proposals, 1) // the other policy has learnt of the rejection as well
 }
 
+// What was granted is the size until another is told; a rejection grants nothing.
+func TestGranted(t *testing.T) {
+	for outcome, rule := range map[autoscale.Outcome]autoscale.Rule{autoscale.Accepted: RuleStay, autoscale.Rejected: RuleActivate} {
+		p, err := New(Defaults(), nil)
+		require.NoError(t, err)
+		p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactSize}, {Kind: autoscale.FactActive, N: 1}})
+		require.Len(t, p.Plan(start).Proposals, 1)
+		p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: outcome, N: 1}})
+		require.Equal(t, rule, p.Plan(start.Add(30 * model.Second)).Decisions[0].Rule)
+	}
+}
+
 // Without an interval each call evaluates, and none is asked for.
 func TestEveryCall(t *testing.T) {
 	p, err := New(Config{Idle: -1, Triggers: 1}, nil)
@@ -227,7 +239,8 @@ func TestInvariants(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"min": func(c *Config) { c.Min = -1 }, "triggers": func(c *Config) { c.Triggers = 0 }, "cooldown": func(c *Config) { c.Cooldown = -1 },
+		"min": func(c *Config) { c.Min = -1 }, "triggers": func(c *Config) { c.Triggers = 0 }, "cooldown -": func(c *Config) { c.Cooldown = -1 },
+		"initial cooldown -": func(c *Config) { c.Initial = -1 }, "interval -": func(c *Config) { c.Interval = -1 },
 	} {
 		c := Defaults()
 		change(&c)
