@@ -74,7 +74,7 @@ func TestUnknownUsage(t *testing.T) {
 	require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in), "no points")
 }
 
-// What is exactly the largest step is not cut.
+// What is exactly the largest step is not cut, and a change of none removes nothing.
 func TestWithin(t *testing.T) {
 	c := rooms()
 	for _, x := range []struct {
@@ -84,6 +84,8 @@ func TestWithin(t *testing.T) {
 		n, g := c.Within(x.delta, 10, 5)
 		require.Equal(t, []any{x.want, x.guard}, []any{n, g}, "%+v", x)
 	}
+	n, g := c.Within(0, 25, 5)
+	require.Equal(t, []any{int64(0), autoscale.GuardNone}, []any{n, g}, "beyond the maximum of 20")
 }
 
 // A room that becomes occupied is one that was not before, by number as by counts.
@@ -114,7 +116,7 @@ func TestForeignSamples(t *testing.T) {
 	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: 1, State: autoscale.Ready, Resources: autoscale.Resources{CPU: 1000}}})
 	for _, f := range []autoscale.Fact{
 		{Metric: -1, Entity: autoscale.Whole}, {Metric: autoscale.Metric(Custom), Entity: autoscale.Whole}, {Metric: 99, Entity: autoscale.Whole}, {Metric: CPU, Entity: 7}, {Metric: 2, Entity: 1}, {Metric: -1, Entity: 1},
-		{Metric: autoscale.Metric(KindLegacy), Entity: autoscale.Whole}, {Metric: Memory, Entity: 1, Missing: true},
+		{Metric: autoscale.Metric(KindMemory), Entity: autoscale.Whole}, {Metric: autoscale.Metric(KindLegacy), Entity: autoscale.Whole}, {Metric: Memory, Entity: 1, Missing: true},
 	} {
 		f.Kind, f.Value = autoscale.FactSample, 500
 		p.Observe(start, []autoscale.Fact{f})
@@ -180,8 +182,18 @@ func TestRoomsComeAgain(t *testing.T) {
 	require.Equal(t, Rooms{Occupied: 1}, p.rooms)
 }
 
-// Bounds that are equal, steps of one room, and changes of one are all there may be.
+// Bounds that are equal or none, no cooldowns, steps of one room, and changes of one are all there may be.
 func TestLeast(t *testing.T) {
+	for _, least := range []int64{0, 3} {
+		v := V10Defaults()
+		v.Min, v.Max = least, least
+		_, err := NewV10(v)
+		require.NoError(t, err)
+		v.Max = 0
+		_, err = NewV10(v)
+		require.NoError(t, err, "no maximum")
+	}
+	policy(t, rooms(func(c *Config) { c.Min, c.Max, c.Up.Cooldown, c.Down.Cooldown = 0, 0, 0, 0 }))
 	c := rooms(func(c *Config) { c.Min, c.Max, c.MaxScaleUp, c.Down.Triggers = 7, 7, 1, nil })
 	policy(t, c)
 	c.Max = 20
