@@ -188,6 +188,40 @@ func TestGranted(t *testing.T) {
 	}
 }
 
+// heard is another policy that keeps the numbers of the results that it is told.
+type heard struct{ results []uint64 }
+
+func (h *heard) Observe(_ model.Time, facts []autoscale.Fact) {
+	for _, f := range facts {
+		if f.Kind == autoscale.FactResult {
+			h.results = append(h.results, f.Seq)
+		}
+	}
+}
+
+func (h *heard) Plan(model.Time) *autoscale.Plan {
+	return &autoscale.Plan{Proposals: []autoscale.Proposal{{Verb: autoscale.SetReplicas, Seq: 70, N: 5, Entity: autoscale.Whole}}, Wake: model.Never}
+}
+
+// The other policy is told of its own proposals alone, by its own numbers.
+func TestResultsOfTheOther(t *testing.T) {
+	other := &heard{}
+	p, err := New(Defaults(), other)
+	require.NoError(t, err)
+	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactSize}, {Kind: autoscale.FactActive, N: 1}})
+	require.Len(t, p.Plan(start).Proposals, 1)
+	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Accepted, N: 1}})
+	require.Empty(t, other.results)
+	require.Len(t, p.Plan(start.Add(30*model.Second)).Proposals, 1)
+	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 2, Outcome: autoscale.Accepted, N: 5}})
+	require.Equal(t, []uint64{70}, other.results)
+}
+
+// What holds where nothing is stated.
+func TestDefaults(t *testing.T) {
+	require.Equal(t, Config{Idle: -1, Triggers: 1, Cooldown: 5 * model.Minute, Interval: 30 * model.Second}, Defaults())
+}
+
 // Without an interval each call evaluates, and none is asked for.
 func TestEveryCall(t *testing.T) {
 	p, err := New(Config{Idle: -1, Triggers: 1}, nil)
