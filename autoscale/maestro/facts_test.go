@@ -109,7 +109,7 @@ func TestUse(t *testing.T) {
 		facts []autoscale.Fact
 		want  float32 // -1 for not known
 	}{
-		{[]autoscale.Fact{has}, -1}, {[]autoscale.Fact{sample(1, CPU, 500)}, 0.5},
+		{[]autoscale.Fact{has}, -1}, {[]autoscale.Fact{sample(1, CPU, 500)}, 0.5}, {[]autoscale.Fact{enters(0, autoscale.Ready)}, 0.5}, // without a sample
 		{[]autoscale.Fact{enters(1, autoscale.Busy)}, 0.5}, // what it has is not told anew
 		{[]autoscale.Fact{second, sample(2, CPU, 1000)}, 0.75}, {[]autoscale.Fact{enters(2, autoscale.Failed)}, 0.5},
 		{[]autoscale.Fact{sample(autoscale.Whole, CPU, 0.9)}, 0.5}, {[]autoscale.Fact{enters(1, autoscale.Stopped)}, 0.9}, {[]autoscale.Fact{missing}, -1},
@@ -213,6 +213,29 @@ func TestV10Bounds(t *testing.T) {
 		require.Empty(t, plan.Proposals)
 		require.Equal(t, []autoscale.Decision{{Rule: c.rule, Entity: autoscale.Whole}}, plan.Decisions)
 	}
+}
+
+// Rooms that are allocated count, one may be the most, and without any match none is free.
+func TestV10Rooms(t *testing.T) {
+	p := fixed(t, 10, 5)
+	p.Observe(start, []autoscale.Fact{counted(autoscale.Requested, 2)})
+	require.EqualValues(t, 15, p.Plan(start).Proposals[0].N, "of 17")
+	p = fixed(t, 10, 3)
+	p.Observe(start, []autoscale.Fact{counted(autoscale.Requested, 2)})
+	require.Empty(t, p.Plan(start).Proposals, "15 it is")
+
+	p = fixed(t, 1, 0)
+	p.cfg.Min, p.cfg.Max = 0, 1
+	require.Equal(t, []autoscale.Decision{{Rule: RuleMaximum, Entity: autoscale.Whole}}, p.Plan(start).Decisions)
+
+	cfg := V10Defaults()
+	cfg.ReadyTarget, cfg.Period = 0.5, 1
+	p, err := NewV10(cfg)
+	require.NoError(t, err)
+	none := []autoscale.Fact{{Kind: autoscale.FactSample, Entity: autoscale.Whole, Metric: RunningMatches}, {Kind: autoscale.FactSample, Entity: autoscale.Whole, Metric: FreeMatches}}
+	p.Observe(start, append(none, counts(0, 4)...))
+	d := p.Plan(start).Decisions[0]
+	require.Equal(t, []any{RuleOccupancy, GuardNoRatio, int64(0)}, []any{d.Rule, d.Guard, d.Would.N})
 }
 
 // Both series are needed, and there is one decision each period.
