@@ -113,6 +113,7 @@ func TestSizeOutOfBounds(t *testing.T) {
 	l := newLoop(t, config(), 5)
 	l.Tell(autoscale.Fact{Kind: autoscale.FactSize, Missing: true})
 	require.Equal(t, GuardNoSize, l.plan().Guard)
+	require.Equal(t, -1, int(l.Policy.Last().Raw), "not known")
 }
 
 // A metric without a value keeps the size from shrinking, and from all change alone.
@@ -198,6 +199,7 @@ func TestPods(t *testing.T) {
 		{"average over requests", 30, 3, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.3), use(1, 0.5), use(2, 0.7)}, 5, nil},
 		{"a missing sample is nothing on the way up", 30, 3, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.6), use(1, 0.6)}, 4, nil},
 		{"and all of the request on the way down", 60, 3, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.1), use(1, 0.1)}, 2, nil},
+		{"and not more than that", 60, 3, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), use(0, 0.079)}, 2, nil}, // 53 %, and not 54, which is within the tolerance
 		{"or the target where that is more", 300, 4, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), entity(3, ready, 0), use(0, 0.1), use(1, 0.1)}, 3, nil},
 		{"no change when the missing ones turn it", 50, 2, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), use(0, 0.3)}, 2, nil},
 		{"one that starts is nothing on the way up", 30, 3, []autoscale.Fact{entity(0, starting, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.3), use(1, 0.5), use(2, 0.7)}, 4, nil},
@@ -258,6 +260,26 @@ func TestExactlyTheTarget(t *testing.T) {
 	p.Observe(hour, []autoscale.Fact{{Kind: autoscale.FactSize, N: 11}, use(0, 0.015)})
 	p.Plan(hour)
 	require.Equal(t, []int64{11, 150}, []int64{p.Last().Raw, p.Last().Use.Percent})
+}
+
+// Of what pods request, use is told in percent, and as the average of those that have a sample.
+func TestUtilization(t *testing.T) {
+	p := cpu(t, 50, entity(0, autoscale.Ready, 0), entity(1, autoscale.Ready, 0), entity(2, autoscale.Ready, 0))
+	p.Observe(hour, []autoscale.Fact{{Kind: autoscale.FactSize, N: 3}, use(0, 0.3), use(1, 0.5)})
+	p.Plan(hour)
+	require.Equal(t, Use{Percent: 40, Average: 400}, p.Last().Use)
+}
+
+// On the way up a pod without a sample uses nothing at all: with one thousandth of use it
+// would be 1.5 times the target.
+func TestNothingIsNothing(t *testing.T) {
+	cfg := Defaults()
+	cfg.Max, cfg.Metrics = 100, []Metric{{Kind: PodsAverage, Target: 0.002}}
+	p, err := New(cfg)
+	require.NoError(t, err)
+	p.Observe(hour, []autoscale.Fact{{Kind: autoscale.FactSize, N: 2}, entity(0, autoscale.Ready, 0), entity(1, autoscale.Ready, 0), use(0, 0.005)})
+	p.Plan(hour)
+	require.EqualValues(t, 2, p.Last().Raw)
 }
 
 // Memory is measured against the memory that was requested.

@@ -52,12 +52,12 @@ func TestLimits(t *testing.T) {
 // Of several policies the one that allows the most counts, or the least, or there is no change.
 func TestSelect(t *testing.T) {
 	rules := Rules{Policies: []ScalingPolicy{{Value: 3, Period: 1}, {Percent: true, Value: 50, Period: 1}}}
-	for s, want := range map[Select][]int64{MaxChange: {15, 5}, MinChange: {13, 7}, Disabled: {10, 10}} {
+	for s, want := range map[Select][]int64{MaxChange: {1500, 500}, MinChange: {1003, 997}, Disabled: {1000, 1000}} {
 		rules.Select = s
-		cfg := Config{Max: 100, Up: rules, Down: rules}
-		up, limit := cfg.Limit(0, 10, 100, nil, nil)
+		cfg := Config{Max: 9999, Up: rules, Down: rules}
+		up, limit := cfg.Limit(0, 1000, 9999, nil, nil)
 		require.Equal(t, ScaleUpLimit, limit)
-		down, limit := cfg.Limit(0, 10, 0, nil, nil)
+		down, limit := cfg.Limit(0, 1000, 0, nil, nil)
 		require.Equal(t, ScaleDownLimit, limit)
 		require.Equal(t, want, []int64{up, down}, "%d", s)
 	}
@@ -86,6 +86,9 @@ func TestHistory(t *testing.T) {
 	}
 	require.Equal(t, Changes{{1, 11}, {1, 10}}, c)
 	require.EqualValues(t, 1, c.within(20, 10))
+	c = Changes{{1, 11}}
+	c.add(Change{1, 12}, nil) // without policies none is looked back to
+	require.Equal(t, Changes{{1, 12}}, c)
 }
 
 // A demand for what there is that the past holds up is one of the way up.
@@ -114,6 +117,27 @@ func TestDemandForOne(t *testing.T) {
 		require.EqualValues(t, 1, l.Policy.Last().Raw)
 		require.Equal(t, -1, l.Policy.Last().Failed, "no metric did")
 	}
+}
+
+// A metric that fails leaves those after it their say.
+func TestFailingFirst(t *testing.T) {
+	cfg := config()
+	cfg.Metrics = []Metric{{Kind: InvalidMetric}, {Kind: ServiceRatio, Target: 0.5}}
+	l := newLoop(t, cfg, 10)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSample, Metric: 1, Entity: autoscale.Whole, Value: 0.7})
+	l.step(none)
+	require.EqualValues(t, 14, l.Size)
+}
+
+// What holds where nothing is stated.
+func TestDefaults(t *testing.T) {
+	quarter := 15 * model.Second
+	require.Equal(t, Config{
+		Tolerance: Tolerances{Up: 0.1, Down: 0.1}, Behaviours: true, DownWindow: 5 * model.Minute, UpFactor: 2, Interval: quarter,
+		CPUInit: 5 * model.Minute, ReadyDelay: 2 * quarter, MaxAge: model.Minute,
+		Up:   Rules{Policies: []ScalingPolicy{{Value: 4, Period: quarter}, {Percent: true, Value: 100, Period: quarter}}},
+		Down: Rules{Window: 5 * model.Minute, Policies: []ScalingPolicy{{Percent: true, Value: 100, Period: quarter}}},
+	}, Defaults())
 }
 
 // The use that is told is that of the first metric that demands the most, and of the last

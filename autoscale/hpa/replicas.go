@@ -57,16 +57,16 @@ func (p *Policy) byRatio(ratio float64, milli int64) (int64, Use, error) {
 	if p.cfg.Tolerance.within(ratio) {
 		return p.size, use, nil
 	}
-	pods, ready := 0, 0
+	known, ready := false, 0
 	for i := range p.pods.list {
 		if x := &p.pods.list[i]; x.known {
-			pods++
+			known = true
 			if x.ready() {
 				ready++
 			}
 		}
 	}
-	if pods == 0 {
+	if !known {
 		return 0, use, ErrNoPods
 	}
 	return ceil(float64(ratio * float64(ready))), use, nil
@@ -95,7 +95,7 @@ type tally struct {
 	absent           int64 // what the missing pods requested
 	stand            int64 // what they are taken to use on the way down
 	aside            int64 // what the unready ones requested
-	pods             int64
+	known            bool  // there are pods at all
 	unrequested      bool
 	sampled          bool
 }
@@ -104,17 +104,8 @@ type tally struct {
 func (p *Policy) perPod(now model.Time, i int) (int64, Use, error) {
 	m := &p.cfg.Metrics[i]
 	t := p.tally(now, i)
-	switch {
-	case !t.sampled:
-		return 0, Use{}, ErrNoMetrics
-	case t.pods == 0:
-		return 0, Use{}, ErrNoPods
-	case t.entries == 0:
-		return 0, Use{}, ErrUnready
-	case m.Kind == Utilization && t.unrequested:
-		return 0, Use{}, ErrNoRequest
-	case m.Kind == Utilization && t.request == 0:
-		return 0, Use{}, ErrOtherPods
+	if err := m.lacks(&t); err != nil {
+		return 0, Use{}, err
 	}
 	ratio, use := m.ratio(&t)
 	switch down := ratio < 1; {
@@ -126,6 +117,23 @@ func (p *Policy) perPod(now model.Time, i int) (int64, Use, error) {
 		return p.size, use, nil
 	}
 	return ceil(float64(ratio * float64(t.ready))), use, nil
+}
+
+// lacks is what a metric of pods cannot do without.
+func (m *Metric) lacks(t *tally) error {
+	switch {
+	case !t.sampled:
+		return ErrNoMetrics
+	case !t.known:
+		return ErrNoPods
+	case t.entries == 0:
+		return ErrUnready
+	case m.Kind == Utilization && t.unrequested:
+		return ErrNoRequest
+	case m.Kind == Utilization && t.request == 0:
+		return ErrOtherPods
+	}
+	return nil
 }
 
 // refilledDown is the demand on the way down, where pods without a sample are taken to use
@@ -180,7 +188,7 @@ func (p *Policy) tally(now model.Time, i int) tally {
 		t.sampled = t.sampled || has
 		request := x.request(m)
 		if x.known {
-			t.pods++
+			t.known = true
 			t.unrequested = t.unrequested || request == 0
 		}
 		switch p.group(now, x, m, s) {
