@@ -122,11 +122,11 @@ func (w *naive) plan(again bool) {
 	}
 }
 
-// postpone predicts what is overdue to end one second from now.
+// postpone predicts what is overdue to end one second from now, or at the next tick.
 func (w *naive) postpone() (late bool) {
 	for _, j := range w.running {
 		if j.predicted <= w.now && !j.returned {
-			j.predicted, late = w.now.Add(model.Second), true
+			j.predicted, late = w.planned(w.now.Add(model.Second)), true
 		}
 	}
 	return late
@@ -139,6 +139,15 @@ func (w *naive) length(j *naiveJob) model.Duration {
 		return model.Second
 	}
 	return j.walltime
+}
+
+// planned is a predicted end as conservative backfilling has it: on a cycle at the tick
+// that comes next.
+func (w *naive) planned(end model.Time) model.Time {
+	if w.spec.Backfill != "conservative" || w.spec.Cycle == 0 || end == model.Never || w.isTick(end) {
+		return end
+	}
+	return w.tickAfter(end)
 }
 
 // startDue starts the jobs whose slot has come, as long as that lets others
@@ -180,7 +189,7 @@ func (w *naive) earliest(j *naiveJob) model.Time {
 		candidates = append(candidates, b.until)
 	}
 	for _, at := range sorted(candidates) {
-		if at != model.Never && w.freeThroughout(at, at.Add(w.length(j))) >= w.need(j) {
+		if at != model.Never && w.freeThroughout(at, w.planned(at.Add(w.length(j)))) >= w.need(j) {
 			return at
 		}
 	}
@@ -202,7 +211,7 @@ func (w *naive) holds() []hold {
 	}
 	for _, j := range w.waiting {
 		if j.slot != model.AbsentTime && j.slot != model.Never {
-			out = append(out, hold{j.slot, j.slot.Add(w.length(j)), w.need(j)})
+			out = append(out, hold{j.slot, w.planned(j.slot.Add(w.length(j))), w.need(j)})
 		}
 	}
 	return out

@@ -227,7 +227,7 @@ func (w *naive) grant(j *naiveJob) {
 	w.note("assigned", j)
 	w.starts++
 	j.inFlight, j.order = false, w.starts
-	if end := w.now.Add(w.length(j)); end != j.predicted {
+	if end := w.planned(w.now.Add(w.length(j))); end != j.predicted {
 		// It was predicted to run from the proposal on.
 		j.predicted, w.compress = end, true
 	}
@@ -255,7 +255,7 @@ func (w *naive) propose(j *naiveJob) {
 		w.vacant -= u
 	}
 	j.nodeSet = nodeText(j.held)
-	j.inFlight, j.predicted, j.slot = true, w.now.Add(w.length(j)), model.AbsentTime
+	j.inFlight, j.predicted, j.slot = true, w.planned(w.now.Add(w.length(j))), model.AbsentTime
 	w.waiting = remove(w.waiting, j)
 	w.running = append(w.running, j)
 	w.proposals = append(w.proposals, j)

@@ -99,7 +99,7 @@ func emptiest(free []int32) int {
 // instant has come already and the job is still there.
 func (w *naive) predictedEnd(j *naiveJob) model.Time {
 	if j.predicted <= w.now {
-		return w.now.Add(model.Second)
+		return w.planned(w.now.Add(model.Second))
 	}
 	return j.predicted
 }

@@ -255,6 +255,7 @@ func column(j *traces.Job, key string) func(string) error {
 		"gpu_types":      word(func(w string) { j.GPUTypes = w }),
 		"mem_gib":        whole32(func(n int32) { j.MemPerNode = traces.Some(int64(n) << 30) }),
 		"class":          whole32(func(n int32) { j.Class = traces.Some(n) }),
+		"requeue_max":    whole32(func(n int32) { j.RequeueMax = traces.Some(n) }),
 		"index":          whole32(func(n int32) { j.Index = traces.Some(n) }),
 		"max_concurrent": whole32(func(n int32) { j.MaxConcurrent = traces.Some(n) }),
 		"power":          whole32(func(n int32) { j.Power = traces.Some(int64(n)) }),

@@ -116,6 +116,27 @@ func (t Time) Grid(cycle, phase Duration) Time {
 	return t.Add(cycle - past)
 }
 
+// Ticks are the instants Phase + n*Every, n from 0 on, of a cycle; with an Every of 0 any
+// instant is one.
+type Ticks struct{ Every, Phase Duration }
+
+// Next is the first of them at or after an instant.
+func (t Ticks) Next(at Time) Time {
+	if t.Every == 0 {
+		return at
+	}
+	return at.Grid(t.Every, t.Phase)
+}
+
+// Whole is a span up to the next multiple of Every, so that it ends at a tick when it begins
+// at one.
+func (t Ticks) Whole(d Duration) Duration {
+	if t.Every == 0 {
+		return d
+	}
+	return Duration(Time(d).Grid(t.Every, 0)) // which keeps Forever
+}
+
 // String formats like 2d03:15:07.25, the form in which logs and tables show
 // instants and spans; trailing zeros of the fraction are dropped.
 func (t Time) String() string {

@@ -1,6 +1,8 @@
 package plain
 
 import (
+	"cmp"
+
 	"orrery/scheduler/backfill"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
@@ -78,13 +80,24 @@ func (c *Core) passConservative(now model.Time) {
 	}
 }
 
-// span is for how long a job is expected to hold its nodes. One that asks for no
-// time is overdue as soon as it starts: it is predicted to end a second later.
+// span is for how long a job that starts in a pass is expected to hold its nodes. Under
+// Conservative one that asks for no time is overdue as soon as it starts: it is predicted
+// to end a second later. On a cycle the span ends at a tick, as it begins at one: a
+// reservation between two of them would be missed, and the next found behind those that stand.
 func (c *Core) span(j *job) model.Duration {
-	if j.Walltime == 0 && c.cfg.Backfill == order.Conservative {
-		return model.Second
+	if c.cfg.Backfill != order.Conservative {
+		return j.Walltime
 	}
-	return j.Walltime
+	return c.cfg.Ticks.Whole(cmp.Or(j.Walltime, model.Second))
+}
+
+// leaves is when a job that starts at an instant, of a pass or of the answer to one, is
+// predicted to end.
+func (c *Core) leaves(start model.Time, j *job) model.Time {
+	if c.cfg.Backfill != order.Conservative {
+		return start.Add(j.Walltime)
+	}
+	return c.cfg.Ticks.Next(start.Add(cmp.Or(j.Walltime, model.Second)))
 }
 
 // due is the start of the earliest reservation.
@@ -163,7 +176,7 @@ func (c *Core) move(now model.Time, ref model.Ref) {
 
 // absorb enters the agenda into the profile and says whether the reservations
 // must be compressed: capacity came free, was lost, or a slot was missed (the
-// cycle came too late, or a job is overdue).
+// pass came too late, or a job is overdue).
 func (c *Core) absorb(now model.Time) bool {
 	k := &c.cons
 	compress := false
@@ -205,13 +218,13 @@ func (c *Core) account(now model.Time, s step) {
 	c.cons.profile.Add(max(s.from, now), s.until, s.need)
 }
 
-// postpone predicts every overdue end as one second from now: that of a job
+// postpone predicts every overdue end as one second from now, or at the next tick: that of a job
 // that outlives its request, or whose start the quorum has not granted yet.
 func (c *Core) postpone(now model.Time) bool {
 	late := c.ends.Overdue(now, c.cons.late[:0])
 	for _, ref := range late {
 		j := &c.jobs[ref]
-		end := now.Add(model.Second)
+		end := c.cfg.Ticks.Next(now.Add(model.Second))
 		c.ends.Remove(j.predicted, ref)
 		c.ends.Insert(end, ref, j.need)
 		c.cons.profile.Add(now, end, -j.need)

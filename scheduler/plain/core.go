@@ -27,6 +27,9 @@ type Config struct {
 	// worked off one by one instead of all at once. (For the other policies it
 	// is a matter of when Plan is called, see package drive.)
 	Sequential bool
+	// Ticks are the instants of passes that come on a cycle. Conservative
+	// takes predicted ends at those that come next.
+	Ticks model.Ticks
 	// Extend says that running jobs may outlive their request; an overdue end
 	// is then predicted as one second from now.
 	Extend bool
@@ -232,7 +235,7 @@ func (c *Core) giveBack(now model.Time, ref model.Ref) {
 func (c *Core) assigned(now model.Time, ref model.Ref) {
 	j := &c.jobs[ref]
 	j.phase = running
-	end := now.Add(c.span(j))
+	end := c.leaves(now, j)
 	if end == j.predicted {
 		return
 	}
@@ -282,7 +285,7 @@ func (c *Core) start(now model.Time, ref model.Ref) {
 	c.view.Take(j.Request, &j.placement)
 	c.seq++
 	j.phase = inFlight
-	j.predicted = now.Add(c.span(j))
+	j.predicted = c.leaves(now, j)
 	c.ends.Insert(j.predicted, ref, j.need)
 	c.plan.Proposals = append(c.plan.Proposals, model.Proposal{
 		Seq: c.seq, Job: j.ID, Ref: ref, Request: j.Request, Placement: j.placement,

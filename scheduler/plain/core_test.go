@@ -159,3 +159,34 @@ func TestConservativeHoles(t *testing.T) {
 	require.Empty(t, m.starts(2))
 	require.Equal(t, at(100), m.Reserved(3))
 }
+
+// On a cycle a job is predicted to leave at a tick, and so reservations begin at ticks: the first that
+// waits is the first to start, though no pass comes when the node is left.
+func TestConservativeOnACycle(t *testing.T) {
+	m := &machine{plain.New(plain.Config{
+		Cluster: model.UniformCluster(1, 1, true), Backfill: order.Conservative, Ticks: model.Ticks{Every: model.Minute, Phase: 10 * model.Second},
+	}), t, nil}
+	m.submit(10, [2]int32{1, 90})
+	require.Equal(t, jobs(0), m.starts(10))
+	require.Equal(t, at(130), m.Predicted(0))
+	m.submit(70, [2]int32{1, 60}, [2]int32{1, 61})
+	require.Empty(t, m.starts(70))
+	require.Equal(t, at(130), m.Reserved(1))
+	require.Equal(t, at(190), m.Reserved(2))
+	m.end(100, 0)
+	require.Equal(t, jobs(1), m.starts(130))
+	m.end(190, 1)
+	require.Equal(t, jobs(2), m.starts(190))
+	require.Equal(t, at(310), m.Predicted(2))
+}
+
+// A pass that comes later than the instant of a reservation gives the job another one.
+func TestConservativeLatePass(t *testing.T) {
+	m := newMachine(t, 1, order.FCFS, order.Conservative)
+	m.submit(0, [2]int32{1, 100})
+	require.Equal(t, jobs(0), m.starts(0))
+	m.submit(1, [2]int32{1, 50})
+	require.Empty(t, m.starts(1))
+	m.end(130, 0)
+	require.Equal(t, jobs(1), m.starts(130))
+}

@@ -46,12 +46,12 @@ func (p *pass) passTimeline(scalingUp []model.Ref) {
 // these are ticks that hang on nothing but their number, for ticks at which nothing
 // can change are skipped.
 func (p *pass) nextPlan() model.Time {
-	every, c := p.qs.policy.Window.Interval, p.qs.policy.Cycle
+	every := p.qs.policy.Window.Interval
 	switch {
 	case every == 0:
 		return p.now
-	case c > 0:
-		return p.now.Grid((every+c-1)/c*c, p.qs.policy.Phase)
+	case p.qs.policy.Cycle > 0:
+		return p.qs.policy.ticks().Next(p.now)
 	case p.qs.plan.Planned == model.AbsentTime:
 		return p.now
 	}

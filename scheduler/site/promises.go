@@ -91,10 +91,9 @@ func (s *promises) end(ref model.Ref) bool {
 }
 
 // Punctual says whether passes by the policy do not put off by themselves what they have
-// promised under FCFS: a plan of conservative backfilling that misses the instant of a
-// reservation begins anew behind those that stand, and its bounds may leave a job out.
+// promised under FCFS: the bounds of conservative backfilling may leave a job out.
 func (p *Policy) Punctual() bool {
-	return p.Backfill == order.Easy || p.Backfill == order.Conservative && p.Cycle == 0 && p.Window == (backfill.Window{}) && p.MaxUserTests == 0
+	return p.Backfill == order.Easy || p.Backfill == order.Conservative && p.Window == (backfill.Window{}) && p.MaxUserTests == 0
 }
 
 // window is when the job of a promise has the nodes, as far as that is foreseen now.

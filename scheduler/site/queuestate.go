@@ -102,13 +102,21 @@ func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, fr
 	if policy.plans() {
 		nodes = space.Nodes()
 	}
-	qs.plan = future.NewPlan(policy.Window, nodes)
+	qs.plan = future.NewPlan(policy.Window, policy.ticks(), nodes)
 	qs.waiting = waiting.New(c, qs.free, space.Class(nil))
 	return qs
 }
 
 // plans says whether p plans reservations for several jobs.
 func (p *Policy) plans() bool { return p.Backfill == order.Conservative }
+
+// ticks are those at which a vCluster on a cycle plans.
+func (p *Policy) ticks() model.Ticks {
+	if p.Cycle == 0 {
+		return model.Ticks{}
+	}
+	return model.Ticks{Every: max((p.Window.Interval+p.Cycle-1)/p.Cycle, 1) * p.Cycle, Phase: p.Phase}
+}
 
 // keepsNodes says whether the vCluster lends nothing, for some of its own jobs want its
 // nodes.

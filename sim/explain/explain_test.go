@@ -58,6 +58,21 @@ func opened(b *traces.Bundle) func() (traces.Source, error) {
 	return func() (traces.Source, error) { return b.Jobs() }
 }
 
+// bundleOf is a bundle of what is written.
+func bundleOf(t *testing.T, write func(*traces.Writer)) *traces.Bundle {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.trace")
+	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
+	require.NoError(t, err)
+	write(w)
+	_, err = w.Close()
+	require.NoError(t, err)
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	return b
+}
+
 // replayed replays into a directory and opens it.
 func replayed(t *testing.T, b *traces.Bundle, spec plan.Spec, decisions bool) (*record.Run, *sim.Outcome) {
 	t.Helper()
@@ -99,16 +114,10 @@ func TestDecisionsChangeNothing(t *testing.T) {
 
 // A reservation that the trace announces is named, as those of the cluster file are.
 func TestReservationOfTheTraceIsNamed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "exam.trace")
-	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
-	require.NoError(t, err)
-	require.NoError(t, w.WriteJob(&traces.Job{ID: 7, NodesMin: traces.Some[int32](1), Runtime: traces.Some(model.Minute), Walltime: traces.Some(model.Minute)}))
-	require.NoError(t, w.WriteEvent(traces.Event{Kind: "reservation", Subject: "exam", Value: `{"nodes":["a-1"],"start":1,"end":90000000}`}))
-	_, err = w.Close()
-	require.NoError(t, err)
-	b, err := traces.Open(path)
-	require.NoError(t, err)
-	defer b.Close()
+	b := bundleOf(t, func(w *traces.Writer) {
+		require.NoError(t, w.WriteJob(&traces.Job{ID: 7, NodesMin: traces.Some[int32](1), Runtime: traces.Some(model.Minute), Walltime: traces.Some(model.Minute)}))
+		require.NoError(t, w.WriteEvent(traces.Event{Kind: "reservation", Subject: "exam", Value: `{"nodes":["a-1"],"start":1,"end":90000000}`}))
+	})
 	run, _ := replayed(t, b, specOf(t, "groups: [{name: a, nodes: 1}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n"), true)
 	src, err := b.Jobs()
 	require.NoError(t, err)
@@ -122,23 +131,17 @@ func TestReservationOfTheTraceIsNamed(t *testing.T) {
 // A job that names a reservation is told that it waits for its begin, or came too late for it. Of
 // two reservations that end together the one is named that has the nodes.
 func TestNamedReservation(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "exam.trace")
-	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
-	require.NoError(t, err)
-	job := func(id int64, at, span model.Duration, name string) {
-		require.NoError(t, w.WriteJob(&traces.Job{
-			ID: id, Submit: model.Time(at), NodesMin: traces.Some[int32](1), Runtime: traces.Some(span), Walltime: traces.Some(span), Reservation: name,
-		}))
-	}
-	job(0, 0, 20*model.Second, "")
-	job(1, 0, 40*model.Second, "exam")
-	job(2, 5*model.Second, 50*model.Second, "exam")
-	job(3, 10*model.Second, model.Hour, "")
-	_, err = w.Close()
-	require.NoError(t, err)
-	b, err := traces.Open(path)
-	require.NoError(t, err)
-	defer b.Close()
+	b := bundleOf(t, func(w *traces.Writer) {
+		job := func(id int64, at, span model.Duration, name string) {
+			require.NoError(t, w.WriteJob(&traces.Job{
+				ID: id, Submit: model.Time(at), NodesMin: traces.Some[int32](1), Runtime: traces.Some(span), Walltime: traces.Some(span), Reservation: name,
+			}))
+		}
+		job(0, 0, 20*model.Second, "")
+		job(1, 0, 40*model.Second, "exam")
+		job(2, 5*model.Second, 50*model.Second, "exam")
+		job(3, 10*model.Second, model.Hour, "")
+	})
 	run, _ := replayed(t, b, specOf(t, `
 groups: [{name: a, nodes: 3}]
 vclusters: [{name: v, home: all, profile: {order: fcfs}}]
@@ -160,15 +163,9 @@ reservations: [{name: exam, nodes: a-1, start: 60s, end: 120s}, {name: upkeep, n
 // Under conservative backfilling too a job waits for nodes that a reservation sets aside, and not for
 // jobs before it where there are none.
 func TestReservedUnderConservative(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "upkeep.trace")
-	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
-	require.NoError(t, err)
-	require.NoError(t, w.WriteJob(&traces.Job{ID: 1, NodesMin: traces.Some[int32](2), Runtime: traces.Some(model.Minute), Walltime: traces.Some(model.Minute)}))
-	_, err = w.Close()
-	require.NoError(t, err)
-	b, err := traces.Open(path)
-	require.NoError(t, err)
-	defer b.Close()
+	b := bundleOf(t, func(w *traces.Writer) {
+		require.NoError(t, w.WriteJob(&traces.Job{ID: 1, NodesMin: traces.Some[int32](2), Runtime: traces.Some(model.Minute), Walltime: traces.Some(model.Minute)}))
+	})
 	run, _ := replayed(t, b, specOf(t, `
 groups: [{name: a, nodes: 2}]
 vclusters: [{name: v, home: all, profile: {order: fcfs, backfill: conservative}}]
@@ -181,20 +178,14 @@ reservations: [{name: upkeep, nodes: a-2, start: 30s, end: 120s, maintenance: tr
 
 // The start is predicted of a job that can only start by borrowing, and it starts then.
 func TestPredictedStartOnLentNodes(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lent.trace")
-	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
-	require.NoError(t, err)
-	for i, nodes := range []int32{1, 1, 4} {
-		span := model.Duration(i+1) * 40 * model.Second
-		require.NoError(t, w.WriteJob(&traces.Job{
-			ID: int64(i), NodesMin: traces.Some(nodes), Runtime: traces.Some(span), Walltime: traces.Some(span), VCluster: map[int32]string{1: "small", 4: "wide"}[nodes],
-		}))
-	}
-	_, err = w.Close()
-	require.NoError(t, err)
-	b, err := traces.Open(path)
-	require.NoError(t, err)
-	defer b.Close()
+	b := bundleOf(t, func(w *traces.Writer) {
+		for i, nodes := range []int32{1, 1, 4} {
+			span := model.Duration(i+1) * 40 * model.Second
+			require.NoError(t, w.WriteJob(&traces.Job{
+				ID: int64(i), NodesMin: traces.Some(nodes), Runtime: traces.Some(span), Walltime: traces.Some(span), VCluster: map[int32]string{1: "small", 4: "wide"}[nodes],
+			}))
+		}
+	})
 	run, _ := replayed(t, b, specOf(t, `
 groups: [{name: a, nodes: 6}]
 vclusters: [{name: lender, home: 4, max_lent: 0.5}, {name: small, lend: false, profile: {order: fcfs}}, {name: wide, home: 2, profile: {order: fcfs}}]
@@ -212,18 +203,12 @@ vclusters: [{name: lender, home: 4, max_lent: 0.5}, {name: small, lend: false, p
 // The sizes of a service are told, and which it was to have, wherever one of them changes:
 // also that it has none while it waits to start again.
 func TestSizesAreTold(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "service.trace")
-	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
-	require.NoError(t, err)
-	require.NoError(t, w.WriteJob(&traces.Job{ID: 7, Kind: "reactive", NodesMin: traces.Some[int32](1), NodesMax: traces.Some[int32](3), Runtime: traces.Some(model.Hour)}))
-	for at, nodes := range []string{"2", "9", "1", "3", "3"} {
-		require.NoError(t, w.WriteEvent(traces.Event{Time: model.Time(at) * model.Time(model.Minute), Kind: "demand", Subject: "7", Value: nodes}))
-	}
-	_, err = w.Close()
-	require.NoError(t, err)
-	b, err := traces.Open(path)
-	require.NoError(t, err)
-	defer b.Close()
+	b := bundleOf(t, func(w *traces.Writer) {
+		require.NoError(t, w.WriteJob(&traces.Job{ID: 7, Kind: "reactive", NodesMin: traces.Some[int32](1), NodesMax: traces.Some[int32](3), Runtime: traces.Some(model.Hour)}))
+		for at, nodes := range []string{"2", "9", "1", "3", "3"} {
+			require.NoError(t, w.WriteEvent(traces.Event{Time: model.Time(at) * model.Time(model.Minute), Kind: "demand", Subject: "7", Value: nodes}))
+		}
+	})
 	site := "agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\ngroups: [{name: a, nodes: 4}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n" +
 		"events: [{time: 5m, kind: drain, subject: all}, {time: 6m, kind: down, subject: a-1}, {time: 8m, kind: undrain, subject: all}]\n"
 	for _, recorded := range []bool{true, false} {

@@ -105,14 +105,11 @@ func accrue(sum *int64, x, y uint64) {
 	*sum = model.Plus(*sum, int64(lo))
 }
 
-// merge halves the number of bins and doubles their width.
+// merge halves the number of bins and doubles their width. Bins that have not begun are
+// empty, and there are so many that the last that has begun has a neighbour.
 func (b *bins) merge() {
 	for i := 0; i < b.n; i += 2 {
-		c := b.bin[i]
-		if i+1 < b.n {
-			c = joined(&c, &b.bin[i+1])
-		}
-		b.bin[i/2] = c
+		b.bin[i/2] = joined(&b.bin[i], &b.bin[i+1])
 	}
 	half := (b.n + 1) / 2
 	b.mergeShares(half)

@@ -92,9 +92,7 @@ func (s *siteSums) fold(cells []cell) {
 				continue
 			}
 			g.join(&c.sum)
-			if len(c.waits) > 0 {
-				s.pick(g).joinKeys(c.waits)
-			}
+			s.pick(g).joinKeys(c.waits)
 		}
 	}
 }

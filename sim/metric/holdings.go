@@ -176,9 +176,6 @@ func (h *holdings) settleAll() {
 
 // totals are what each has held so far.
 func (h *holdings) totals() []amounts {
-	if len(h.of) == 0 {
-		return nil
-	}
 	h.settleAll()
 	out := make([]amounts, len(h.of))
 	for i := range out {
@@ -231,12 +228,10 @@ func (b *bins) mergeShares(half int) {
 	v := len(b.cur)
 	for i := range half {
 		for k := range v {
-			c := b.shares[2*i*v+k]
-			if 2*i+1 < b.n {
-				o := &b.shares[(2*i+1)*v+k]
-				c = shareBin{model.Plus(c.nodes, o.nodes), model.Plus(c.borrowed, o.borrowed), model.Plus(c.lent, o.lent), model.Plus(c.gpus, o.gpus), model.Plus(c.waiting, o.waiting)}
+			c, o := &b.shares[2*i*v+k], &b.shares[(2*i+1)*v+k]
+			b.shares[i*v+k] = shareBin{
+				model.Plus(c.nodes, o.nodes), model.Plus(c.borrowed, o.borrowed), model.Plus(c.lent, o.lent), model.Plus(c.gpus, o.gpus), model.Plus(c.waiting, o.waiting),
 			}
-			b.shares[i*v+k] = c
 		}
 	}
 	clear(b.shares[half*v : b.n*v])

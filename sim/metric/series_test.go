@@ -165,3 +165,19 @@ func TestConfigIsChecked(t *testing.T) {
 		require.ErrorContains(t, err, c.want, "%+v", c.cfg)
 	}
 }
+
+// The steady window is known as soon as it has passed, also when nothing has changed since before it.
+func TestSteadyOfAQuietSeries(t *testing.T) {
+	second := model.Time(model.Second)
+	s, err := NewSeries(Config{Units: machine, Warmup: 10 * model.Second, Cooldown: model.Second, LastSubmit: 25 * second})
+	require.NoError(t, err)
+	s.CountSubmit(0, 1)
+	s.Observe(0, State{BusyUnits: 1})
+	s.CountSubmit(20*second, 1)
+	s.Observe(20*second, State{BusyUnits: 1})
+	s.Observe(30*second, State{BusyUnits: 1})
+	from, to, ok := s.Steady()
+	require.True(t, ok)
+	require.Equal(t, 10*second, from)
+	require.Equal(t, 24*second, to)
+}

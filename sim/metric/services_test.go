@@ -37,6 +37,7 @@ func TestServicesByHand(t *testing.T) {
 		require.True(t, v.ok, name)
 		require.InDelta(t, want, v.x, 1e-12, name)
 	}
+	require.EqualValues(t, 4, definitionOf("service_missed").eval(r).count, "three steps of the first service and one of the other")
 	all := reductionOf(within(list, 0, model.Time(model.Hour)))
 	require.InDelta(t, 106.0/200, definitionOf("service_missed").eval(all).x, 1e-12)
 	none := reductionOf(within(list, model.Time(model.Hour), model.Time(2*model.Hour)))

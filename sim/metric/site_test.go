@@ -249,6 +249,24 @@ func TestSiteAddsToTheRest(t *testing.T) {
 	require.Len(t, tab.Metrics, n)
 }
 
+// What was lent in the steady window is what was borrowed in it, and not what was lent before.
+func TestLentInTheSteadyWindow(t *testing.T) {
+	cfg := siteConfig()
+	cfg.Warmup, cfg.Cooldown, cfg.LastSubmit = 4*model.Hour, model.Hour, model.Time(9*hour)
+	tab, _ := host(t, []guest{
+		{submit: 0, start: 0, end: 6, nodes: 3, borrowed: 2, vcluster: 0, tenant: 0, state: model.Completed},
+		{submit: 5, start: 5, end: 9, nodes: 1, vcluster: 1, tenant: 0, state: model.Completed},
+		{submit: 9, start: 9, end: 10, nodes: 1, vcluster: 1, tenant: 0, state: model.Completed},
+	}, cfg)
+	lent := map[string]int64{}
+	for _, g := range tab.Groups {
+		if g.By == ByVCluster && g.Window == Steady {
+			lent[g.Name] = *g.LentUS
+		}
+	}
+	require.Equal(t, map[string]int64{"batch": 0, "services": 2 * 2 * hour}, lent, "two nodes from hour 4 to hour 6")
+}
+
 // Whatever the schedule: shares of the vClusters add up to 1, groups by
 // vCluster add up to the whole, percentiles are those of sorting, and every
 // value lies within its range.
@@ -313,6 +331,38 @@ func TestSiteNeedsWhatItsJobsHeld(t *testing.T) {
 	require.NoError(t, err)
 	_, err = Compute(jobsOf([]job{{end: 1, procs: 1, state: model.Completed}}), s)
 	require.ErrorContains(t, err, "record.NewSiteMemory")
+}
+
+// The bins of vClusters that were joined with their neighbours hold what each vCluster held.
+func TestVClusterBinsMerge(t *testing.T) {
+	s, err := NewSeries(siteConfig())
+	require.NoError(t, err)
+	const step, steps = 100, 3 * maxBins / 100 // s: two thirds of the bins are joined
+	second := model.Time(model.Second)
+	held := func(i, vcluster int64) Holding {
+		return Holding{Nodes: i%5 + vcluster, GPUs: i % 3, Borrowed: vcluster * (i % 2), Lent: (1 - vcluster) * (i % 2), Waiting: i%7 - i%7*vcluster}
+	}
+	s.CountSubmit(0, 1)
+	for i := range int64(steps) {
+		for v := range int64(2) {
+			s.Hold(model.Time(i*step)*second, int(v), held(i, v))
+		}
+		s.Observe(model.Time(i*step)*second, State{BusyUnits: 1})
+	}
+	s.Observe(steps*step*second, State{})
+	list := s.VClusterBins()
+	require.Equal(t, 2*steps*step/4, len(list))
+	for _, b := range list {
+		require.Equal(t, 4*model.Second, b.Width)
+		var want Holding
+		for at := b.Time; at < b.Time.Add(b.Width) && at < steps*step*second; at += second {
+			h := held(int64(at/second)/step, int64(b.VCluster))
+			want.Nodes, want.GPUs, want.Borrowed, want.Lent, want.Waiting = want.Nodes+h.Nodes, want.GPUs+h.GPUs, want.Borrowed+h.Borrowed, want.Lent+h.Lent, want.Waiting+h.Waiting
+		}
+		us := int64(model.Second)
+		require.Equal(t, []int64{want.Nodes * us, want.GPUs * us, want.Borrowed * us, want.Lent * us, want.Waiting * us},
+			[]int64{b.NodeUS, b.GPUUS, b.BorrowedUS, b.LentUS, b.QueuedJobUS}, "vCluster %d at %v", b.VCluster, b.Time)
+	}
 }
 
 // Holdings cost no memory once there are bins.

@@ -97,6 +97,7 @@ func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
 	if err := s.timing(); err != nil {
 		return p, err
 	}
+	p.Core.Ticks = model.Ticks{Every: s.Cycle, Phase: s.Phase}
 	if p.World.Policy, err = s.policy(); err != nil {
 		return p, err
 	}

@@ -61,7 +61,7 @@ func (r *Report) fail(b Breach) {
 type Policy struct {
 	Order      Order
 	Easy       bool // the first blocked job has a reservation
-	Punctual   bool // its own plan does not miss the instant of a promise: easy, or conservative on no cycle and without bounds
+	Punctual   bool // its own plan does not miss the instant of a promise: easy, or conservative without bounds
 	Preempts   bool
 	MaxVictims int32 // of one pass, for one job
 }

@@ -26,8 +26,6 @@ func TestOldestPromiseIsKept(t *testing.T) {
 			p.Ranking, p.Order = site.ByOrder, order.FCFS
 			if p.Backfill != order.Conservative {
 				p.Backfill, p.Depth = order.Easy, 0
-			} else { // on a cycle its own plan may miss the instant, and begin anew
-				p.Cycle, p.Phase = 0, 0
 			}
 		}
 		for i := range w.jobs {
@@ -68,11 +66,12 @@ type bounded struct {
 
 func (b *bounded) Plan(now model.Time) *scheduler.Plan {
 	plan := b.Scheduler.Plan(now)
-	for i := range plan.Proposals {
-		b.starts(now, &plan.Proposals[i])
-	}
+	proposed := plan.Proposals
 	for i := range plan.Promises {
 		p := &plan.Promises[i]
+		for ; len(proposed) > 0 && proposed[0].Seq <= p.After; proposed = proposed[1:] {
+			b.starts(now, &proposed[0])
+		}
 		b.drop(p.Ref, len(p.Nodes.Words) == 0)
 		if len(p.Nodes.Words) > 0 && b.at(p.Ref) < 0 {
 			b.list = append(b.list, p.Ref)
@@ -80,6 +79,9 @@ func (b *bounded) Plan(now model.Time) *scheduler.Plan {
 		if b.at(p.Ref) == 0 && b.promised[p.Ref] == 0 && !homed(p, b.homes) { // a lender may use what it lends
 			b.promised[p.Ref] = p.At
 		}
+	}
+	for i := range proposed {
+		b.starts(now, &proposed[i])
 	}
 	return plan
 }

@@ -203,7 +203,7 @@ func (s *naiveSite) replan(l *naiveVCluster, j *naiveJob, keep bool) bool {
 }
 
 // planEnd is the predicted end of a job that holds nodes, as the plan of l has it:
-// on the next multiple of the resolution.
+// on the next multiple of the resolution, and on a cycle at the next tick that plans.
 func (s *naiveSite) planEnd(l *naiveVCluster, j *naiveJob) model.Time {
 	return l.rounded(s.endOf(j))
 }
@@ -215,7 +215,22 @@ func (l *naiveVCluster) rounded(t model.Time) model.Time {
 	if r := model.Time(l.policy.Window.Resolution); r > 0 && t < model.Never && t%r != 0 {
 		t += r - t%r
 	}
-	return t
+	return l.planning(t)
+}
+
+// planning is the first instant from t on at which l may plan: any on no cycle, else a tick.
+func (l *naiveVCluster) planning(t model.Time) model.Time {
+	if l.policy.Cycle == 0 || t == model.Never {
+		return t
+	}
+	tick := model.Time(l.policy.Phase)
+	if c := l.policy.Cycle; t > tick {
+		tick = t.Add((c - t.Sub(tick)%c) % c)
+	}
+	for l.tooEarly(tick) {
+		tick = tick.Add(l.policy.Cycle)
+	}
+	return tick
 }
 
 // endings are the instants after now at which anything comes free.
@@ -231,9 +246,11 @@ func (s *naiveSite) endings(l *naiveVCluster, j *naiveJob) (at []model.Time) {
 		}
 	}
 	for i := range s.st.Reservations {
-		at = append(at, s.st.Reservations[i].End)
+		at = append(at, l.planning(s.st.Reservations[i].End))
 	}
-	at = append(at, s.promisedEnds(l)...)
+	for _, end := range s.promisedEnds(l) {
+		at = append(at, l.planning(end))
+	}
 	at = slices.DeleteFunc(at, func(t model.Time) bool { return t <= s.now || t == model.Never })
 	slices.Sort(at)
 	return at

@@ -61,7 +61,7 @@ func all(n int) model.NodeSet {
 // and once it is gone, the next one finds room there.
 func TestReservationsStand(t *testing.T) {
 	const nodes = 4
-	p := NewPlan(backfill.Window{}, nodes)
+	p := NewPlan(backfill.Window{}, model.Ticks{}, nodes)
 	none := caps.Usage{}
 	begin := func(now model.Time) {
 		p.Begin(now, model.NewNodeSet(nodes), &caps.State{})
@@ -96,7 +96,7 @@ func TestReservationsStand(t *testing.T) {
 
 // TestUserBound: a user's jobs are planned for up to the bound, in every round.
 func TestUserBound(t *testing.T) {
-	p := NewPlan(backfill.Window{}, 1)
+	p := NewPlan(backfill.Window{}, model.Ticks{}, 1)
 	for range 2 {
 		p.NextRound()
 		require.True(t, p.MayTest(3, 2))

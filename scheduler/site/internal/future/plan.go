@@ -17,6 +17,7 @@ type Plan struct {
 	Due model.Time
 
 	window   backfill.Window
+	ticks    model.Ticks
 	timeline *backfill.Timeline
 	caps     capLine
 	slots    []slot
@@ -37,21 +38,24 @@ type userTests struct {
 	n    int
 }
 
-// NewPlan is an empty plan over so many nodes; 0 is for a vCluster that makes none.
-func NewPlan(window backfill.Window, nodes int) Plan {
-	p := Plan{Planned: model.AbsentTime, Due: model.Never, window: window}
+// NewPlan is an empty plan over so many nodes, by passes that plan at the ticks; 0 nodes are
+// for a vCluster that makes none.
+func NewPlan(window backfill.Window, ticks model.Ticks, nodes int) Plan {
+	p := Plan{Planned: model.AbsentTime, Due: model.Never, window: window, ticks: ticks}
 	if nodes > 0 {
 		p.timeline = backfill.NewTimeline(nodes)
 	}
 	return p
 }
 
-// Rounded is an instant on the grid of the plan, never earlier.
+// Rounded is an instant on the grid of the plan, never earlier. On a cycle it is one of a
+// pass that plans: a reservation between two of them would be missed, and the next instant
+// be found behind those that stand.
 func (p *Plan) Rounded(at model.Time) model.Time {
-	if p.window.Resolution <= 1 {
-		return at
+	if p.window.Resolution > 1 {
+		at = at.Grid(p.window.Resolution, 0)
 	}
-	return at.Grid(p.window.Resolution, 0)
+	return p.ticks.Next(at)
 }
 
 // Until is when a job that starts at an instant is planned to give its nodes back.
@@ -73,8 +77,9 @@ func (p *Plan) Release(at model.Time, nodes model.NodeSet, needs caps.Usage) {
 	p.caps.add(at, model.Never, caps.Usage{}.Minus(needs))
 }
 
-// Split makes an instant one at which a reservation may begin.
-func (p *Plan) Split(at model.Time) { p.timeline.Split(at) }
+// Split makes an instant one at which a reservation may begin; on a cycle that is the next
+// pass that plans.
+func (p *Plan) Split(at model.Time) { p.timeline.Split(p.ticks.Next(at)) }
 
 // Restore puts the reservations of before onto the timeline; of gives the requested time
 // of a job, and what it needs. One whose nodes are no longer predicted to be free is
