@@ -37,14 +37,19 @@ func (p *Policy) Observe(_ model.Time, facts []autoscale.Fact) {
 		case autoscale.FactSize:
 			p.size, p.known = f.N, !f.Missing
 		case autoscale.FactResult:
-			if p.flying == 0 || f.Seq != p.flying {
-				continue
-			}
-			p.flying = 0
-			if f.Outcome == autoscale.Accepted {
-				p.size = f.N
-			}
+			p.answered(f)
 		}
+	}
+}
+
+// answered takes in the result of the proposal in flight.
+func (p *Policy) answered(f *autoscale.Fact) {
+	if p.flying == 0 || f.Seq != p.flying {
+		return
+	}
+	p.flying = 0
+	if f.Outcome == autoscale.Accepted {
+		p.size = f.N
 	}
 }
 

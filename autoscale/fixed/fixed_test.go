@@ -10,8 +10,6 @@ import (
 )
 
 func TestFixed(t *testing.T) {
-	_, err := New(-1)
-	require.Error(t, err)
 	p, err := New(3)
 	require.NoError(t, err)
 	require.Equal(t, autoscale.GuardNoMetric, p.Plan(0).Decisions[0].Guard) // the size is not known
@@ -22,9 +20,17 @@ func TestFixed(t *testing.T) {
 	require.Equal(t, autoscale.GuardInFlight, p.Plan(1).Decisions[0].Guard)
 	p.Observe(1, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 9, Outcome: autoscale.Accepted, N: 9}})
 	require.Equal(t, autoscale.GuardInFlight, p.Plan(1).Decisions[0].Guard)
-	p.Observe(1, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Rejected}})
-	require.EqualValues(t, 2, p.Plan(2).Proposals[0].Seq)
+	p.Observe(1, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Rejected, N: 3}})
+	require.EqualValues(t, 2, p.Plan(2).Proposals[0].Seq, "a rejection grants nothing")
 	p.Observe(2, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 2, Outcome: autoscale.Accepted, N: 3}})
 	require.Empty(t, p.Plan(3).Proposals)
 	require.Zero(t, testing.AllocsPerRun(10, func() { p.Plan(4) }))
+}
+
+// A service may be kept at none.
+func TestSizes(t *testing.T) {
+	for size, ok := range map[int64]bool{-1: false, 0: true, 1: true} {
+		_, err := New(size)
+		require.Equal(t, ok, err == nil, "%d", size)
+	}
 }

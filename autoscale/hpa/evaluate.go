@@ -97,9 +97,7 @@ func (p *Policy) demand(now model.Time) bool {
 func (p *Policy) boundedPlainly(now model.Time) {
 	e := &p.last
 	e.Stabilized = p.history.StabilizeDown(now, e.Raw, p.cfg.DownWindow)
-	if e.Stabilized != e.Raw {
-		e.Able = ScaleDownStabilized
-	}
+	e.Able = held(e.Stabilized, e.Raw)
 	e.Desired, e.Limited = p.cfg.LimitPlainly(e.Current, e.Stabilized)
 }
 
@@ -126,13 +124,20 @@ func (c *Config) LimitPlainly(current, desired int64) (int64, Limit) {
 func (p *Policy) bounded(now model.Time) {
 	e := &p.last
 	e.Stabilized = p.history.Stabilize(now, e.Current, e.Raw, p.cfg.Up.Window, p.cfg.Down.Window)
-	if e.Stabilized != e.Raw {
-		e.Able = ScaleDownStabilized
-		if e.Raw >= e.Current {
-			e.Able = ScaleUpStabilized
-		}
-	}
+	e.Able = held(e.Stabilized, e.Raw)
 	e.Desired, e.Limited = p.cfg.Limit(now, e.Current, e.Stabilized, p.ups, p.downs)
+}
+
+// held is the direction in which stabilisation held a demand back: what is between it and
+// the size that there is, is less than a demand for more, and more than one for less.
+func held(stabilized, demand int64) Able {
+	switch {
+	case stabilized < demand:
+		return ScaleUpStabilized
+	case stabilized > demand:
+		return ScaleDownStabilized
+	}
+	return ReadyForNewScale
 }
 
 // Limit is desired within the bounds and the rates of the behaviours, given the changes

@@ -1,6 +1,10 @@
 package hpa
 
-import "orrery/scheduler/model"
+import (
+	"slices"
+
+	"orrery/scheduler/model"
+)
 
 // Recommendation is a number of replicas that was demanded at an instant.
 type Recommendation struct {
@@ -12,11 +16,13 @@ type Recommendation struct {
 // place of the last of those that no window covers, so that its length stays bounded.
 type History []Recommendation
 
-// record adds a recommendation; old is the entry to replace, -1 for none.
-func (h *History) record(now model.Time, n int64, old int) {
-	if old >= 0 {
-		(*h)[old] = Recommendation{n, now}
-		return
+// record adds a recommendation in the place of the last that is from before cut.
+func (h *History) record(now model.Time, n int64, cut model.Time) {
+	for i, r := range slices.Backward(*h) {
+		if r.At < cut {
+			(*h)[i] = Recommendation{n, now}
+			return
+		}
 	}
 	*h = append(*h, Recommendation{n, now})
 }
@@ -24,16 +30,14 @@ func (h *History) record(now model.Time, n int64, old int) {
 // StabilizeDown is the largest recommendation within the window, n among them: what
 // holds without behaviours. One that is exactly as old as the window still counts.
 func (h *History) StabilizeDown(now model.Time, n int64, window model.Duration) int64 {
-	most, old := n, -1
+	most := n
 	cut := now.Add(-window)
-	for i, r := range *h {
-		if r.At < cut {
-			old = i
-		} else {
+	for _, r := range *h {
+		if r.At >= cut {
 			most = max(most, r.N)
 		}
 	}
-	h.record(now, n, old)
+	h.record(now, n, cut)
 	return most
 }
 
@@ -41,20 +45,17 @@ func (h *History) StabilizeDown(now model.Time, n int64, window model.Duration) 
 // smallest recommendation of the window of growth, and to the largest of the window of
 // shrinking. One that is exactly as old as a window does not count.
 func (h *History) Stabilize(now model.Time, current, n int64, up, down model.Duration) int64 {
-	least, most, old := n, n, -1
+	least, most := n, n
 	upCut, downCut := now.Add(-up), now.Add(-down)
-	for i, r := range *h {
+	for _, r := range *h {
 		if r.At > upCut {
 			least = min(least, r.N)
 		}
 		if r.At > downCut {
 			most = max(most, r.N)
 		}
-		if r.At < upCut && r.At < downCut {
-			old = i
-		}
 	}
-	h.record(now, n, old)
+	h.record(now, n, min(upCut, downCut))
 	return min(max(current, least), most)
 }
 
@@ -85,15 +86,11 @@ func (c *Changes) add(x Change, policies []ScalingPolicy) {
 	for _, s := range policies {
 		longest = max(longest, s.Period)
 	}
-	old := -1
-	for i := range *c {
-		if (*c)[i].At < x.At.Add(-longest) {
-			old = i
+	for i, old := range slices.Backward(*c) {
+		if old.At < x.At.Add(-longest) {
+			(*c)[i] = x
+			return
 		}
-	}
-	if old >= 0 {
-		(*c)[old] = x
-		return
 	}
 	*c = append(*c, x)
 }

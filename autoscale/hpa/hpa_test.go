@@ -113,6 +113,7 @@ func TestSizeOutOfBounds(t *testing.T) {
 	l := newLoop(t, config(), 5)
 	l.Tell(autoscale.Fact{Kind: autoscale.FactSize, Missing: true})
 	require.Equal(t, GuardNoSize, l.plan().Guard)
+	require.Equal(t, -1, int(l.Policy.Last().Raw), "not known")
 }
 
 // A metric without a value keeps the size from shrinking, and from all change alone.
@@ -198,6 +199,7 @@ func TestPods(t *testing.T) {
 		{"average over requests", 30, 3, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.3), use(1, 0.5), use(2, 0.7)}, 5, nil},
 		{"a missing sample is nothing on the way up", 30, 3, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.6), use(1, 0.6)}, 4, nil},
 		{"and all of the request on the way down", 60, 3, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.1), use(1, 0.1)}, 2, nil},
+		{"and not more than that", 60, 3, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), use(0, 0.079)}, 2, nil}, // 53 %, and not 54, which is within the tolerance
 		{"or the target where that is more", 300, 4, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), entity(3, ready, 0), use(0, 0.1), use(1, 0.1)}, 3, nil},
 		{"no change when the missing ones turn it", 50, 2, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), use(0, 0.3)}, 2, nil},
 		{"one that starts is nothing on the way up", 30, 3, []autoscale.Fact{entity(0, starting, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.3), use(1, 0.5), use(2, 0.7)}, 4, nil},
@@ -211,6 +213,18 @@ func TestPods(t *testing.T) {
 		{"nothing to fill in, and nothing to turn", 50, 8, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), use(0, 0.6), use(1, 0.6)}, 3, nil},
 		{"a missing sample beside exactly the target", 50, 4, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.5), use(1, 0.5)}, 4, nil},
 		{"one that has stopped was never there", 50, 1, []autoscale.Fact{entity(1, ready, 0), entity(0, autoscale.Stopped, 0), use(1, 1)}, 2, nil},
+		{"within the tolerance", 50, 3, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.52), use(1, 0.52), use(2, 0.52)}, 3, nil},
+		{"more are ready than the size", 50, 2, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.4), use(1, 0.4), use(2, 0.4)}, 3, nil},
+		{"one that starts beside exactly the target", 50, 3, []autoscale.Fact{entity(0, starting, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.9), use(1, 0.5), use(2, 0.5)}, 3, nil},
+		{"a missing one leads exactly to the tolerance on the way up", 50, 3, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.8), use(1, 0.85)}, 3, nil},
+		{"and on the way down", 50, 5, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), entity(3, ready, 0), use(0, 0.3), use(1, 0.3), use(2, 0.2)}, 5, nil},
+		{"those that start lead to the tolerance", 20, 5, []autoscale.Fact{entity(0, starting, 0), entity(1, starting, 0), entity(2, starting, 0), entity(3, starting, 0), entity(4, ready, 0), use(4, 1.1), use(0, 0), use(1, 0), use(2, 0), use(3, 0)}, 5, nil},
+		{"exactly as old as CPU takes to begin, and ready since just now", 50, 1, []autoscale.Fact{entity(0, starting, hour.Add(-5*model.Minute)), entity(0, ready, hour-1), use(0, 1)}, 2, nil},
+		{"younger than that", 50, 1, []autoscale.Fact{entity(0, starting, hour.Add(-5*model.Minute)+1), entity(0, ready, hour-1), use(0, 1)}, 0, ErrUnready},
+		{"not ready any more exactly at the delay after its start", 50, 1, []autoscale.Fact{entity(0, ready, 0), entity(0, starting, model.Time(30*model.Second)), use(0, 1)}, 2, nil},
+		{"not ready any more before that", 50, 1, []autoscale.Fact{entity(0, ready, 0), entity(0, starting, model.Time(30*model.Second)-1), use(0, 1)}, 0, ErrUnready},
+		{"told twice to be ready, it is so since the first time", 50, 1, []autoscale.Fact{entity(0, ready, hour.Add(-model.Minute)), entity(0, ready, hour-1), use(0, 1)}, 2, nil},
+		{"the sample of another is no use of what was requested", 50, 1, []autoscale.Fact{entity(0, ready, 0), use(0, 1), use(9, 1)}, 2, nil},
 		{"no samples", 50, 1, []autoscale.Fact{entity(0, ready, 0)}, 0, ErrNoMetrics},
 		{"no pods", 50, 1, []autoscale.Fact{use(0, 1)}, 0, ErrNoPods},
 		{"samples of others", 50, 1, []autoscale.Fact{entity(0, ready, 0), use(9, 1)}, 0, ErrOtherPods},
@@ -229,6 +243,56 @@ func TestPods(t *testing.T) {
 			require.Equal(t, c.want, p.Last().Raw)
 		})
 	}
+}
+
+// Exactly at the target nothing is filled in for pods without a sample. Here the target is
+// more than all of a request, of which requests of a thousandth have no more than that: the
+// use would be 125 %, and 10 of 11 replicas would do.
+func TestExactlyTheTarget(t *testing.T) {
+	p := cpu(t, 150)
+	for e := range autoscale.Entity(11) {
+		f := entity(e, autoscale.Ready, 0)
+		if f.Resources.CPU = 1; e == 0 {
+			f.Resources.CPU = 10
+		}
+		p.Observe(0, []autoscale.Fact{f})
+	}
+	p.Observe(hour, []autoscale.Fact{{Kind: autoscale.FactSize, N: 11}, use(0, 0.015)})
+	p.Plan(hour)
+	require.Equal(t, []int64{11, 150}, []int64{p.Last().Raw, p.Last().Use.Percent})
+}
+
+// Of what pods request, use is told in percent, and as the average of those that have a sample.
+func TestUtilization(t *testing.T) {
+	p := cpu(t, 50, entity(0, autoscale.Ready, 0), entity(1, autoscale.Ready, 0), entity(2, autoscale.Ready, 0))
+	p.Observe(hour, []autoscale.Fact{{Kind: autoscale.FactSize, N: 3}, use(0, 0.3), use(1, 0.5)})
+	p.Plan(hour)
+	require.Equal(t, Use{Percent: 40, Average: 400}, p.Last().Use)
+}
+
+// On the way up a pod without a sample uses nothing at all: with one thousandth of use it
+// would be 1.5 times the target.
+func TestNothingIsNothing(t *testing.T) {
+	cfg := Defaults()
+	cfg.Max, cfg.Metrics = 100, []Metric{{Kind: PodsAverage, Target: 0.002}}
+	p, err := New(cfg)
+	require.NoError(t, err)
+	p.Observe(hour, []autoscale.Fact{{Kind: autoscale.FactSize, N: 2}, entity(0, autoscale.Ready, 0), entity(1, autoscale.Ready, 0), use(0, 0.005)})
+	p.Plan(hour)
+	require.EqualValues(t, 2, p.Last().Raw)
+}
+
+// Memory is measured against the memory that was requested.
+func TestMemory(t *testing.T) {
+	cfg := Defaults()
+	cfg.Max, cfg.Metrics = 100, []Metric{{Kind: Utilization, Target: 50, Memory: true}}
+	p, err := New(cfg)
+	require.NoError(t, err)
+	f := entity(0, autoscale.Ready, 0)
+	f.Resources.Memory = 1 << 30
+	p.Observe(hour, []autoscale.Fact{{Kind: autoscale.FactSize, N: 1}, f, use(0, 1<<30)})
+	p.Plan(hour)
+	require.Equal(t, []int64{2, 100}, []int64{p.Last().Raw, p.Last().Use.Percent})
 }
 
 // Samples of other pods count where requests are not looked up.
@@ -281,14 +345,19 @@ func TestRestore(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"max": func(c *Config) { c.Max = 0 }, "metrics": func(c *Config) { c.Metrics = nil }, "target": func(c *Config) { c.Metrics[0].Target = 0 },
-		"tolerances": func(c *Config) { c.Tolerance.Up = -1 }, "factor": func(c *Config) { c.UpFactor = 0.5 }, "interval": func(c *Config) { c.Interval = 0 },
+		"min 0 and max 0": func(c *Config) { c.Min, c.Max = 0, 0 }, "min 3 and max 2": func(c *Config) { c.Min, c.Max = 3, 2 }, "min -1": func(c *Config) { c.Min = -1 },
+		"metrics": func(c *Config) { c.Metrics = nil }, "target": func(c *Config) { c.Metrics[0].Target = 0 },
+		"tolerances -1": func(c *Config) { c.Tolerance.Up = -1 }, "and -1": func(c *Config) { c.Tolerance.Down = -1 }, "factor": func(c *Config) { c.UpFactor = 0.5 }, "interval": func(c *Config) { c.Interval = 0 },
 	} {
 		c := config()
 		change(&c)
 		_, err := New(c)
 		require.ErrorContains(t, err, name)
 	}
+	c := config() // the least that each may be
+	c.Min, c.Max, c.Tolerance, c.UpFactor, c.Interval = 1, 1, Tolerances{}, 1, 1
+	_, err := New(c)
+	require.NoError(t, err)
 }
 
 // Once its history has its length the policy allocates nothing.

@@ -39,12 +39,27 @@ func TestLimits(t *testing.T) {
 		{5, 10, 10, DesiredWithinRange, 10, DesiredWithinRange}, {5, 11, 10, TooManyReplicas, 10, TooManyReplicas},
 		{4, 8, 8, DesiredWithinRange, 8, DesiredWithinRange}, {4, 9, 8, ScaleUpLimit, 8, ScaleUpLimit}, {2, 5, 5, DesiredWithinRange, 4, ScaleUpLimit},
 		{5, 2, 2, DesiredWithinRange, 2, DesiredWithinRange}, {4, 1, 2, TooFewReplicas, 2, TooFewReplicas}, {6, 2, 3, ScaleDownLimit, 2, DesiredWithinRange},
+		{12, 12, 12, DesiredWithinRange, 10, TooManyReplicas}, {1, 1, 1, DesiredWithinRange, 2, TooFewReplicas}, // no change has no limit by behaviours
 		{5, 1, 2, TooFewReplicas, 2, TooFewReplicas}, {6, 6, 6, DesiredWithinRange, 6, DesiredWithinRange},
 	} {
 		n, limit := cfg.Limit(0, c.current, c.desired, nil, nil)
 		require.Equal(t, []any{c.to, c.limit}, []any{n, limit}, "%+v", c)
 		n, limit = cfg.LimitPlainly(c.current, c.desired)
 		require.Equal(t, []any{c.plain, c.plainLimit}, []any{n, limit}, "%+v", c)
+	}
+}
+
+// Of several policies the one that allows the most counts, or the least, or there is no change.
+func TestSelect(t *testing.T) {
+	rules := Rules{Policies: []ScalingPolicy{{Value: 3, Period: 1}, {Percent: true, Value: 50, Period: 1}}}
+	for s, want := range map[Select][]int64{MaxChange: {1500, 500}, MinChange: {1003, 997}, Disabled: {1000, 1000}} {
+		rules.Select = s
+		cfg := Config{Max: 9999, Up: rules, Down: rules}
+		up, limit := cfg.Limit(0, 1000, 9999, nil, nil)
+		require.Equal(t, ScaleUpLimit, limit)
+		down, limit := cfg.Limit(0, 1000, 0, nil, nil)
+		require.Equal(t, ScaleDownLimit, limit)
+		require.Equal(t, want, []int64{up, down}, "%d", s)
 	}
 }
 
@@ -71,6 +86,9 @@ func TestHistory(t *testing.T) {
 	}
 	require.Equal(t, Changes{{1, 11}, {1, 10}}, c)
 	require.EqualValues(t, 1, c.within(20, 10))
+	c = Changes{{1, 11}}
+	c.add(Change{1, 12}, nil) // without policies none is looked back to
+	require.Equal(t, Changes{{1, 12}}, c)
 }
 
 // A demand for what there is that the past holds up is one of the way up.
@@ -101,12 +119,57 @@ func TestDemandForOne(t *testing.T) {
 	}
 }
 
+// A metric that fails leaves those after it their say.
+func TestFailingFirst(t *testing.T) {
+	cfg := config()
+	cfg.Metrics = []Metric{{Kind: InvalidMetric}, {Kind: ServiceRatio, Target: 0.5}}
+	l := newLoop(t, cfg, 10)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSample, Metric: 1, Entity: autoscale.Whole, Value: 0.7})
+	l.step(none)
+	require.EqualValues(t, 14, l.Size)
+}
+
+// What holds where nothing is stated.
+func TestDefaults(t *testing.T) {
+	quarter := 15 * model.Second
+	require.Equal(t, Config{
+		Tolerance: Tolerances{Up: 0.1, Down: 0.1}, Behaviours: true, DownWindow: 5 * model.Minute, UpFactor: 2, Interval: quarter,
+		CPUInit: 5 * model.Minute, ReadyDelay: 2 * quarter, MaxAge: model.Minute,
+		Up:   Rules{Policies: []ScalingPolicy{{Value: 4, Period: quarter}, {Percent: true, Value: 100, Period: quarter}}},
+		Down: Rules{Window: 5 * model.Minute, Policies: []ScalingPolicy{{Percent: true, Value: 100, Period: quarter}}},
+	}, Defaults())
+}
+
+// The use that is told is that of the first metric that demands the most, and of the last
+// where none demands any replica. Of metrics without a value the first is told.
+func TestWhichMetric(t *testing.T) {
+	for _, c := range []struct {
+		values [2]float64
+		raw    int64
+		use    int64
+	}{{[2]float64{160, 320}, 16, 16000}, {[2]float64{0, -2}, 0, -200}} {
+		cfg := config()
+		cfg.Min, cfg.Metrics = 0, []Metric{{Kind: TotalPerPod, Target: 10}, {Kind: TotalPerPod, Target: 20}}
+		l := newLoop(t, cfg, 10)
+		l.Tell(autoscale.Fact{Kind: autoscale.FactSample, Metric: 1, Entity: autoscale.Whole, Value: c.values[1]})
+		l.step(c.values[0])
+		require.Equal(t, []int64{c.raw, c.use}, []int64{l.Policy.Last().Raw, l.Policy.Last().Use.Average})
+	}
+	cfg := config()
+	cfg.Metrics = append(cfg.Metrics, Metric{Kind: InvalidMetric})
+	l := newLoop(t, cfg, 10)
+	l.step(none)
+	require.ErrorIs(t, l.Policy.Last().Err, ErrNoMetrics)
+	require.Zero(t, l.Policy.Last().Failed)
+}
+
 // A total has no pods to scale where none is known; from a size of zero it needs none.
 func TestTotalWithoutPods(t *testing.T) {
 	for size, want := range map[int64]error{0: nil, 4: ErrNoPods} {
 		cfg := config()
 		cfg.Min, cfg.Metrics = 0, []Metric{{Kind: Total, Target: 10}}
 		l := newLoop(t, cfg, size)
+		l.Tell(autoscale.Fact{Kind: autoscale.FactSample, Entity: 7, Value: 1}) // of no pod of the workload
 		l.step(20)
 		e := l.Policy.Last()
 		require.Equal(t, want, e.Err)
@@ -135,4 +198,32 @@ func TestChangeOfNoneIsNotNoted(t *testing.T) {
 	l.Now, l.Answer = l.Now.Add(model.Minute), autoscale.Accepted
 	require.Equal(t, GuardRate, l.step(1).Guard)
 	require.EqualValues(t, 13, l.Size, "of the 14 that are demanded")
+}
+
+// The same of growth, and what goes takes the place of nothing that was added: the rules of
+// shrinking look back for 10 minutes at both, those of growth forget what they do not need.
+func TestChangesOfOneDirection(t *testing.T) {
+	cfg := config()
+	cfg.Max, cfg.Down = 40, Rules{Policies: []ScalingPolicy{{Value: 2, Period: 10 * model.Minute}}}
+	grown := func() *loop {
+		l := newLoop(t, cfg, 10)
+		l.step(0.7)
+		require.EqualValues(t, 14, l.Size)
+		l.Now = l.Now.Add(model.Minute)
+		return l
+	}
+	l := grown()
+	l.Answer = 0
+	require.EqualValues(t, 17, l.step(0.6).Would.N)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSize, N: 17}, autoscale.Fact{Kind: autoscale.FactResult, Seq: 2, Outcome: autoscale.Accepted, N: 17})
+	l.Size, l.Answer = 17, autoscale.Accepted
+	require.Equal(t, GuardRate, l.step(0).Guard)
+	require.EqualValues(t, 11, l.Size, "17 less the 4 that were added, less 2")
+
+	l = grown()
+	l.step(0.35)
+	require.EqualValues(t, 10, l.Size)
+	l.Now = l.Now.Add(model.Minute)
+	require.Equal(t, GuardRate, l.step(0).Guard)
+	require.EqualValues(t, 8, l.Size, "10 less the 4 that were added, and the 4 that went, less 2")
 }

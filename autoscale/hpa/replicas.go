@@ -57,16 +57,16 @@ func (p *Policy) byRatio(ratio float64, milli int64) (int64, Use, error) {
 	if p.cfg.Tolerance.within(ratio) {
 		return p.size, use, nil
 	}
-	pods, ready := 0, 0
+	known, ready := false, 0
 	for i := range p.pods.list {
 		if x := &p.pods.list[i]; x.known {
-			pods++
+			known = true
 			if x.ready() {
 				ready++
 			}
 		}
 	}
-	if pods == 0 {
+	if !known {
 		return 0, use, ErrNoPods
 	}
 	return ceil(float64(ratio * float64(ready))), use, nil
@@ -95,7 +95,7 @@ type tally struct {
 	absent           int64 // what the missing pods requested
 	stand            int64 // what they are taken to use on the way down
 	aside            int64 // what the unready ones requested
-	pods             int64
+	known            bool  // there are pods at all
 	unrequested      bool
 	sampled          bool
 }
@@ -104,54 +104,58 @@ type tally struct {
 func (p *Policy) perPod(now model.Time, i int) (int64, Use, error) {
 	m := &p.cfg.Metrics[i]
 	t := p.tally(now, i)
-	switch {
-	case !t.sampled:
-		return 0, Use{}, ErrNoMetrics
-	case t.pods == 0:
-		return 0, Use{}, ErrNoPods
-	case t.entries == 0:
-		return 0, Use{}, ErrUnready
-	case m.Kind == Utilization && t.unrequested:
-		return 0, Use{}, ErrNoRequest
-	case m.Kind == Utilization && t.request == 0:
-		return 0, Use{}, ErrOtherPods
+	if err := m.lacks(&t); err != nil {
+		return 0, Use{}, err
 	}
 	ratio, use := m.ratio(&t)
-	upUnready := t.unready > 0 && ratio > 1
-	if !upUnready && t.missing == 0 {
-		if p.cfg.Tolerance.within(ratio) {
-			return p.size, use, nil
-		}
-		return ceil(float64(ratio * float64(t.ready))), use, nil
+	switch down := ratio < 1; {
+	case down && t.missing > 0:
+		return p.refilledDown(m, &t), use, nil
+	case !down && t.missing+t.unready > 0: // exactly at the target this comes to no change
+		return p.refilledUp(m, &t), use, nil
+	case p.cfg.Tolerance.within(ratio):
+		return p.size, use, nil
 	}
-	return p.refilled(m, &t, ratio, upUnready), use, nil
+	return ceil(float64(ratio * float64(t.ready))), use, nil
 }
 
-// refilled is the demand once pods without a sample have been given one that speaks
-// against the change: all of the target on the way down, nothing on the way up.
-func (p *Policy) refilled(m *Metric, t *tally, ratio float64, upUnready bool) int64 {
-	if t.missing > 0 && ratio != 1 {
-		if ratio < 1 {
-			t.use += t.stand
-		}
-		t.entries += t.missing
-		t.matched += t.missing
-		t.request += t.absent
+// lacks is what a metric of pods cannot do without.
+func (m *Metric) lacks(t *tally) error {
+	switch {
+	case !t.sampled:
+		return ErrNoMetrics
+	case !t.known:
+		return ErrNoPods
+	case t.entries == 0:
+		return ErrUnready
+	case m.Kind == Utilization && t.unrequested:
+		return ErrNoRequest
+	case m.Kind == Utilization && t.request == 0:
+		return ErrOtherPods
 	}
-	if upUnready {
-		t.entries += t.unready
-		t.matched += t.unready
-		t.request += t.aside
-	}
+	return nil
+}
+
+// refilledDown is the demand on the way down, where pods without a sample are taken to use
+// all of the target: never more than there is.
+func (p *Policy) refilledDown(m *Metric, t *tally) int64 {
+	t.add(t.missing, t.stand, t.absent)
 	again, _ := m.ratio(t)
-	if p.cfg.Tolerance.within(again) || ratio < 1 && again > 1 || ratio > 1 && again < 1 {
+	if again >= 1-p.cfg.Tolerance.Down {
 		return p.size
 	}
-	n := ceil(float64(again * float64(t.entries)))
-	if again < 1 && n > p.size || again > 1 && n < p.size {
+	return min(p.size, ceil(float64(again*float64(t.entries))))
+}
+
+// refilledUp is the demand on the way up, where pods without a sample, and those whose
+// sample is set aside, are taken to use nothing: never less than there is.
+func (p *Policy) refilledUp(m *Metric, t *tally) int64 {
+	t.add(t.missing+t.unready, 0, t.absent+t.aside)
+	again, _ := m.ratio(t)
+	if again <= 1+p.cfg.Tolerance.Up {
 		return p.size
 	}
-	return n
+	return max(p.size, ceil(float64(again*float64(t.entries))))
 }
 
 // stand is what a pod without a sample is taken to use on the way down: all that it
@@ -184,13 +188,13 @@ func (p *Policy) tally(now model.Time, i int) tally {
 		t.sampled = t.sampled || has
 		request := x.request(m)
 		if x.known {
-			t.pods++
+			t.known = true
 			t.unrequested = t.unrequested || request == 0
 		}
 		switch p.group(now, x, m, s) {
 		case counted:
 			t.ready++
-			t.take(m, s.milli, request, true)
+			t.add(1, s.milli, request)
 		case unready:
 			t.unready++
 			t.aside += request
@@ -200,20 +204,25 @@ func (p *Policy) tally(now model.Time, i int) tally {
 			t.stand += m.stand(request)
 		case ignored:
 			if !x.known && has {
-				t.take(m, s.milli, 0, false)
+				t.other(m, s.milli)
 			}
 		}
 	}
 	return t
 }
 
-// take adds a sample. One of another pod counts where no requests are looked up.
-func (t *tally) take(m *Metric, milli, request int64, known bool) {
-	t.entries++
-	if !known && m.Kind == Utilization {
-		return
-	}
-	t.use += milli
+// add counts pods with what they use and requested.
+func (t *tally) add(n, use, request int64) {
+	t.entries += n
+	t.matched += n
+	t.use += use
 	t.request += request
-	t.matched++
+}
+
+// other adds the sample of another pod, which has a use where no requests are looked up.
+func (t *tally) other(m *Metric, milli int64) {
+	t.entries++
+	if m.Kind != Utilization {
+		t.use += milli
+	}
 }

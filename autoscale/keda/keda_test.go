@@ -176,6 +176,52 @@ func TestNotConsulted(t *testing.T) {
 	require.Len(t, p.Plan(at(75)).Proposals, 1) // the other policy has learnt of the rejection as well
 }
 
+// What was granted is the size until another is told; a rejection grants nothing.
+func TestGranted(t *testing.T) {
+	for outcome, rule := range map[autoscale.Outcome]autoscale.Rule{autoscale.Accepted: RuleStay, autoscale.Rejected: RuleActivate} {
+		p, err := New(Defaults(), nil)
+		require.NoError(t, err)
+		p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactSize}, {Kind: autoscale.FactActive, N: 1}})
+		require.Len(t, p.Plan(start).Proposals, 1)
+		p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: outcome, N: 1}})
+		require.Equal(t, rule, p.Plan(start.Add(30 * model.Second)).Decisions[0].Rule)
+	}
+}
+
+// heard is another policy that keeps the numbers of the results that it is told.
+type heard struct{ results []uint64 }
+
+func (h *heard) Observe(_ model.Time, facts []autoscale.Fact) {
+	for _, f := range facts {
+		if f.Kind == autoscale.FactResult {
+			h.results = append(h.results, f.Seq)
+		}
+	}
+}
+
+func (h *heard) Plan(model.Time) *autoscale.Plan {
+	return &autoscale.Plan{Proposals: []autoscale.Proposal{{Verb: autoscale.SetReplicas, Seq: 70, N: 5, Entity: autoscale.Whole}}, Wake: model.Never}
+}
+
+// The other policy is told of its own proposals alone, by its own numbers.
+func TestResultsOfTheOther(t *testing.T) {
+	other := &heard{}
+	p, err := New(Defaults(), other)
+	require.NoError(t, err)
+	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactSize}, {Kind: autoscale.FactActive, N: 1}})
+	require.Len(t, p.Plan(start).Proposals, 1)
+	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Accepted, N: 1}})
+	require.Empty(t, other.results)
+	require.Len(t, p.Plan(start.Add(30*model.Second)).Proposals, 1)
+	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 2, Outcome: autoscale.Accepted, N: 5}})
+	require.Equal(t, []uint64{70}, other.results)
+}
+
+// What holds where nothing is stated.
+func TestDefaults(t *testing.T) {
+	require.Equal(t, Config{Idle: -1, Triggers: 1, Cooldown: 5 * model.Minute, Interval: 30 * model.Second}, Defaults())
+}
+
 // Without an interval each call evaluates, and none is asked for.
 func TestEveryCall(t *testing.T) {
 	p, err := New(Config{Idle: -1, Triggers: 1}, nil)
@@ -227,7 +273,8 @@ func TestInvariants(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"min": func(c *Config) { c.Min = -1 }, "triggers": func(c *Config) { c.Triggers = 0 }, "cooldown": func(c *Config) { c.Cooldown = -1 },
+		"min": func(c *Config) { c.Min = -1 }, "triggers": func(c *Config) { c.Triggers = 0 }, "cooldown -": func(c *Config) { c.Cooldown = -1 },
+		"initial cooldown -": func(c *Config) { c.Initial = -1 }, "interval -": func(c *Config) { c.Interval = -1 },
 	} {
 		c := Defaults()
 		change(&c)

@@ -52,7 +52,7 @@ func TestUpTriggersOnlyGrow(t *testing.T) {
 // Without a maximum nothing but the minimum bounds; at a bound nothing is left to do.
 func TestClamps(t *testing.T) {
 	for _, c := range []struct{ amount, current, least, most, up, down int64 }{
-		{3, 19, 1, 0, 3, 3}, {30, 19, 1, 0, 30, 18}, {3, 6, 1, 6, 0, 3}, {3, 3, 3, 6, 3, 0}, {1, 1, 3, 6, 2, 0}, {1, 9, 3, 6, 0, 3}, {2, 4, 3, 6, 2, 1}, {1, 2, 0, 1, 0, 1}, {2, 0, 0, 1, 1, 0},
+		{3, 19, 1, 0, 3, 3}, {30, 19, 1, 0, 30, 18}, {3, 6, 1, 6, 0, 3}, {3, 3, 3, 6, 3, 0}, {1, 1, 3, 6, 2, 0}, {1, 9, 3, 6, 0, 3}, {2, 4, 3, 6, 2, 1}, {1, 2, 0, 1, 0, 1}, {1, 3, 0, 1, 0, 2}, {2, 0, 0, 1, 1, 0},
 	} {
 		require.Equal(t, []int64{c.up, c.down}, []int64{ClampUp(c.amount, c.current, c.least, c.most), ClampDown(c.amount, c.current, c.least, c.most)}, "%+v", c)
 	}
@@ -62,7 +62,7 @@ func TestClamps(t *testing.T) {
 func TestUnknownUsage(t *testing.T) {
 	c := rooms()
 	in := Input{Now: start, Scaled: start, Rooms: Rooms{Occupied: 8, Ready: 2}, Up: [][]float32{{0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8}}, Down: [][]float32{{0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1}}}
-	for _, v := range []float64{math.NaN(), math.Inf(1)} {
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		in.Usage = []float32{float32(v), float32(v), 0, 0}
 		for _, k := range []Kind{KindRoom, KindCPU} {
 			c.Up.Triggers[0].Kind, c.Down.Triggers[0].Kind = k, k
@@ -74,7 +74,7 @@ func TestUnknownUsage(t *testing.T) {
 	require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in), "no points")
 }
 
-// What is exactly the largest step is not cut.
+// What is exactly the largest step is not cut, and a change of none removes nothing.
 func TestWithin(t *testing.T) {
 	c := rooms()
 	for _, x := range []struct {
@@ -84,6 +84,8 @@ func TestWithin(t *testing.T) {
 		n, g := c.Within(x.delta, 10, 5)
 		require.Equal(t, []any{x.want, x.guard}, []any{n, g}, "%+v", x)
 	}
+	n, g := c.Within(0, 25, 5)
+	require.Equal(t, []any{int64(0), autoscale.GuardNone}, []any{n, g}, "beyond the maximum of 20")
 }
 
 // A room that becomes occupied is one that was not before, by number as by counts.
@@ -114,7 +116,7 @@ func TestForeignSamples(t *testing.T) {
 	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: 1, State: autoscale.Ready, Resources: autoscale.Resources{CPU: 1000}}})
 	for _, f := range []autoscale.Fact{
 		{Metric: -1, Entity: autoscale.Whole}, {Metric: autoscale.Metric(Custom), Entity: autoscale.Whole}, {Metric: 99, Entity: autoscale.Whole}, {Metric: CPU, Entity: 7}, {Metric: 2, Entity: 1}, {Metric: -1, Entity: 1},
-		{Metric: autoscale.Metric(KindLegacy), Entity: autoscale.Whole}, {Metric: Memory, Entity: 1, Missing: true},
+		{Metric: autoscale.Metric(KindMemory), Entity: autoscale.Whole}, {Metric: autoscale.Metric(KindLegacy), Entity: autoscale.Whole}, {Metric: Memory, Entity: 1, Missing: true},
 	} {
 		f.Kind, f.Value = autoscale.FactSample, 500
 		p.Observe(start, []autoscale.Fact{f})
@@ -180,8 +182,18 @@ func TestRoomsComeAgain(t *testing.T) {
 	require.Equal(t, Rooms{Occupied: 1}, p.rooms)
 }
 
-// Bounds that are equal, steps of one room, and changes of one are all there may be.
+// Bounds that are equal or none, no cooldowns, steps of one room, and changes of one are all there may be.
 func TestLeast(t *testing.T) {
+	for _, least := range []int64{0, 3} {
+		v := V10Defaults()
+		v.Min, v.Max = least, least
+		_, err := NewV10(v)
+		require.NoError(t, err)
+		v.Max = 0
+		_, err = NewV10(v)
+		require.NoError(t, err, "no maximum")
+	}
+	policy(t, rooms(func(c *Config) { c.Min, c.Max, c.Up.Cooldown, c.Down.Cooldown, c.Period = 0, 0, 0, 0, 1 }))
 	c := rooms(func(c *Config) { c.Min, c.Max, c.MaxScaleUp, c.Down.Triggers = 7, 7, 1, nil })
 	policy(t, c)
 	c.Max = 20
@@ -189,6 +201,28 @@ func TestLeast(t *testing.T) {
 	in := Input{Now: start, Scaled: start.Add(-model.Hour), Rooms: Rooms{Occupied: 8, Ready: 2}, Usage: []float32{0.8, 0, 0, 0.8}, Up: [][]float32{{0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8}}}
 	got := c.Check(&in)
 	require.Equal(t, []any{RuleUp, int64(1), int64(0)}, []any{got.Rule, got.Delta, got.Would}, "and nothing held it back")
+	c.Max = 10
+	require.Equal(t, Check{Rule: RuleUp, Guard: autoscale.GuardMax, Would: 1, InSync: true}, c.Check(&in))
+	c.Min, c.Max = 0, 1
+	require.Equal(t, Check{Rule: RuleMaximum, Delta: -9, InSync: true}, c.Check(&in))
+}
+
+// Of down triggers the first that matches counts; in the cooldown it is told.
+func TestDownTriggers(t *testing.T) {
+	c := rooms(func(c *Config) { c.Up.Triggers = nil })
+	c.Down.Triggers = append([]Trigger{trigger(KindRoom, 10, 10)}, c.Down.Triggers...)
+	points := []float32{0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2}
+	in := Input{Now: start, Scaled: start, Rooms: Rooms{Occupied: 2, Ready: 8}, Usage: []float32{0.2, 0, 0, 0}, Down: [][]float32{points, points}}
+	require.Equal(t, Check{Rule: RuleDown, Guard: autoscale.GuardCooldown, Would: -3, State: Overdimensioned}, c.Check(&in))
+	in.Scaled = model.Never
+	require.Equal(t, Check{Rule: RuleDown, Delta: -3, State: Overdimensioned}, c.Check(&in))
+}
+
+// The use of CPU and memory is rounded to hundredths of the target.
+func TestRatio(t *testing.T) {
+	for usage, want := range map[float32]int64{0.5: 0, 0.505: 10, 0.5024: 0, 1: 1000, 0.25: -500} {
+		require.Equal(t, want, Delta(&Trigger{Kind: KindCPU, Usage: 50}, Rooms{Ready: 1000}, usage), "%v", usage)
+	}
 }
 
 // Each draw of rooms has a number of its own, counted up.

@@ -147,13 +147,9 @@ func percent(n int64) float32 { return float32(n) / 100 }
 // ClampUp is how many rooms of an amount are added: up to the maximum, and to the minimum
 // at least.
 func ClampUp(amount, current, least, most int64) int64 {
-	switch {
-	case most > 0 && current >= most:
-		return 0
-	case most > 0 && current+amount > most:
-		return most - current
-	case current+amount < least:
-		return least - current
+	amount = max(amount, least-current)
+	if most > 0 {
+		amount = min(amount, max(0, most-current))
 	}
 	return amount
 }
@@ -161,15 +157,10 @@ func ClampUp(amount, current, least, most int64) int64 {
 // ClampDown is how many rooms of an amount are removed: down to the minimum, and to the
 // maximum at least.
 func ClampDown(amount, current, least, most int64) int64 {
-	switch {
-	case current <= least:
-		return 0
-	case current-amount < least:
-		return current - least
-	case most > 0 && current-amount > most:
-		return current - most
+	if most > 0 {
+		amount = max(amount, current-most)
 	}
-	return amount
+	return max(0, min(amount, current-least))
 }
 
 // Within is what a change of size comes to within the bounds, adding no more than most.

@@ -95,8 +95,8 @@ func TestBlockedUpSuppressesDown(t *testing.T) {
 	in.Scaled = model.Never
 	c.Up.Triggers = nil
 	require.Equal(t, Check{Rule: RuleDown, Delta: -3, State: Overdimensioned}, c.Check(&in))
-	in.Rooms.Ready = 0
-	require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in), "at the minimum")
+	in.Rooms.Ready, in.State = 0, Overdimensioned
+	require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in), "at the minimum, and in sync again")
 }
 
 // The limit asks neither the threshold nor the cooldown.
@@ -297,7 +297,7 @@ func TestConfigurations(t *testing.T) {
 		require.Error(t, err)
 	}
 	for _, f := range []func(c *V10Config){
-		func(c *V10Config) { c.Min = -1 }, func(c *V10Config) { c.ReadyTarget = 1 }, func(c *V10Config) { c.MaxMatches = 0 }, func(c *V10Config) { c.Period = 0 },
+		func(c *V10Config) { c.Min = -1 }, func(c *V10Config) { c.Min, c.Max = 2, 1 }, func(c *V10Config) { c.ReadyTarget = 1 }, func(c *V10Config) { c.MaxMatches = 0 }, func(c *V10Config) { c.Period = 0 },
 	} {
 		c := V10Defaults()
 		f(&c)

@@ -172,14 +172,13 @@ func (p *Policy) entered(f *autoscale.Fact) {
 func (p *Policy) sample(f *autoscale.Fact) {
 	if f.Entity == autoscale.Whole {
 		kind := int(f.Metric)
-		switch f.Metric {
-		case CPU:
+		switch {
+		case f.Metric == CPU:
 			kind = int(KindCPU)
-		case Memory:
+		case f.Metric == Memory:
 			kind = int(KindMemory)
-		}
-		if kind < 0 || kind >= len(p.whole) || kind == int(KindRoom) || kind == int(KindLegacy) {
-			return
+		case kind < int(Custom) || kind >= len(p.whole):
+			return // of another policy
 		}
 		if p.whole[kind] = f.Value; !f.HasValue() {
 			p.whole[kind] = math.NaN()
@@ -257,7 +256,7 @@ func (p *Policy) tick(now model.Time) {
 	p.last = p.cfg.Check(&p.in)
 	k := &p.last
 	d := autoscale.Decision{Rule: k.Rule, Guard: k.Guard, Entity: autoscale.Whole}
-	if k.Guard != autoscale.GuardNone && k.Would != 0 {
+	if k.Would != 0 {
 		d.Would = autoscale.Proposal{Verb: autoscale.Scale, N: k.Would, Entity: autoscale.Whole}
 	}
 	switch {
@@ -307,27 +306,29 @@ func (p *Policy) push() {
 	}
 }
 
-// apply proposes a change within the bounds. One that comes to nothing counts as made.
+// apply proposes a change within the bounds and, of rooms known by number, what is ready. One
+// that comes to nothing counts as made.
 func (p *Policy) apply(now model.Time, delta, most int64, d *autoscale.Decision) {
 	amount, guard := p.cfg.Within(delta, p.rooms.Available(), most)
-	if amount < 0 && p.choosable() && -amount > p.rooms.Ready {
+	if p.choosable() && amount < -p.rooms.Ready {
 		amount, guard = -p.rooms.Ready, GuardReady
 	}
 	d.Guard = guard
 	d.Would = autoscale.Proposal{Verb: autoscale.Scale, N: delta, Entity: autoscale.Whole}
-	if amount == 0 {
+	first := p.seq + 1
+	switch {
+	case amount < 0 && p.choosable():
+		p.terminate(-amount)
+	case amount != 0:
+		p.propose(autoscale.Proposal{Verb: autoscale.Scale, N: amount, Entity: autoscale.Whole})
+	}
+	if p.seq < first {
 		p.in.State, p.in.Scaled = InSync, now
 		return
 	}
 	p.counters.Started++
-	p.flying.first, p.flying.done = p.seq+1, false
-	d.Would.Seq = p.flying.first
-	if amount < 0 && p.choosable() {
-		p.terminate(-amount)
-	} else {
-		p.propose(autoscale.Proposal{Verb: autoscale.Scale, N: amount, Entity: autoscale.Whole})
-	}
-	p.flying.last, p.flying.open = p.seq, int64(p.seq-p.flying.first)+1
+	d.Would.Seq = first
+	p.flying.first, p.flying.last, p.flying.open, p.flying.done = first, p.seq, int64(p.seq-first)+1, false
 }
 
 func (p *Policy) propose(x autoscale.Proposal) {

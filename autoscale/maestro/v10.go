@@ -146,18 +146,18 @@ func (p *V10) evaluate(now model.Time) autoscale.Decision {
 		want, d.Rule = p.cfg.Max, RuleMaximum
 	}
 	n := p.size()
-	if want == n {
-		return d
-	}
-	d.Would = autoscale.Proposal{Verb: autoscale.SetReplicas, N: want, Entity: autoscale.Whole}
 	switch {
-	case p.flying.Seq != 0:
-		d.Guard = autoscale.GuardInFlight
-	case want > n:
+	case want > n: // growth has neither cooldown nor threshold
+	case want == n:
+		return d
 	case p.down != model.Never && now.Sub(p.down) < p.cfg.DownCooldown:
 		d.Guard = autoscale.GuardCooldown
 	case p.cfg.ReadyTarget > 0 && !p.cfg.CanShrink(running, free):
 		d.Guard = GuardNoRatio
 	}
+	if p.flying.Seq != 0 {
+		d.Guard = autoscale.GuardInFlight
+	}
+	d.Would = autoscale.Proposal{Verb: autoscale.SetReplicas, N: want, Entity: autoscale.Whole}
 	return d
 }
