@@ -106,7 +106,7 @@ func TestScoresAtTheEdges(t *testing.T) {
 // Machines are in the queue from the start, without a load, and other pods never are; an
 // answer without a load changes none.
 func TestQueueOfANode(t *testing.T) {
-	ask := func(p *Plugin, e autoscale.Entity, load float64, measured bool) Answer {
+	request := func(p *Plugin, e autoscale.Entity, load float64, measured bool) Answer {
 		q := wanting(5, nil)
 		q.Load, q.Measured = load, measured
 		a, err := p.Request(0, e, q)
@@ -116,16 +116,16 @@ func TestQueueOfANode(t *testing.T) {
 	p := small(t, PluginDefaults(), 10)
 	require.NoError(t, p.Reserve(0, 0, Pod{Use: res(5)}, false))
 	require.NoError(t, p.Reserve(1, 0, vm(5, 8), false))
-	require.Equal(t, GuardFirst, ask(p, 1, 0, false).Decision.Guard)
-	require.True(t, ask(p, 1, 0, false).Migrate, "the only machine, and without a load")
+	require.Equal(t, GuardFirst, request(p, 1, 0, false).Decision.Guard)
+	require.True(t, request(p, 1, 0, false).Migrate, "the only machine, and without a load")
 
 	p = small(t, PluginDefaults(), 10)
 	require.NoError(t, p.Reserve(0, 0, vm(5, 8), false))
 	require.NoError(t, p.Reserve(1, 0, vm(5, 8), false))
-	require.Equal(t, GuardFirst, ask(p, 0, 5, true).Decision.Guard)
-	require.Equal(t, GuardFirst, ask(p, 1, 0, false).Decision.Guard)
-	require.Equal(t, GuardNext, ask(p, 1, 0, false).Decision.Guard, "without a load it is the last")
-	require.True(t, ask(p, 0, 5, true).Migrate)
+	require.Equal(t, GuardFirst, request(p, 0, 5, true).Decision.Guard)
+	require.Equal(t, GuardFirst, request(p, 1, 0, false).Decision.Guard)
+	require.Equal(t, GuardNext, request(p, 1, 0, false).Decision.Guard, "without a load it is the last")
+	require.True(t, request(p, 0, 5, true).Migrate)
 }
 
 // What stays and is deleted has not departed, and what is leaving does not begin to leave anew.
