@@ -225,7 +225,7 @@ func (p *Policy) evaluate(now model.Time) autoscale.Decision {
 		p.maxPanic = max(p.maxPanic, n)
 		n = p.maxPanic
 	}
-	if p.cfg.Reachable && p.cfg.DownDelay > 0 {
+	if p.cfg.Reachable {
 		if most := p.delay.record(now, n); most != n {
 			n, guard = most, GuardDelay
 		}
@@ -287,10 +287,10 @@ func (p *Policy) limited(ready, want float64) (int64, autoscale.Guard) {
 // burst is what is ready beyond the burst capacity to be kept and the load of the moment.
 func (p *Policy) burst(load float64) int64 {
 	switch {
-	case p.cfg.BurstCapacity == 0:
-		return 0
 	case p.cfg.BurstCapacity < 0:
 		return -1
+	case p.cfg.BurstCapacity == 0:
+		return 0
 	}
 	return int64(max(math.Floor(float64(float64(p.ready)*p.cfg.Total)-p.cfg.BurstCapacity-load), -largest))
 }

@@ -49,7 +49,10 @@ func TestPanic(t *testing.T) {
 	require.Equal(t, RulePanic, d.Rule)
 	require.Empty(t, d.Guard)
 	require.EqualValues(t, 4, l.Size)
-	for range 30 {
+	d = l.step(15, 31)
+	require.Equal(t, RulePanic, d.Rule)
+	require.Empty(t, d.Guard, "the panic keeps nothing that is not called for")
+	for range 29 {
 		d = l.step(5, 5)
 		require.Equal(t, RulePanic, d.Rule)
 		require.Equal(t, GuardPanic, d.Guard)
@@ -91,7 +94,7 @@ func TestDelay(t *testing.T) {
 	cfg := config()
 	cfg.DownDelay, cfg.MaxDown, cfg.PanicThreshold = 20*model.Second, 100, 100
 	l := newLoop(t, cfg, 1)
-	l.step(50, 50)
+	require.Empty(t, l.step(50, 50).Guard, "nothing is held back")
 	for range 4 {
 		require.Equal(t, GuardDelay, l.step(20, 20).Guard)
 	}
@@ -129,7 +132,7 @@ func TestDelayAgain(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	cfg := config()
-	cfg.Min, cfg.Max, cfg.Activation, cfg.PanicThreshold = 2, 6, 3, 1000
+	cfg.Min, cfg.Max, cfg.Activation, cfg.MaxDown, cfg.PanicThreshold = 2, 6, 3, 6, 1000
 	l := newLoop(t, cfg, 4)
 	l.Policy.Restore(0, false, 0)
 	require.Equal(t, autoscale.GuardMax, l.step(90, 90).Guard)
@@ -153,6 +156,8 @@ func TestToZero(t *testing.T) {
 	require.False(t, l.step(0, 0).Proposed())
 	l.step(1, 1)
 	require.EqualValues(t, 1, l.Size)
+	none := newLoop(t, config(), 0)
+	require.False(t, none.step(0, 0).Proposed(), "where there is none no last one stays")
 }
 
 func TestBurst(t *testing.T) {
@@ -242,14 +247,29 @@ func TestGuardsAtTheirEdge(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"target": func(c *Config) { c.Target = 0 }, "rates": func(c *Config) { c.MaxUp = 1 }, "threshold": func(c *Config) { c.PanicThreshold = 1 },
-		"max": func(c *Config) { c.Min, c.Max = 3, 2 }, "delay": func(c *Config) { c.DownDelay = -1 },
+		"target": func(c *Config) { c.Target = 0 }, "rates": func(c *Config) { c.MaxUp = 1 }, "1 down": func(c *Config) { c.MaxDown = 1 },
+		"threshold": func(c *Config) { c.PanicThreshold = 1 }, "max": func(c *Config) { c.Min, c.Max = 3, 2 }, "delay": func(c *Config) { c.DownDelay = -1 },
 	} {
 		c := config()
 		change(&c)
 		_, err := New(c)
 		require.ErrorContains(t, err, name)
 	}
+	c := config()
+	c.Min, c.Max, c.StableWindow = 3, 3, 0
+	_, err := New(c)
+	require.NoError(t, err, "one size alone may be allowed, and a panic end at once")
+}
+
+// A size that is demanded again and again takes up one entry of the delay window, however
+// often it is recorded.
+func TestWindowDoesNotGrow(t *testing.T) {
+	var w window
+	w.resize(model.Minute)
+	for range 100 {
+		require.EqualValues(t, 5, w.record(0, 5))
+	}
+	require.Len(t, w.entries, 1)
 }
 
 // naive is the rule with all of the past at hand.

@@ -5,7 +5,7 @@ import "orrery/scheduler/model"
 // grain is the span of one entry of the delay window.
 const grain = 2 * model.Second
 
-// window is the largest value of the last so many grains.
+// window is the largest value of the last so many grains; with none of them, the one recorded last.
 type window struct {
 	length  int64 // in grains
 	entries []entry

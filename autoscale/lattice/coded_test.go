@@ -73,6 +73,8 @@ func TestCodedCooldown(t *testing.T) {
 		_, err = NewCoded(cfg)
 		require.Error(t, err)
 	}
+	_, err = NewCoded(CodedConfig{Min: 2, Max: 2})
+	require.NoError(t, err, "one size alone may be allowed")
 }
 
 // With the fixes an acceptance starts the cooldown, and the interval is honoured.

@@ -197,10 +197,8 @@ func (p *Policy) answered(now model.Time, f *autoscale.Fact) {
 			step = min(asked.N, f.N)
 		}
 		p.rejected = 0
-		if step != 0 {
-			p.nodes += step
-			p.changed(now, step)
-		}
+		p.nodes += step
+		p.changed(now, step)
 	case autoscale.Rejected:
 		p.counters.Rejections++
 		if p.rejected++; p.rejected >= rejectionsToEnd {
@@ -210,13 +208,17 @@ func (p *Policy) answered(now model.Time, f *autoscale.Fact) {
 	}
 }
 
-// changed notes a change of size in a direction.
+// changed notes a change of size, which is none where nothing was granted.
 func (p *Policy) changed(now model.Time, step int64) {
-	direction, last := int64(1), &p.grown
-	if step < 0 {
-		direction, last = -1, &p.shrunk
+	direction := int64(1)
+	switch {
+	case step > 0:
+		p.grown = now
+	case step < 0:
+		p.shrunk, direction = now, -1
+	default:
+		return
 	}
-	*last = now
 	if p.cfg.ChangeRestartsWindows {
 		p.above, p.below = model.Never, model.Never
 	}
@@ -266,7 +268,7 @@ func (p *Policy) evaluate(now model.Time) autoscale.Decision {
 	if p.nodes < p.cfg.Min {
 		p.counters.BelowMin++
 		d.Rule, d.Would = RuleReplace, autoscale.Proposal{Verb: autoscale.Scale, N: p.cfg.Min - p.nodes, Entity: autoscale.Whole, Home: true}
-		d.Guard = p.stopped(now, d.Would.N, false)
+		d.Guard = p.stopped(now, &d)
 		return d
 	}
 	if !ok {
@@ -288,11 +290,7 @@ func (p *Policy) evaluate(now model.Time) autoscale.Decision {
 		d.Guard = autoscale.GuardWindow
 		return d
 	}
-	step := int64(1)
-	if d.Rule == RuleDown {
-		step = -1
-	}
-	d.Guard = p.stopped(now, step, true)
+	d.Guard = p.stopped(now, &d)
 	return d
 }
 
@@ -322,36 +320,37 @@ func (p *Policy) window(now model.Time, value float64, ok bool) {
 	}
 }
 
-// stopped is the guard that keeps a change by step from being proposed. Replacements
-// below the minimum do not wait for the cooldown.
-func (p *Policy) stopped(now model.Time, step int64, cooled bool) autoscale.Guard {
+// stopped is the guard that keeps what a decision found to do from being proposed.
+// Replacements below the minimum do not wait for the cooldown.
+func (p *Policy) stopped(now model.Time, d *autoscale.Decision) autoscale.Guard {
+	down := d.Rule == RuleDown
 	switch {
 	case p.flying.Seq != 0:
 		return autoscale.GuardInFlight
-	case cooled && p.cooling(now, step):
+	case d.Rule != RuleReplace && p.cooling(now, down):
 		return autoscale.GuardCooldown
 	case now < p.backOff:
 		return autoscale.GuardBackOff
-	case step > 0 && p.nodes+step > p.cfg.Max:
-		return autoscale.GuardMax
-	case step < 0 && p.nodes+step < p.cfg.Min:
+	case down && p.nodes <= p.cfg.Min:
 		return autoscale.GuardMin
-	case step > 0 && p.headroom != autoscale.NoLimit && step > p.headroom:
+	case !down && p.nodes+d.Would.N > p.cfg.Max:
+		return autoscale.GuardMax
+	case !down && p.headroom != autoscale.NoLimit && d.Would.N > p.headroom:
 		return autoscale.GuardQuota
 	}
 	return autoscale.GuardNone
 }
 
 // cooling says that too little time has passed since the last change.
-func (p *Policy) cooling(now model.Time, step int64) bool {
+func (p *Policy) cooling(now model.Time, down bool) bool {
 	within := func(last model.Time) bool { return last != model.Never && now.Sub(last) < p.cfg.Cooldown }
-	if !p.cfg.CooldownPerDirection {
+	switch {
+	case !p.cfg.CooldownPerDirection:
 		return within(p.grown) || within(p.shrunk)
+	case down:
+		return within(p.shrunk)
 	}
-	if step > 0 {
-		return within(p.grown)
-	}
-	return within(p.shrunk)
+	return within(p.grown)
 }
 
 // leave is the proposal to give up a node: a certain one where nodes are known.

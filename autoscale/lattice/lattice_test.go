@@ -246,7 +246,9 @@ func TestAggregation(t *testing.T) {
 func TestConfig(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"max": func(c *Config) { c.Max = 1 }, "min": func(c *Config) { c.Min = -1 }, "target": func(c *Config) { c.Target = 0 },
-		"threshold": func(c *Config) { c.DownThreshold = 1.1 }, "window": func(c *Config) { c.UpWindow = -1 }, "age": func(c *Config) { c.MaxAge = -1 }, "interval": func(c *Config) { c.Interval = 0 },
+		"threshold": func(c *Config) { c.DownThreshold = 1.1 }, "share": func(c *Config) { c.DownThreshold = -0.1 }, "window": func(c *Config) { c.UpWindow = -1 },
+		"windows": func(c *Config) { c.DownWindow = -1 }, "cooldown": func(c *Config) { c.Cooldown = -1 }, "age": func(c *Config) { c.MaxAge = -1 },
+		"interval": func(c *Config) { c.Interval = 0 },
 	} {
 		c := config()
 		change(&c)
@@ -260,6 +262,9 @@ func TestConfig(t *testing.T) {
 	c.DownThreshold = 1
 	_, err = New(c)
 	require.NoError(t, err, "the whole target is the largest threshold")
+	c.Min, c.DownThreshold, c.MaxAge = c.Max, 0, 0
+	_, err = New(c)
+	require.NoError(t, err, "none may be given up, and a sample count at its instant only")
 }
 
 // naive makes the documented decisions from the whole past.
@@ -433,19 +438,5 @@ func BenchmarkDecision(b *testing.B) {
 	for i := range b.N {
 		facts[0].At, facts[0].Value = l.Now, float64(i>>9%10)/10
 		l.Evaluate(facts)
-	}
-}
-
-// A sample of exactly the age counts, of a node as of the whole.
-func TestAgeOfSamples(t *testing.T) {
-	const age = model.Minute
-	for _, e := range []autoscale.Entity{0, autoscale.Whole} {
-		var s series
-		s.observe(&autoscale.Fact{Kind: autoscale.FactEntity, Entity: 0, State: autoscale.Ready})
-		s.observe(&autoscale.Fact{Kind: autoscale.FactSample, Entity: e, Value: 3})
-		v, ok := s.value(model.Time(age), age, Mean)
-		require.Equal(t, []any{3.0, true}, []any{v, ok})
-		_, ok = s.value(model.Time(age)+1, age, Mean)
-		require.False(t, ok)
 	}
 }

@@ -1,6 +1,7 @@
 package lattice
 
 import (
+	"cmp"
 	"slices"
 
 	"orrery/autoscale"
@@ -75,27 +76,18 @@ func (s *series) value(now model.Time, age model.Duration, a Aggregation) (v flo
 
 // leaving is the node to give up; ok is false when none is known.
 func (s *series) leaving(by Leaving) (e autoscale.Entity, ok bool) {
-	best := -1
-	for i := range s.nodes {
-		if best < 0 || s.before(by, i, best) {
-			best = i
-		}
-	}
-	if best < 0 {
+	if len(s.nodes) == 0 {
 		return 0, false
 	}
-	return s.nodes[best].entity, true
+	return slices.MinFunc(s.nodes, by.compare).entity, true
 }
 
-// before says that node i goes rather than node j: under LeastLoaded the one with less to
+// compare orders two nodes by which of them goes first: under LeastLoaded the one with less to
 // do, otherwise and among equals the younger one, and the higher number at last.
-func (s *series) before(by Leaving, i, j int) bool {
-	a, b := &s.nodes[i], &s.nodes[j]
-	if by == LeastLoaded && a.has && b.has && a.value != b.value {
-		return a.value < b.value
+func (by Leaving) compare(a, b node) int {
+	load := 0
+	if by == LeastLoaded && a.has && b.has {
+		load = cmp.Compare(a.value, b.value)
 	}
-	if a.started != b.started {
-		return a.started > b.started
-	}
-	return a.entity > b.entity
+	return cmp.Or(load, cmp.Compare(b.started, a.started), cmp.Compare(b.entity, a.entity))
 }

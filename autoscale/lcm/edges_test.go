@@ -81,6 +81,35 @@ func TestActivity(t *testing.T) {
 	require.Equal(t, late.Add(model.Minute), r.machines[0].resumed)
 }
 
+// A sample that is missing is no activity, and what is told of workers that are not known
+// is of none: the one that is there stays as it was.
+func TestReconcilerKnowsItsWorkers(t *testing.T) {
+	r := reconciler(t)
+	r.Observe(0, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: 1, State: autoscale.Ready}, {Kind: autoscale.FactSample, Entity: 1, At: start, Missing: true}})
+	require.Equal(t, autoscale.GuardNoMetric, r.Plan(start).Decisions[0].Guard)
+	r.Observe(start, []autoscale.Fact{{Kind: autoscale.FactSample, Entity: 1}})
+	for _, e := range []autoscale.Entity{0, 2} {
+		r.Observe(start, []autoscale.Fact{
+			{Kind: autoscale.FactPaused, Entity: e, N: 1}, {Kind: autoscale.FactEntity, Entity: e, State: autoscale.Stopped}, {Kind: autoscale.FactEntity, Entity: e, State: autoscale.Failed},
+			{Kind: autoscale.FactResult, Seq: 9, Outcome: autoscale.Accepted},
+		})
+	}
+	plan := r.Plan(start.Add(30 * model.Second))
+	require.Equal(t, []autoscale.Guard{""}, guards(plan), "still idle and running, and not kept")
+	require.Zero(t, r.Drains())
+	finish(r, start, plan, autoscale.Errored)
+	r.Observe(start, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: 1, State: autoscale.Stopped}})
+	require.Zero(t, r.Count(Drained), "it stopped without having been drained")
+}
+
+// What is decided about a worker that is in use is that it is.
+func TestActiveWorkersAreNotDrained(t *testing.T) {
+	r := reconciler(t)
+	workers(r, 1)
+	r.Observe(start, []autoscale.Fact{{Kind: autoscale.FactSample, At: start}})
+	require.Equal(t, []autoscale.Decision{{Rule: RuleBusy, Guard: GuardNotIdle}}, r.Plan(start).Decisions)
+}
+
 // None of the spans may be negative, each for itself.
 func TestNegativeSpans(t *testing.T) {
 	for _, f := range []func(c *ReconcilerConfig){
@@ -123,6 +152,77 @@ func TestPersonalWorkersOnTheirWay(t *testing.T) {
 		})
 		arrive(s, start, 0, 1, 2)
 		require.Len(t, s.Plan(start).Proposals, want)
+		require.Empty(t, s.Plan(start.Add(30*model.Second)).Proposals, "all that were called for are on their way")
+	}
+}
+
+// What is coming is a worker that is on its way and has room.
+func TestPendingAware(t *testing.T) {
+	for _, c := range []struct {
+		state autoscale.State
+		rest  []autoscale.Guard // of three sessions that come after two that fill a worker
+	}{{autoscale.Ready, []autoscale.Guard{"", GuardComing, ""}}, {autoscale.Starting, []autoscale.Guard{GuardComing, GuardComing, "", GuardComing, ""}}} {
+		s := scheduler(t, func(c *SchedulerConfig) { c.PendingAware = true })
+		s.Observe(start, []autoscale.Fact{worker(7, c.state)})
+		arrive(s, start, 0, 1, 2)
+		respond(s, start, s.Plan(start), autoscale.Accepted)
+		now := start.Add(30 * model.Second)
+		arrive(s, now, 0, 3, 4, 5)
+		require.Equal(t, c.rest, guards(s.Plan(now)))
+	}
+}
+
+// What was placed in earlier cycles counts by the ports it takes and, on a personal licence,
+// by being there, also where the cache sees room.
+func TestSessionsOnWorkers(t *testing.T) {
+	for _, c := range []struct {
+		change func(t *Template)
+		want   autoscale.Rule
+	}{{func(t *Template) {}, RuleAssign}, {func(t *Template) { t.MaxPorts = 1 }, RuleUnmet}, {func(t *Template) { t.Licence = Personal }, RuleCapacity}} {
+		s := scheduler(t, func(x *SchedulerConfig) { c.change(&x.Templates[0]) })
+		s.Observe(start, []autoscale.Fact{worker(7, autoscale.Ready)})
+		arrive(s, start, 0, 1)
+		respond(s, start, s.Plan(start), autoscale.Accepted)
+		now := start.Add(30 * model.Second)
+		arrive(s, now, 0, 2)
+		require.Equal(t, c.want, s.Plan(now).Decisions[0].Rule)
+	}
+}
+
+// A session that is told of again stays as it was, and one that ends unknown is none of those
+// that wait. Results are of the sessions whose proposals they name.
+func TestSessionsAndTheirResults(t *testing.T) {
+	s := scheduler(t)
+	s.Observe(start, []autoscale.Fact{worker(7, autoscale.Ready)})
+	arrive(s, start, 0, 1, 2)
+	s.Observe(start, []autoscale.Fact{{Kind: autoscale.FactActive, Entity: 1, N: 1}, {Kind: autoscale.FactActive, Entity: 0}, {Kind: autoscale.FactActive, Entity: 3}, {Kind: autoscale.FactResult, Outcome: autoscale.Accepted}})
+	plan := s.Plan(start)
+	require.Equal(t, []autoscale.Verb{autoscale.Migrate, autoscale.Migrate}, verbs(plan))
+	for _, seq := range []uint64{9, plan.Proposals[1].Seq} {
+		s.Observe(start, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: seq, Outcome: autoscale.Accepted}})
+	}
+	d := s.Plan(start.Add(30 * model.Second)).Decisions
+	require.Equal(t, []autoscale.Decision{{Entity: 1, Guard: autoscale.GuardInFlight}}, d)
+}
+
+// A worker that is told of again changes its state, and one that fails unknown is none of
+// those that are there.
+func TestWorkersAreTheirOwn(t *testing.T) {
+	s := scheduler(t)
+	s.Observe(start, []autoscale.Fact{worker(7, autoscale.Starting), worker(7, autoscale.Ready), worker(6, autoscale.Failed), worker(8, autoscale.Failed)})
+	arrive(s, start, 0, 1)
+	require.Equal(t, RuleAssign, s.Plan(start).Decisions[0].Rule)
+}
+
+// The template is called for by its name only as coded; as documented it is the cheapest.
+func TestTemplateOfACall(t *testing.T) {
+	for coded, want := range map[bool]int32{false: 1, true: 0} {
+		s := scheduler(t, func(c *SchedulerConfig) {
+			c.Coded = coded
+			c.Templates = append(c.Templates, Template{Name: "cheap", Enabled: true, Capacity: size(2), Cost: -1})
+		})
+		arrive(s, start, 0, 1)
+		require.Equal(t, want, s.Plan(start).Proposals[0].Template)
 	}
 }
 

@@ -92,7 +92,7 @@ func TestVersions(t *testing.T) {
 	for _, c := range []struct {
 		a, b          string
 		text, numbers int
-	}{{"2.10.0", "2.9.0", -1, 1}, {"2.9", "2.9.0", -1, 0}, {"2.9.0", "2.9.0", 0, 0}, {"3", "2.9", 1, 1}, {"2.9b", "2.9a", 1, 1}, {"2.9b", "2.9", 1, 1}, {"2.9", "2.9b", -1, -1}} {
+	}{{"2.10.0", "2.9.0", -1, 1}, {"2.9", "2.9.0", -1, 0}, {"2.9", "2.9.1", -1, -1}, {"2.9.1", "2.9", 1, 1}, {"2.9.0", "2.9.0", 0, 0}, {"3", "2.9", 1, 1}, {"2.9b", "2.9a", 1, 1}, {"2.9b", "2.9", 1, 1}, {"2.9", "2.9b", -1, -1}} {
 		require.Equal(t, c.text, (&Engine{}).compare(c.a, c.b), "%v", c)
 		require.Equal(t, c.numbers, e.compare(c.a, c.b), "%v", c)
 	}
@@ -124,6 +124,8 @@ func TestTemplates(t *testing.T) {
 		i, name, tier := Choose(c.need, list)
 		require.Equal(t, []any{c.name, c.tier, c.name}, []any{name, tier, list[i].Name})
 	}
+	_, name, _ := Choose(size(9), []Template{list[1], list[0]})
+	require.Equal(t, "large", name, "the first of the list is the largest")
 	for cpu, want := range map[int64]string{3: "small", 4: "medium", 15: "medium", 16: "large", 31: "large", 32: "metal"} {
 		i, name, tier := Choose(Capacity{CPU: cpu}, nil)
 		require.Equal(t, []any{-1, want, Fallback}, []any{i, name, tier})
@@ -150,6 +152,8 @@ func TestConfigurations(t *testing.T) {
 		require.Error(t, err)
 	}
 	require.False(t, ReconcilerDefaults().Enabled, "off by default")
+	_, err := NewReconciler(ReconcilerConfig{Interval: 1})
+	require.NoError(t, err, "no span but the interval has to last")
 }
 
 // workers enters running workers into a reconciler, idle since the start of time.
@@ -249,8 +253,8 @@ func TestIdleness(t *testing.T) {
 	resumed := start.Add(7 * model.Hour)
 	r.Observe(resumed, []autoscale.Fact{{Kind: autoscale.FactEntity, State: autoscale.Stopped}, {Kind: autoscale.FactEntity, State: autoscale.Ready, At: resumed}})
 	r.cfg.IdleAfter = model.Minute
-	require.Equal(t, GuardNotEligible, next(resumed.Add(model.Hour)-1))
-	require.Empty(t, next(resumed.Add(2*model.Hour)))
+	require.Equal(t, GuardNotEligible, next(resumed.Add(model.Hour-30*model.Second)))
+	require.Empty(t, next(resumed.Add(model.Hour)), "exactly the snooze")
 }
 
 // Off by default; and where the control plane pauses by itself nothing is left to drain.
@@ -268,6 +272,12 @@ func TestOffAndAutoPause(t *testing.T) {
 	require.Equal(t, RuleAutoPause, plan.Decisions[0].Rule)
 	finish(r, start, plan, autoscale.Accepted)
 	require.EqualValues(t, []int64{0, 2, 0}, []int64{r.Drains(), r.Count(SkippedAutoPause), r.Running()})
+	plan = r.Plan(start.Add(30 * model.Second))
+	require.Empty(t, plan.Decisions, "what drains is not looked at")
+	r = reconciler(t, func(c *ReconcilerConfig) { c.AutoPause = true })
+	workers(r, 2)
+	finish(r, start, r.Plan(start), autoscale.Rejected)
+	require.EqualValues(t, 2, r.Running(), "a pause that was refused pauses none")
 }
 
 // Whatever happens no more is drained than may be, one at a time in a cooldown.

@@ -264,7 +264,8 @@ func (r *Reconciler) evaluate(now model.Time, m *machine) {
 		if d.Guard == autoscale.GuardNone && r.cfg.Cooldown > 0 && slices.ContainsFunc(r.flying, func(f flight) bool { return !f.pause }) {
 			d.Guard = autoscale.GuardInFlight
 		}
-		if d.Guard == autoscale.GuardNone && r.running-r.unanswered() <= r.cfg.MinWorkers {
+		// Running does not know of the proposals of this cycle yet.
+		if d.Guard == autoscale.GuardNone && r.running-int64(len(r.plan.Proposals)) <= r.cfg.MinWorkers {
 			d.Guard = GuardMinWorkers
 			r.events[SkippedMinWorkers]++
 		}
@@ -273,16 +274,6 @@ func (r *Reconciler) evaluate(now model.Time, m *machine) {
 		r.propose(&d, false)
 	}
 	r.plan.Decisions = append(r.plan.Decisions, d)
-}
-
-// unanswered are the drains of this cycle, which running does not know of yet.
-func (r *Reconciler) unanswered() (n int64) {
-	for _, d := range r.plan.Proposals {
-		if slices.ContainsFunc(r.flying, func(f flight) bool { return f.seq == d.Seq }) {
-			n++
-		}
-	}
-	return n
 }
 
 func (r *Reconciler) propose(d *autoscale.Decision, pause bool) {

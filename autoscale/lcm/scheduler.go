@@ -97,7 +97,7 @@ type node struct {
 	entity             autoscale.Entity
 	state              autoscale.State
 	template           int32
-	available, planned Capacity // in the cache; of one that starts, less what is planned for it
+	available, planned Capacity // in the cache; what it has less what a cycle has planned for it on its way
 	cached             Cached
 }
 
@@ -249,12 +249,9 @@ func (s *Scheduler) cycle(now model.Time) {
 	for i := range s.nodes {
 		n := &s.nodes[i]
 		t := &s.cfg.Templates[n.template]
-		if s.state(n) {
-			n.planned = t.Capacity
-		}
-		w := Worker{Running: n.state == autoscale.Ready, Cached: &n.cached, MaxPorts: t.MaxPorts, Licence: t.Licence, Version: t.Version, Definitions: t.Definitions, Declared: t.Capacity}
+		n.planned = t.Capacity
 		n.cached.Available = &n.available
-		s.workers = append(s.workers, w)
+		s.workers = append(s.workers, Worker{Running: n.state == autoscale.Ready, Cached: &n.cached, MaxPorts: t.MaxPorts, Licence: t.Licence, Version: t.Version, Definitions: t.Definitions})
 	}
 	s.onWorkers()
 	for i := range s.calls {
@@ -295,10 +292,8 @@ func (s *Scheduler) onWorkers() {
 	for i := range s.sessions {
 		p := &s.sessions[i]
 		if j := s.at(p.worker); j >= 0 {
-			w, need := &s.workers[j], &s.cfg.Sessions[p.kind]
-			w.Sessions++
-			w.Ports += need.Ports
-			w.Allocated = w.Allocated.plus(need.Need)
+			s.workers[j].Sessions++
+			s.workers[j].Ports += s.cfg.Sessions[p.kind].Ports
 		}
 	}
 }
@@ -401,8 +396,8 @@ func (s *Scheduler) coming(need *Session) bool {
 func (s *Scheduler) suits(need *Session, template int32, room Capacity) bool {
 	t := &s.cfg.Templates[template]
 	w := Worker{Running: true, Declared: room, MaxPorts: t.MaxPorts, Licence: t.Licence, Version: t.Version, Definitions: t.Definitions}
-	if room != t.Capacity && t.Licence == Personal {
-		w.Sessions = 1
+	if room != t.Capacity {
+		w.Sessions = 1 // at least: a personal licence is for one
 	}
 	return s.engine.reject(need, &w) == Predicates
 }

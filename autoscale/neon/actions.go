@@ -45,10 +45,7 @@ func (a *Agent) Next(now model.Time) Actions {
 // was permitted last.
 func (a *Agent) askPermit(now model.Time, g *goal) (s Step, wait model.Duration) {
 	wanted := atLeast(g.give, a.using) // what is given back is reported once it has been
-	report := a.using
-	if r := a.flying[VM]; r.target.is {
-		report = atLeast(report, r.target.Resources)
-	}
+	report := atLeast(a.using, a.flying[VM].target.Resources)
 	var tick, denied model.Duration
 	if a.asked.is {
 		tick = a.cfg.Tick - now.Sub(a.askedAt)
@@ -80,29 +77,13 @@ func (a *Agent) askPermit(now model.Time, g *goal) (s Step, wait model.Duration)
 	return s, tick
 }
 
-// within moves from what there is towards a target, down to lower and up to upper at most.
-func within(from, to, lower, upper int64) int64 {
-	switch {
-	case to < from:
-		return min(from, max(to, lower))
-	case to > from:
-		return max(from, min(to, upper))
-	}
-	return to
-}
-
 // resize makes the machine what it is to be, within what is approved and permitted.
 func (a *Agent) resize(now model.Time, to autoscale.Resources, permit *Step) (s Step, wait model.Duration) {
-	lower, upper := a.using, a.using
+	lower, upper := a.using, atLeast(a.using, a.permit.Resources) // without a permit it does not grow
 	if a.approved.is {
-		lower = a.approved.Resources
+		lower = atMost(a.using, a.approved.Resources)
 	}
-	if a.permit.is {
-		upper = a.permit.Resources
-	}
-	s = Step{entity: VM, wanted: to != a.using}
-	s.Target.CPU = within(a.using.CPU, to.CPU, lower.CPU, upper.CPU)
-	s.Target.Memory = within(a.using.Memory, to.Memory, lower.Memory, upper.Memory)
+	s = Step{entity: VM, wanted: to != a.using, Target: atMost(atLeast(to, lower), upper)}
 	if s.Target != to {
 		if s.guard = GuardPermit; anyLess(to, s.Target) {
 			s.guard = GuardApproval
@@ -163,10 +144,7 @@ func (a *Agent) tellUp(now model.Time, to autoscale.Resources) (s Step, wait mod
 // more is told so first.
 func (a *Agent) askDown(now model.Time, to autoscale.Resources, up bool) (s Step, wait model.Duration) {
 	s = Step{entity: Monitor, rule: RuleApproved}
-	if !a.approved.is {
-		return s, model.Forever
-	}
-	has := a.approved.Resources
+	has := a.approved.Resources // none, of which nothing can go, where it is not connected
 	whole := atMost(to, has)
 	if s.Target = atLeast(whole, less(has, a.cfg.Unit)); s.Target != whole {
 		s.guard = GuardUnit

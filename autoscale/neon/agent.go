@@ -236,9 +236,7 @@ func (a *Agent) Plan(now model.Time) *autoscale.Plan {
 			a.decide(now, s)
 		}
 	}
-	if x.Wait != model.Forever {
-		a.plan.Wake = now.Add(x.Wait)
-	}
+	a.plan.Wake = now.Add(x.Wait)
 	return &a.plan
 }
 

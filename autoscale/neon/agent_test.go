@@ -206,7 +206,7 @@ func TestRefusedDownscale(t *testing.T) {
 	require.Equal(t, cu(4), a.Goal(retry-1))
 	plan := a.Plan(retry - 1)
 	require.Empty(t, plan.Proposals)
-	require.Equal(t, RuleRefused, plan.Decisions[0].Rule)
+	require.Equal(t, []any{RuleRefused, autoscale.GuardNone}, []any{plan.Decisions[0].Rule, plan.Decisions[0].Guard})
 	require.Equal(t, retry, plan.Wake)
 	c := a.cfg
 	c.Max = cu(2)
@@ -278,6 +278,7 @@ func TestMissingMetrics(t *testing.T) {
 	require.Equal(t, cu(4), a.Goal(start))
 	a.Observe(start, load(6))
 	require.Equal(t, cu(6), a.Goal(start), "more is given by what is there")
+	require.Empty(t, a.Plan(start).Decisions[0].Guard)
 	a = ready(t, 4)
 	a.Observe(start, append(load(1), autoscale.Fact{Kind: autoscale.FactSample, Metric: Load, Missing: true}))
 	require.Equal(t, cu(4), a.Goal(start))
@@ -290,12 +291,19 @@ func TestMissingMetrics(t *testing.T) {
 
 // As coded the monitor is told of all at once; with the fix a unit at a time.
 func TestStepUp(t *testing.T) {
-	for fix, want := range map[bool]int64{false: 6, true: 4} {
-		a := ready(t, 3, func(c *Config) { c.StepUp = fix })
-		a.Observe(start, load(6))
+	for _, c := range []struct {
+		fix   bool
+		units float64
+		want  int64
+		guard autoscale.Guard
+	}{{false, 6, 6, ""}, {true, 6, 4, GuardUnit}, {true, 4, 4, ""}} {
+		a := ready(t, 3, func(x *Config) { x.StepUp = c.fix })
+		a.Observe(start, load(c.units))
 		accept(a, start, a.Plan(start))
 		accept(a, start, a.Plan(start))
-		require.Equal(t, asked{Monitor: want}, proposed(t, a.Plan(start)))
+		plan := a.Plan(start)
+		require.Equal(t, asked{Monitor: c.want}, proposed(t, plan))
+		require.Equal(t, c.guard, guard(t, plan, Monitor))
 	}
 }
 
@@ -313,6 +321,11 @@ func TestConfigurations(t *testing.T) {
 		require.Error(t, err)
 		require.Error(t, agent(t, 1).Update(c))
 	}
+	c := Defaults()
+	c.CacheWindow, c.CacheWait = 2, 2
+	c.PermitRetry, c.DeniedRetry, c.VMRetry, c.TellRetry, c.DownRetry, c.WishValid = 0, 0, 0, 0, 0, 0
+	_, err := NewAgent(c, cu(1))
+	require.NoError(t, err, "two minutes are a window, and what fails may be tried again at once")
 }
 
 // world answers the proposals of an agent late, in part, with refusals and failures.

@@ -84,70 +84,6 @@ func TestWishesByResource(t *testing.T) {
 	}
 }
 
-// Both resources must fit, and a node that is exactly full is not over its total.
-func TestFits(t *testing.T) {
-	l := Ledger{Total: 5}
-	s := Share{Reserved: 5}
-	require.False(t, l.Enter(&s))
-	require.True(t, l.Enter(&Share{Reserved: 1}))
-	cfg := PluginDefaults()
-	cfg.RandomScore = true
-	p := small(t, cfg, 10)
-	require.False(t, p.Filter(0, autoscale.Resources{CPU: 10001}))
-	require.False(t, p.Filter(0, autoscale.Resources{Memory: 11}))
-	require.Zero(t, p.Score(0, res(10)), "full, and nothing to draw")
-	c := cfg.Scoring
-	require.Equal(t, []float64{0, 0, 0, 1}, []float64{c.Score(11, 10, 10), c.Score(0, 0, 10), c.Score(-1, 0, 10), c.Score(8, 10, 10)})
-}
-
-// What is checked of a request, each by itself.
-func TestChecksOfRequests(t *testing.T) {
-	p, err := NewPlugin(PluginDefaults())
-	require.NoError(t, err)
-	p.AddNode(autoscale.Resources{CPU: 8000, Memory: 32 << 30})
-	require.NoError(t, p.Reserve(0, 0, Pod{Use: cu(4), Min: cu(1), Max: cu(8), VM: true, Always: true}, false))
-	for _, c := range []struct {
-		protocol int
-		unit     autoscale.Resources
-		want     error
-	}{
-		{3, cu(1), ErrUnit}, {3, cu(4), nil}, {4, cu(1), nil}, {5, cu(1), nil}, {5, autoscale.Resources{CPU: 250}, ErrUnit}, {5, autoscale.Resources{Memory: 1 << 30}, ErrUnit},
-		{5, autoscale.Resources{CPU: 250, Memory: 1 << 29}, ErrUnit},
-	} {
-		_, err := p.Request(0, 0, AgentRequest{Protocol: c.protocol, Unit: c.unit, Want: cu(4)})
-		require.ErrorIs(t, err, c.want, "%+v", c)
-	}
-	a, err := p.Request(0, 0, AgentRequest{Protocol: 5, Unit: cu(1), Want: cu(4), Measured: true})
-	require.NoError(t, err)
-	require.True(t, a.Migrate)
-	for _, want := range []autoscale.Resources{{CPU: 1000, Memory: 3 << 30}, {CPU: 750, Memory: 4 << 30}} {
-		_, err = p.Request(0, 0, AgentRequest{Protocol: 5, Unit: cu(1), Want: want})
-		require.ErrorIs(t, err, ErrLeaving)
-	}
-}
-
-// New limits change nothing that is reserved for what leaves, is not scaled, or no machine.
-func TestLimitsOfOthers(t *testing.T) {
-	p := small(t, PluginDefaults(), 100)
-	fixed, always := vm(3, 6), vm(3, 6)
-	fixed.Fixed, always.Always = true, true
-	require.NoError(t, p.Reserve(0, 0, fixed, false))
-	require.NoError(t, p.Reserve(1, 0, Pod{Use: res(3)}, false))
-	require.NoError(t, p.Reserve(2, 0, always, false))
-	for range 2 {
-		q := wanting(3, nil)
-		q.Measured = true
-		_, err := p.Request(0, 2, q)
-		require.NoError(t, err)
-	}
-	for e := range autoscale.Entity(3) {
-		p.Limits(e, res(1), res(9))
-		cpu, _ := p.Node(0)
-		require.Equal(t, []int64{9000, 0}, []int64{cpu.Reserved, cpu.Buffer}, "%d", e)
-		require.Equal(t, res(9).CPU, p.pods[e].cpu.Max)
-	}
-}
-
 // A configuration without cache metrics forgets the working set, another keeps it.
 func TestUpdatesKeepTheWorkingSet(t *testing.T) {
 	a := agent(t, 1)
@@ -161,23 +97,6 @@ func TestUpdatesKeepTheWorkingSet(t *testing.T) {
 	c.CacheMetrics = false
 	require.NoError(t, a.Update(c))
 	require.Empty(t, a.metrics.pages)
-}
-
-// A request for as many units of each resource passes the check of units, and a permit for
-// less than was asked for is counted.
-func TestPartialPermitsAreCounted(t *testing.T) {
-	cfg := PluginDefaults()
-	cfg.CheckUnit, cfg.Migrate = true, false
-	p := small(t, cfg, 10)
-	require.NoError(t, p.Reserve(0, 0, vm(3, 20), false))
-	a, err := p.Request(0, 0, wanting(4, nil))
-	require.NoError(t, err)
-	require.Equal(t, res(4), a.Permit)
-	require.Zero(t, p.Counters().Partial)
-	a, err = p.Request(0, 0, wanting(20, &a.Permit))
-	require.NoError(t, err)
-	require.Equal(t, res(10), a.Permit)
-	require.EqualValues(t, 1, p.Counters().Partial)
 }
 
 // Where load and memory call for as much, the load is what is told.
@@ -268,5 +187,154 @@ func TestWishGoesByItsResource(t *testing.T) {
 		require.NoError(t, err)
 		a.Observe(start, append(load(1), connected, autoscale.Fact{Kind: autoscale.FactActive, Metric: c.metric, N: 1}))
 		require.Equal(t, cu(c.want), a.Goal(start))
+	}
+}
+
+// An agent that begins at the first instant asks at once: nothing has been asked for, and
+// nothing has failed, at that instant.
+func TestFirstInstant(t *testing.T) {
+	a := agent(t, 4)
+	a.Observe(0, append(load(3), connected))
+	require.Equal(t, asked{Scheduler: 4, Monitor: 3}, proposed(t, a.Plan(0)))
+}
+
+// What tells of others than the monitor neither connects nor disconnects it.
+func TestOnlyTheMonitorConnects(t *testing.T) {
+	a := agent(t, 4)
+	a.Observe(start, append(load(3), autoscale.Fact{Kind: autoscale.FactEntity, Entity: VM, State: autoscale.Ready}))
+	require.Equal(t, asked{Scheduler: 4}, proposed(t, a.Plan(start)))
+	a.Observe(start, []autoscale.Fact{connected, {Kind: autoscale.FactEntity, Entity: VM, State: autoscale.Stopped}})
+	require.Equal(t, asked{Monitor: 3}, proposed(t, a.Plan(start)))
+}
+
+// An answer to nothing changes nothing.
+func TestAnswerToNothing(t *testing.T) {
+	a := ready(t, 4)
+	before := *a
+	for e := range actuators {
+		for _, o := range []autoscale.Outcome{autoscale.Accepted, autoscale.Rejected, autoscale.Errored} {
+			require.NoError(t, a.Answer(start, e, o, cu(2)))
+		}
+	}
+	require.Equal(t, before, *a)
+}
+
+// Samples of the system count together or not at all.
+func TestIncompleteSystemMetrics(t *testing.T) {
+	a := ready(t, 4)
+	a.Observe(start, append(load(6), autoscale.Fact{Kind: autoscale.FactSample, Metric: MemoryUsage, Missing: true}))
+	require.Equal(t, cu(4), a.Goal(start))
+
+	a = agent(t, 1, func(c *Config) { c.CacheMetrics = true })
+	for i := range 9 {
+		a.Observe(start, []autoscale.Fact{{Kind: autoscale.FactSample, Metric: WorkingSet, Window: model.Duration(i+1) * model.Minute, Value: 3 << 30 / 8192}})
+	}
+	a.Observe(start, []autoscale.Fact{{Kind: autoscale.FactSample, Metric: MemoryUsage, Value: 3 << 30}, {Kind: autoscale.FactSample, Metric: MemoryCache, Value: 3 << 30}})
+	require.Equal(t, cu(4), a.Goal(start), "by the working set alone")
+	require.Equal(t, RuleCache, a.Plan(start).Decisions[0].Rule)
+}
+
+// With too few windows of the working set memory in use and cached is no measure either.
+func TestTooFewWindows(t *testing.T) {
+	a := agent(t, 1, func(c *Config) { c.CacheMetrics, c.TotalTarget = true, 0.5 })
+	a.Observe(start, append(load(1), autoscale.Fact{Kind: autoscale.FactSample, Metric: MemoryUsage, Value: 3 << 30},
+		autoscale.Fact{Kind: autoscale.FactSample, Metric: WorkingSet, Window: model.Minute, Value: 1}))
+	require.Equal(t, cu(4), a.Goal(start))
+	require.Equal(t, RuleMemory, a.Plan(start).Decisions[0].Rule)
+}
+
+// A wish for no more than the metrics call for is not what determines the goal, and its end
+// wakes nothing.
+func TestWishThatIsMetAnyway(t *testing.T) {
+	for units, want := range map[float64]autoscale.Rule{4: RuleWish, 5: RuleLoad, 6: RuleLoad} {
+		a := ready(t, 4)
+		a.Observe(start, append(load(units), autoscale.Fact{Kind: autoscale.FactActive, Metric: MoreCPU, N: 1}))
+		for range 4 {
+			accept(a, start, a.Plan(start))
+		}
+		plan := a.Plan(start)
+		require.Equal(t, want, plan.Decisions[0].Rule)
+		require.Equal(t, cu(max(5, int64(units))), a.Using())
+		require.Equal(t, start.Add(map[autoscale.Rule]model.Duration{RuleWish: 10 * model.Second, RuleLoad: 15 * model.Second}[want]), plan.Wake)
+	}
+}
+
+// A refusal to give back what the metrics call for again is not waited for.
+func TestRefusalThatNoLongerMatters(t *testing.T) {
+	for units, want := range map[float64]model.Duration{3: 5 * model.Second, 4: 15 * model.Second, 5: 15 * model.Second} {
+		a := ready(t, 4)
+		a.Observe(start, load(1))
+		refuse(t, a, start, a.Plan(start), Monitor, autoscale.Rejected, 0)
+		a.Observe(start, load(units))
+		for range 4 {
+			accept(a, start, a.Plan(start))
+		}
+		require.Equal(t, start.Add(want), a.Plan(start).Wake, "%v", units)
+	}
+}
+
+// Where the monitor refuses to give back and wishes for more, the larger of both counts, and
+// of two that come to the same the wish.
+func TestWishBesideARefusal(t *testing.T) {
+	for cpu, want := range map[int64]int64{500: 4, 750: 4, 1000: 5} {
+		c := Defaults()
+		c.Min, c.Max = cu(1), cu(8)
+		a, err := NewAgent(c, autoscale.Resources{CPU: cpu, Memory: 4 << 30})
+		require.NoError(t, err)
+		a.Observe(start, append(load(1), connected))
+		refuse(t, a, start, a.Plan(start), Monitor, autoscale.Rejected, 0)
+		a.Observe(start, []autoscale.Fact{{Kind: autoscale.FactActive, Metric: MoreCPU, N: 1}})
+		require.Equal(t, cu(want), a.Goal(start))
+		require.Equal(t, cpu < 750, a.Plan(start).Decisions[0].Rule == RuleRefused)
+	}
+}
+
+// A resize to all that is wanted is trimmed by nothing.
+func TestWholeResize(t *testing.T) {
+	a := ready(t, 4)
+	a.Observe(start, load(6))
+	accept(a, start, a.Plan(start))
+	plan := a.Plan(start)
+	require.Equal(t, asked{VM: 6}, proposed(t, plan))
+	require.Empty(t, guard(t, plan, VM))
+}
+
+// While the scheduler is being told of less a machine does not grow, though it is permitted.
+func TestNoResizeBeyondAReport(t *testing.T) {
+	a := ready(t, 4)
+	a.Observe(start, load(3))
+	accept(a, start, a.Plan(start))
+	accept(a, start, a.Plan(start))
+	require.Equal(t, asked{Scheduler: 3}, proposed(t, a.Plan(start)))
+	a.Observe(start, load(4))
+	plan := a.Plan(start)
+	require.NotContains(t, proposed(t, plan), VM)
+	require.Equal(t, GuardOther, guard(t, plan, VM))
+}
+
+// A step up does not forget that one down failed a moment ago.
+func TestStepUpKeepsTheFailureDown(t *testing.T) {
+	a := ready(t, 4)
+	a.Observe(start, load(3))
+	refuse(t, a, start, a.Plan(start), Monitor, autoscale.Errored, 0)
+	now := start.Add(model.Second)
+	a.Observe(now, load(5))
+	for range 3 {
+		accept(a, now, a.Plan(now))
+	}
+	require.Equal(t, cu(5), a.approved.Resources)
+	a.Observe(now, load(3))
+	require.Equal(t, GuardFailed, guard(t, a.Plan(now), Monitor))
+	require.EqualValues(t, 4, proposed(t, a.Plan(start.Add(3*model.Second)))[Monitor], "three seconds after it failed")
+}
+
+// The growth of a working set is a scan only when it is more than so many times what it was;
+// without one the series counts whole.
+func TestEstimate(t *testing.T) {
+	for _, c := range []struct {
+		series []float64
+		want   float64
+	}{{[]float64{1, 2, 5}, 5}, {[]float64{1, 2, 5.5}, 2}, {[]float64{1, 1, 1}, 1}, {[]float64{1, 2, 4, 8, 20}, 20}, {[]float64{1, 2, 4, 8, 21}, 8}} {
+		require.Equal(t, c.want, Estimate(c.series, 1, 2, 3), "%v", c.series)
 	}
 }

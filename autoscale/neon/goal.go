@@ -31,40 +31,29 @@ type goal struct {
 // most bounds the compute units of a goal; every machine ends far below.
 const most = 1 << 31
 
-// units is a positive number of compute units as an integer.
-func units(v float64) int64 {
-	switch {
-	case !(v > 0):
-		return 0
-	case v > most:
-		return most
-	}
-	return int64(v)
-}
-
 // byMetrics is the number of compute units that the metrics call for, and whether all of
 // them are there.
 func (a *Agent) byMetrics() (n int64, rule autoscale.Rule, all bool) {
 	c, m := &a.cfg, &a.metrics
 	cpu, memory := float64(c.Unit.CPU)/1000, float64(c.Unit.Memory)
 	rule = RuleLoad
-	take := func(v int64, r autoscale.Rule) {
-		if v > n {
-			n, rule = v, r
+	take := func(v float64, r autoscale.Rule) { // whole units
+		if v = min(v, most); v > float64(n) {
+			n, rule = int64(v), r
 		}
 	}
 	if m.known() {
-		take(units(math.Round(m.system[Load]/c.LoadTarget/cpu)), RuleLoad)
-		take(units(math.Ceil(math.Round(m.system[MemoryUsage]/c.MemoryTarget)/memory)), RuleMemory)
+		take(math.Round(m.system[Load]/c.LoadTarget/cpu), RuleLoad)
+		take(math.Ceil(math.Round(m.system[MemoryUsage]/c.MemoryTarget)/memory), RuleMemory)
 	}
 	if !c.CacheMetrics || len(m.pages) == 0 {
 		return n, rule, m.known() && !c.CacheMetrics
 	}
 	if set, ok := c.workingSet(m.pages); ok {
-		take(units(math.Ceil(set/c.CacheShare/memory)), RuleCache)
+		take(math.Ceil(set/c.CacheShare/memory), RuleCache)
 		if m.known() {
 			cached := min(math.Trunc(set), m.system[MemoryCache])
-			take(units(math.Ceil(math.Trunc((cached+m.system[MemoryUsage])/c.TotalTarget)/memory)), RuleTotal)
+			take(math.Ceil(math.Trunc((cached+m.system[MemoryUsage])/c.TotalTarget)/memory), RuleTotal)
 		}
 	}
 	return n, rule, m.known()

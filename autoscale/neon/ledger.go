@@ -44,19 +44,14 @@ func NewShare(using, least, most int64, found bool) Share {
 // becomes pressure. A pod that is about to leave gets no more. The buffer goes with the
 // first contact.
 func (l *Ledger) Request(s *Share, asked, last, factor int64, leaving bool) (permit int64) {
-	l.Pressure -= s.Pressure
-	s.Pressure = 0
-	if increase := asked - s.Reserved; increase <= 0 {
-		l.add(s, increase)
-	} else {
-		granted := min(increase, max(above(l.Total, l.Reserved)/factor*factor, above(last, s.Reserved)))
-		if leaving {
-			granted = 0
-		}
-		l.add(s, granted)
-		s.Pressure = increase - granted
+	increase := asked - s.Reserved
+	granted := min(increase, max(above(l.Total, l.Reserved)/factor*factor, above(last, s.Reserved)))
+	if leaving {
+		granted = min(increase, 0)
 	}
-	l.Pressure += s.Pressure
+	l.add(s, granted)
+	l.Pressure += increase - granted - s.Pressure
+	s.Pressure = increase - granted
 	l.Buffer -= s.Buffer
 	s.Buffer = 0
 	return s.Reserved

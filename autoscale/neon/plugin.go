@@ -3,7 +3,6 @@ package neon
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"orrery/autoscale"
 	"orrery/scheduler/model"
@@ -82,6 +81,7 @@ type Pod struct {
 // pod is one that is on a node.
 type pod struct {
 	Pod
+	entity      autoscale.Entity
 	node        int32 // -1 for none
 	cpu, memory Share
 	contacted   bool
@@ -156,11 +156,8 @@ func Percent(score float64) int64 { return int64(float64(score * 100)) }
 // stream of the draws of scores.
 var stream = draw.StreamOf("neon score")
 
-// Score ranks a node for a pod that would use an amount, from 0 to 100.
+// Score ranks a node for a pod that would use an amount, from 0 to 100; 0 where it has no room.
 func (p *Plugin) Score(n int, use autoscale.Resources) int64 {
-	if !p.fits(n, use) {
-		return 0
-	}
 	h := &p.hosts[n]
 	s := Percent(min(p.cfg.Scoring.Score(h.cpu.Reserved+use.CPU, h.cpu.Total, p.largest.CPU), p.cfg.Scoring.Score(h.memory.Reserved+use.Memory, h.memory.Total, p.largest.Memory)))
 	if p.cfg.RandomScore && s > 0 {
@@ -192,7 +189,7 @@ func (p *Plugin) Reserve(e autoscale.Entity, n int, d Pod, found bool) error {
 	}
 	buffered := found && d.VM && !d.Fixed
 	x := &p.pods[e]
-	*x = pod{Pod: d, node: int32(n), cpu: NewShare(d.Use.CPU, d.Min.CPU, d.Max.CPU, buffered), memory: NewShare(d.Use.Memory, d.Min.Memory, d.Max.Memory, buffered)}
+	*x = pod{Pod: d, entity: e, node: int32(n), cpu: NewShare(d.Use.CPU, d.Min.CPU, d.Max.CPU, buffered), memory: NewShare(d.Use.Memory, d.Min.Memory, d.Max.Memory, buffered)}
 	h := &p.hosts[n]
 	h.cpu.Enter(&x.cpu)
 	h.memory.Enter(&x.memory)
@@ -387,10 +384,10 @@ func (p *Plugin) Dump() []State {
 	for i := range p.hosts {
 		list[i] = State{CPU: p.hosts[i].cpu, Memory: p.hosts[i].memory}
 	}
-	for e := range p.pods {
-		if x := &p.pods[e]; x.node >= 0 && e <= math.MaxInt32 {
+	for i := range p.pods {
+		if x := &p.pods[i]; x.node >= 0 {
 			s := &list[x.node]
-			s.Pods = append(s.Pods, PodState{autoscale.Entity(e), x.cpu, x.memory, x.leaving})
+			s.Pods = append(s.Pods, PodState{x.entity, x.cpu, x.memory, x.leaving})
 		}
 	}
 	return list

@@ -145,3 +145,26 @@ func TestObserveMakesNoPass(t *testing.T) {
 	l.Pass(5)
 	require.Equal(t, "propose 0 on 1, assigned 0, start 0", p.taken())
 }
+
+// observed counts what the core is told.
+type observed struct {
+	Scheduler
+	times int
+}
+
+func (o *observed) Observe(now model.Time, facts []model.Fact) {
+	o.times++
+	o.Scheduler.Observe(now, facts)
+}
+
+// TestInstantsWithoutFacts: a step at an instant at which nothing happened asks for a plan and tells
+// the core nothing.
+func TestInstantsWithoutFacts(t *testing.T) {
+	loop, _ := newLoop(Batch, order.Easy, 1)
+	core := &observed{Scheduler: loop.Core}
+	loop.Core = core
+	loop.Step(0, nil)
+	require.Zero(t, core.times)
+	loop.Step(1, []model.Fact{submitted(0, 1, 1, model.Hour)})
+	require.Equal(t, 2, core.times, "of the submission, and of the start")
+}

@@ -190,3 +190,20 @@ func TestConservativeLatePass(t *testing.T) {
 	m.end(130, 0)
 	require.Equal(t, jobs(1), m.starts(130))
 }
+
+// The answer to a proposal may come so late that the job was predicted to end later than it then does: what is
+// reserved behind it moves up.
+func TestConservativeLateAnswer(t *testing.T) {
+	m := newMachine(t, 1, order.FCFS, order.Conservative)
+	short := model.Fact{Kind: model.FactSubmitted, Walltime: model.Second / 2, Request: model.Request{Units: 1}}
+	m.jobs = append(m.jobs, short)
+	m.Observe(0, []model.Fact{short})
+	p := m.Plan(0).Proposals[0]
+	m.submit(1, [2]int32{1, 10})
+	require.Empty(t, m.starts(1), "job 0 is in flight, and overdue")
+	require.Equal(t, at(2), m.Reserved(1))
+	granted := at(1).Add(model.Second / 4)
+	m.Observe(granted, []model.Fact{{Kind: model.FactAssigned, Job: 0, Ref: 0, Seq: p.Seq, Placement: &p.Placement}})
+	require.Empty(t, m.Plan(granted).Proposals)
+	require.Equal(t, granted.Add(model.Second/2), m.Reserved(1))
+}

@@ -69,14 +69,7 @@ func TestCodedBackfillFiresForRanges(t *testing.T) {
 		{"work without an end", 7200, model.Service, ids(3)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := coded(t)
-			p.Weights = score.Weights{score.Priority: model.One}
-			cfg := alike(12, p)
-			cfg.Site.Groups, cfg.Site.Fingerprints = make([]model.Group, 2), 3
-			for n := range cfg.Site.Nodes {
-				cfg.Site.Nodes[n].Group, cfg.Site.Nodes[n].Fingerprint = min(1, int32(n)), []int32{0, 1, 0, 1, 0, 1, 2, 2, 2, 2, 2, 2}[n]
-			}
-			s := newStand(t, cfg)
+			s := newUneven(t, func(*site.Config) {})
 			s.submit(0, size(6), wall(c.busy), func(a *model.Allocation) { a.Kind = c.kind })
 			require.Equal(t, ids(0), s.pass(0))
 			s.submit(1, size(8), class(9))
@@ -85,6 +78,38 @@ func TestCodedBackfillFiresForRanges(t *testing.T) {
 			require.Equal(t, c.want, s.pass(1))
 		})
 	}
+}
+
+// The second look is for a job that lacks nodes. When sensitive work finds as many free as it wants, but not with one
+// known fingerprint, it is not known when it could start.
+func TestCodedBackfillIsForALackOfNodes(t *testing.T) {
+	for wants, want := range map[int32][]model.JobID{2: ids(3), 3: ids(3, 2)} {
+		s := newUneven(t, func(cfg *site.Config) {
+			for n := range 3 {
+				cfg.Site.Nodes[n].Fingerprint = -1
+			}
+		})
+		s.submit(0, size(6), wall(7200))
+		require.Equal(t, ids(0), s.pass(0))
+		s.submit(1, size(wants), class(9), func(a *model.Allocation) { a.Sensitive = true })
+		s.submit(1, class(5), func(a *model.Allocation) { a.NodesMin, a.NodesMax, a.Topology = 2, 6, model.Spread })
+		s.submit(1, size(4), class(1))
+		require.Equal(t, want, s.pass(1), "%d of the two that are left", wants)
+	}
+}
+
+// newUneven is an as-coded site of twelve nodes, of which six are left in groups of one and of
+// five when a job has taken the others.
+func newUneven(t *testing.T, change func(*site.Config)) *stand {
+	p := coded(t)
+	p.Weights = score.Weights{score.Priority: model.One}
+	cfg := alike(12, p)
+	cfg.Site.Groups, cfg.Site.Fingerprints = make([]model.Group, 2), 3
+	for n := range cfg.Site.Nodes {
+		cfg.Site.Nodes[n].Group, cfg.Site.Nodes[n].Fingerprint = min(1, int32(n)), []int32{0, 1, 0, 1, 0, 1, 2, 2, 2, 2, 2, 2}[n]
+	}
+	change(&cfg)
+	return newStand(t, cfg)
 }
 
 // The textbook example: easy fills the two nodes, and without backfilling they

@@ -137,6 +137,25 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestSharesOfAGPU: a GPU is busy once, however many jobs hold thousandths of it, until the last
+// has left.
+func TestSharesOfAGPU(t *testing.T) {
+	part := func(j *traces.Job) { j.GPUsPerNode, j.GPUMilli = traces.Some[int32](1), traces.Some[int32](400) }
+	s := newSingle(t, func(cfg *SiteConfig) { cfg.Rows.Shared, cfg.Site.Amounts = true, true }, row(1, 0, part, runs(10*sec)), row(2, 0, part, runs(20*sec)), row(3, 0, part, runs(30*sec)))
+	busy := []int64{1, 1, 2}
+	for i, gpu := range []uint64{1, 1, 2} {
+		f := s.submit(i)
+		share := model.NodeShare{GPUs: gpu, Amounts: model.Amounts{GPUMilli: 400}}
+		require.Equal(t, model.FactAssigned, s.propose(0, model.Proposal{Ref: f.Ref, Job: f.Job, Placement: model.Placement{Shares: []model.NodeShare{share}}}).Kind)
+		require.Equal(t, busy[i], s.State.BusyUnits, "with %d jobs", i+1)
+	}
+	for i, want := range []int64{2, 1, 0} {
+		s.Take(s.Next(), nil)
+		s.Close()
+		require.Equal(t, want, s.State.BusyUnits, "with %d jobs gone", i+1)
+	}
+}
+
 // TestHold: a job on hold is not granted anything before it is released.
 func TestHold(t *testing.T) {
 	s := newSingle(t, func(*SiteConfig) {}, row(1, 0, func(j *traces.Job) { j.Hold, j.Released = traces.Some(true), traces.Some(5*at) }))

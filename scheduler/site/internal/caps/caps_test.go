@@ -26,6 +26,22 @@ func TestAllows(t *testing.T) {
 	}
 }
 
+// A cap binds who asks for some of it.
+func TestBinds(t *testing.T) {
+	for _, c := range []struct {
+		cap, asked Usage
+		want       bool
+	}{
+		{Usage{}, Usage{1, 1}, false},
+		{Usage{Power: 1}, Usage{1, 0}, true},
+		{Usage{Power: 1}, Usage{0, 1}, false},
+		{Usage{Bandwidth: 1}, Usage{0, 1}, true},
+		{Usage{Bandwidth: 1}, Usage{1, 0}, false},
+	} {
+		require.Equal(t, c.want, c.cap.Binds(c.asked), "%+v asked for %+v", c.cap, c.asked)
+	}
+}
+
 func TestPool(t *testing.T) {
 	require.True(t, (&State{Sensitive: 9}).PoolHas(1), "no bound")
 	require.True(t, (&State{Pool: 10, Sensitive: 9}).PoolHas(1))
