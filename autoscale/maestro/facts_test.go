@@ -187,7 +187,7 @@ func TestNoneIsReady(t *testing.T) {
 	p.Observe(start, counts(8, 2))
 	plan = p.Plan(start)
 	require.Empty(t, plan.Proposals)
-	require.False(t, plan.Decisions[0].Proposed())
+	require.Equal(t, []any{GuardReady, false}, []any{plan.Decisions[0].Guard, plan.Decisions[0].Proposed()})
 	p.Observe(start, counts(1, 0))
 	require.Len(t, p.Plan(start.Add(10*model.Second)).Proposals, 1, "nothing is in flight")
 }

@@ -310,8 +310,10 @@ func (p *Policy) push() {
 // that comes to nothing counts as made.
 func (p *Policy) apply(now model.Time, delta, most int64, d *autoscale.Decision) {
 	amount, guard := p.cfg.Within(delta, p.rooms.Available(), most)
-	if p.choosable() && amount < -p.rooms.Ready {
-		amount, guard = -p.rooms.Ready, GuardReady
+	if p.choosable() {
+		if most := -int64(len(p.free())); amount < most {
+			amount, guard = most, GuardReady
+		}
 	}
 	d.Guard = guard
 	d.Would = autoscale.Proposal{Verb: autoscale.Scale, N: delta, Entity: autoscale.Whole}
@@ -321,8 +323,7 @@ func (p *Policy) apply(now model.Time, delta, most int64, d *autoscale.Decision)
 		p.terminate(-amount)
 	case amount != 0:
 		p.propose(autoscale.Proposal{Verb: autoscale.Scale, N: amount, Entity: autoscale.Whole})
-	}
-	if p.seq < first {
+	default:
 		p.in.State, p.in.Scaled = InSync, now
 		return
 	}
@@ -343,21 +344,27 @@ func (p *Policy) choosable() bool { return len(p.known) > 0 }
 // stream of the draws of rooms to terminate.
 var stream = draw.StreamOf("maestro ready room")
 
-// terminate draws ready rooms.
-func (p *Policy) terminate(n int64) {
+// free are the rooms known by number that are ready.
+func (p *Policy) free() []autoscale.Entity {
 	p.ready = p.ready[:0]
 	for i := range p.known {
 		if p.known[i].state == autoscale.Ready {
 			p.ready = append(p.ready, p.known[i].entity)
 		}
 	}
+	return p.ready
+}
+
+// terminate draws free rooms, of which there are at least n.
+func (p *Policy) terminate(n int64) {
+	free := p.free()
 	source := draw.New(p.cfg.Seed, stream, p.drawn, 0)
 	p.drawn++
-	for range min(n, int64(len(p.ready))) {
-		i := int(source.Uint64() % uint64(len(p.ready)))
-		p.propose(autoscale.Proposal{Verb: autoscale.Drain, Entity: p.ready[i]})
-		last := len(p.ready) - 1
-		p.ready[i], p.ready = p.ready[last], p.ready[:last]
+	for range n {
+		i := int(source.Uint64() % uint64(len(free)))
+		p.propose(autoscale.Proposal{Verb: autoscale.Drain, Entity: free[i]})
+		last := len(free) - 1
+		free[i], free = free[last], free[:last]
 	}
 }
 
