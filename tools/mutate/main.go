@@ -5,6 +5,8 @@
 //	go run ./tools/mutate -n 20 -seed 2      # others
 //	go run ./tools/mutate -only preempt      # of functions whose package or name has this word
 //	go run ./tools/mutate -own               # the tests of their own packages alone, in a few minutes
+//	go run ./tools/mutate -conditions -only autoscale/ -own -given /dev/null -dies 1
+//	                                         # every comparison and every condition of the scaling policies, in a minute
 //	go run ./tools/mutate -keep FILE         # adds verdicts to FILE, and tries none that has one there
 //	go run ./tools/mutate -list              # names them and runs nothing
 //
@@ -40,7 +42,9 @@ type options struct {
 	dies    float64
 	given   string
 	own     bool
-	keep    string
+	// Every change of a condition instead of a draw.
+	conditions bool
+	keep       string
 }
 
 func main() {
@@ -54,6 +58,7 @@ func main() {
 	flag.Float64Var(&o.dies, "dies", 0.97, "the `PART` of the mutants that has to die")
 	flag.StringVar(&o.given, "given", "tools/mutate/given.txt", "`FILE` of mutants that are always tried")
 	flag.BoolVar(&o.own, "own", false, "run the tests of the mutant's own package alone: quick, and what survives may still die elsewhere")
+	flag.BoolVar(&o.conditions, "conditions", false, "every change of a comparison, of !, && and ||, and every condition always and never met, instead of a draw")
 	flag.StringVar(&o.keep, "keep", "", "`FILE` of verdicts: a run that was stopped goes on from there, as long as neither code nor tests have changed")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -87,7 +92,11 @@ func run(ctx context.Context, o options) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
-	for _, m := range draw(all, o) {
+	more := draw(all, o)
+	if o.conditions {
+		more = conditions(all, o.only)
+	}
+	for _, m := range more {
 		if !slices.Contains(chosen, m) {
 			chosen = append(chosen, m)
 		}

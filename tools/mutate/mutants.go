@@ -285,6 +285,24 @@ func draw(all []*mutant, o options) []*mutant {
 	return out
 }
 
+// conditions are all mutants that change when something is done.
+func conditions(all []*mutant, only string) (out []*mutant) {
+	for _, m := range all {
+		if (only == "" || strings.Contains(m.where, only)) && m.ofCondition() {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (m *mutant) ofCondition() bool {
+	switch m.before {
+	case "<", "<=", ">", ">=", "==", "!=", "&&", "||", "!":
+		return true
+	}
+	return strings.HasPrefix(m.after, "true || ") || strings.HasPrefix(m.after, "false && ")
+}
+
 // scramble spreads the bits of an FNV hash, whose high ones hardly change with the last
 // letters: the finaliser of MurmurHash3.
 func scramble(h uint64) uint64 {
