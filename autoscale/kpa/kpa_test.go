@@ -68,8 +68,8 @@ func TestBeginsInPanic(t *testing.T) {
 	l := newLoop(t, config(), 5)
 	require.Equal(t, GuardPanic, l.step(10, 10).Guard)
 	require.EqualValues(t, 5, l.Size)
-	l = newLoop(t, config(), 1)
-	require.Equal(t, RuleStable, l.step(10, 10).Rule)
+	require.Equal(t, RulePanic, newLoop(t, config(), 2).step(10, 10).Rule)
+	require.Equal(t, RuleStable, newLoop(t, config(), 1).step(10, 10).Rule)
 }
 
 func TestRates(t *testing.T) {
@@ -141,6 +141,11 @@ func TestBounds(t *testing.T) {
 	require.EqualValues(t, 3, l.Size)
 	require.Equal(t, autoscale.GuardMin, l.step(0, 0).Guard)
 	require.EqualValues(t, 2, l.Size)
+	cfg = config()
+	cfg.Max = 1
+	l = newLoop(t, cfg, 1)
+	require.Equal(t, autoscale.GuardMax, l.step(90, 90).Guard)
+	require.EqualValues(t, 1, l.Size)
 }
 
 // The last replica stays for the grace.
@@ -248,7 +253,7 @@ func TestGuardsAtTheirEdge(t *testing.T) {
 func TestConfig(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"target": func(c *Config) { c.Target = 0 }, "rates": func(c *Config) { c.MaxUp = 1 }, "1 down": func(c *Config) { c.MaxDown = 1 },
-		"threshold": func(c *Config) { c.PanicThreshold = 1 }, "max": func(c *Config) { c.Min, c.Max = 3, 2 }, "delay": func(c *Config) { c.DownDelay = -1 },
+		"threshold": func(c *Config) { c.PanicThreshold = 1 }, "max": func(c *Config) { c.Min, c.Max = 3, 2 }, "max 1": func(c *Config) { c.Min, c.Max = 2, 1 }, "delay": func(c *Config) { c.DownDelay = -1 },
 	} {
 		c := config()
 		change(&c)
@@ -259,6 +264,9 @@ func TestConfig(t *testing.T) {
 	c.Min, c.Max, c.StableWindow = 3, 3, 0
 	_, err := New(c)
 	require.NoError(t, err, "one size alone may be allowed, and a panic end at once")
+	c.Max = 0
+	_, err = New(c)
+	require.NoError(t, err, "no limit")
 }
 
 // A size that is demanded again and again takes up one entry of the delay window, however

@@ -161,7 +161,7 @@ func TestCodedAllocations(t *testing.T) {
 		p.Plan(now)
 		now = now.Add(model.Minute)
 	}))
-	require.EqualValues(t, math.MaxUint32, p.cfg.Max)
+	require.Equal(t, CodedConfig{UpThreshold: 0.8, DownThreshold: 0.2, Cooldown: 5 * model.Minute, Min: 1, Max: math.MaxUint32}, p.cfg)
 }
 
 // Where the tenant and the bound leave as much, the bound is what is told.

@@ -60,8 +60,8 @@ func TestWhichLeaves(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, c.want, got, c.name)
 	}
-	_, ok := (&series{}).leaving(Newest)
-	require.False(t, ok)
+	e, ok := (&series{}).leaving(Newest)
+	require.Equal(t, []any{autoscale.Entity(0), false}, []any{e, ok})
 }
 
 // A sample of exactly the age counts, of a node as of the whole.
@@ -73,7 +73,49 @@ func TestAgeOfSamples(t *testing.T) {
 		s.observe(&autoscale.Fact{Kind: autoscale.FactSample, Entity: e, Value: 3})
 		v, ok := s.value(model.Time(age), age, Mean)
 		require.Equal(t, []any{3.0, true}, []any{v, ok})
-		_, ok = s.value(model.Time(age)+1, age, Mean)
-		require.False(t, ok)
+		v, ok = s.value(model.Time(age)+1, age, Mean)
+		require.Equal(t, []any{0.0, false}, []any{v, ok})
 	}
+}
+
+// A reclaim is a change: it starts the cooldown. One of no node is none.
+func TestReclaimStartsTheCooldown(t *testing.T) {
+	for n, want := range map[int64]autoscale.Guard{1: cool, 0: ok} {
+		l := newLoop(t, config(), 5)
+		l.steps(2, value(0.9))
+		l.Tell(autoscale.Fact{Kind: autoscale.FactReclaimed, N: n})
+		require.Equal(t, want, l.step(value(0.9)).Guard)
+	}
+}
+
+// Rejections count in a row: an acceptance clears them, and so does a resume.
+func TestRejectionsAreCleared(t *testing.T) {
+	cfg := config()
+	cfg.Cooldown = model.Minute
+	l := newLoop(t, cfg, 2)
+	l.steps(2, value(0.9))
+	for _, o := range []autoscale.Outcome{autoscale.Rejected, autoscale.Rejected, autoscale.Accepted, autoscale.Rejected, autoscale.Rejected} {
+		l.Answer = o
+		require.Equal(t, ok, l.step(value(0.9)).Guard)
+	}
+	require.Equal(t, ok, l.step(value(0.9)).Guard, "the third in a row")
+	require.Equal(t, back, l.step(value(0.9)).Guard)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSuspended}, autoscale.Fact{Kind: autoscale.FactResumed, N: 2})
+	require.Equal(t, []autoscale.Guard{wait, wait, ok, ok, ok, back}, l.steps(6, value(0.9)))
+}
+
+// After a resume the samples of before count no more, and misses are counted anew.
+func TestResumedWithoutAPast(t *testing.T) {
+	l := newLoop(t, config(), 2)
+	l.steps(2, nil)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, At: l.Now, Value: 0.9}, autoscale.Fact{Kind: autoscale.FactSuspended}, autoscale.Fact{Kind: autoscale.FactResumed, N: 2})
+	require.Equal(t, autoscale.GuardNoMetric, l.Policy.Plan(l.Now).Decisions[0].Guard)
+	l.Now = l.Now.Add(model.Minute)
+	l.step(nil)
+	require.False(t, l.Policy.Alerting())
+	l.step(nil)
+	require.True(t, l.Policy.Alerting(), "the third since")
+	l = newLoop(t, config(), 2)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactResumed, N: 1})
+	require.Equal(t, ok, l.step(value(0.6)).Guard, "replaced at the first instant")
 }

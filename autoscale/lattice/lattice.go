@@ -158,7 +158,7 @@ func (p *Policy) Observe(now model.Time, facts []autoscale.Fact) {
 			p.answered(now, f)
 		case autoscale.FactReclaimed:
 			p.nodes = max(0, p.nodes-f.N)
-			p.changed(now, -1)
+			p.changed(now, -f.N)
 		case autoscale.FactSuspended:
 			p.suspend()
 		case autoscale.FactResumed:
@@ -208,7 +208,7 @@ func (p *Policy) answered(now model.Time, f *autoscale.Fact) {
 	}
 }
 
-// changed notes a change of size, which is none where nothing was granted.
+// changed notes a change of size, which is none where nothing was granted or reclaimed.
 func (p *Policy) changed(now model.Time, step int64) {
 	direction := int64(1)
 	switch {

@@ -18,10 +18,19 @@ func TestEffective(t *testing.T) {
 	require.Equal(t, []any{size(3), true}, []any{c, ok})
 	c, ok = Effective(nil, all)
 	require.Equal(t, []any{Capacity{8, 4, 9}, true}, []any{c, ok})
+	c, ok = Effective(nil, Hardware{CPUs: 1, Memory: 1, Disk: 1})
+	require.Equal(t, []any{Capacity{CPU: 1}, true}, []any{c, ok}, "all of it is known, and little")
 	for _, h := range []Hardware{{}, {Memory: gib, Disk: gib}, {CPUs: 1, Disk: gib}, {CPUs: 1, Memory: gib}} {
 		c, ok = Effective(nil, h)
 		require.Equal(t, []any{Capacity{}, false}, []any{c, ok})
 	}
+}
+
+// Capacities are added and taken away for each resource.
+func TestSumsOfCapacities(t *testing.T) {
+	a, b := Capacity{1, 2, 3}, Capacity{40, 50, 60}
+	require.Equal(t, Capacity{41, 52, 63}, a.plus(b))
+	require.Equal(t, b, a.plus(b).less(a))
 }
 
 // Versions at the ends of a range pass; an end that is not stated is none.

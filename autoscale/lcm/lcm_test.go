@@ -92,7 +92,7 @@ func TestVersions(t *testing.T) {
 	for _, c := range []struct {
 		a, b          string
 		text, numbers int
-	}{{"2.10.0", "2.9.0", -1, 1}, {"2.9", "2.9.0", -1, 0}, {"2.9", "2.9.1", -1, -1}, {"2.9.1", "2.9", 1, 1}, {"2.9.0", "2.9.0", 0, 0}, {"3", "2.9", 1, 1}, {"2.9b", "2.9a", 1, 1}, {"2.9b", "2.9", 1, 1}, {"2.9", "2.9b", -1, -1}} {
+	}{{"2.10.0", "2.9.0", -1, 1}, {"2.9", "2.9.0", -1, 0}, {"2.9", "2.9.1", -1, -1}, {"2.9.1", "2.9", 1, 1}, {"2.a", "2.10", 1, 1}, {"2.10", "2.a", -1, -1}, {"2.9.0", "2.9.0", 0, 0}, {"3", "2.9", 1, 1}, {"2.9b", "2.9a", 1, 1}, {"2.9b", "2.9", 1, 1}, {"2.9", "2.9b", -1, -1}} {
 		require.Equal(t, c.text, (&Engine{}).compare(c.a, c.b), "%v", c)
 		require.Equal(t, c.numbers, e.compare(c.a, c.b), "%v", c)
 	}
@@ -108,6 +108,8 @@ func TestScore(t *testing.T) {
 	require.InDelta(t, 0.15, w.Score(), 1e-12)
 	w.Cached.Sessions = 1
 	require.InDelta(t, 0.11, w.Score(), 1e-12)
+	require.Equal(t, 0.5, (&Worker{Declared: Capacity{1, 1, 0}, Allocated: Capacity{1, 0, 0}}).Score())
+	require.Equal(t, 0.5, (&Worker{Declared: Capacity{1, 1, 0}, Allocated: Capacity{0, 1, 0}}).Score())
 	var e Engine
 	one := Session{Need: size(1)}
 	list := e.Place(&one, []Worker{{Running: true, Declared: size(4)}, {Running: true, Declared: size(4), Allocated: size(2)}, {Running: true, Declared: size(4), Allocated: size(2)}})
@@ -226,6 +228,8 @@ func TestDrainsWithoutCooldown(t *testing.T) {
 	workers(r, 4)
 	plan := r.Plan(start)
 	require.Equal(t, []autoscale.Guard{"", "", GuardMinWorkers, GuardMinWorkers}, guards(plan))
+	require.EqualValues(t, []uint64{1, 2}, []uint64{plan.Proposals[0].Seq, plan.Proposals[1].Seq})
+	require.EqualValues(t, 2, r.Count(SkippedMinWorkers))
 	finish(r, start, plan, autoscale.Accepted)
 	require.EqualValues(t, 2, r.Running())
 }

@@ -174,7 +174,7 @@ func (s *Scheduler) session(now model.Time, f *autoscale.Fact) {
 }
 
 func (s *Scheduler) worker(f *autoscale.Fact) {
-	i, ok := slices.BinarySearchFunc(s.nodes, f.Entity, func(n node, e autoscale.Entity) int { return int(n.entity) - int(e) })
+	i, ok := s.at(f.Entity)
 	gone := f.State == autoscale.Failed
 	switch {
 	case ok && gone:
@@ -207,7 +207,7 @@ func (s *Scheduler) answered(now model.Time, f *autoscale.Fact) {
 	p := &s.sessions[i]
 	p.flying = 0
 	if f.Outcome == autoscale.Accepted {
-		p.worker, p.retries = p.target, 0
+		p.worker = p.target
 		return
 	}
 	var after model.Duration
@@ -291,20 +291,16 @@ func (s *Scheduler) state(n *node) bool {
 func (s *Scheduler) onWorkers() {
 	for i := range s.sessions {
 		p := &s.sessions[i]
-		if j := s.at(p.worker); j >= 0 {
+		if j, ok := s.at(p.worker); ok {
 			s.workers[j].Sessions++
 			s.workers[j].Ports += s.cfg.Sessions[p.kind].Ports
 		}
 	}
 }
 
-// at is the place of a worker, -1 for none.
-func (s *Scheduler) at(e autoscale.Entity) int {
-	i, ok := slices.BinarySearchFunc(s.nodes, e, func(n node, e autoscale.Entity) int { return int(n.entity) - int(e) })
-	if !ok {
-		return -1
-	}
-	return i
+// at is the place of a worker, or where it would be; ok is false when it is not there.
+func (s *Scheduler) at(e autoscale.Entity) (i int, ok bool) {
+	return slices.BinarySearchFunc(s.nodes, e, func(n node, e autoscale.Entity) int { return int(n.entity) - int(e) })
 }
 
 // refresh reads the capacities anew; one that fails leaves them, and is tried again when
@@ -320,7 +316,7 @@ func (s *Scheduler) refresh(now model.Time) {
 		n.cached.Allocated = Capacity{}
 	}
 	for i := range s.sessions {
-		if j := s.at(s.sessions[i].worker); j >= 0 {
+		if j, ok := s.at(s.sessions[i].worker); ok {
 			c := &s.nodes[j].cached
 			c.Allocated = c.Allocated.plus(s.cfg.Sessions[s.sessions[i].kind].Need)
 		}

@@ -26,15 +26,15 @@ type Actions struct {
 // Next are the steps that are to be taken at now. It changes nothing: a step is under way
 // once Start says so.
 func (a *Agent) Next(now model.Time) Actions {
-	x := Actions{Wait: model.Forever, goal: a.goal(now)}
+	x := Actions{goal: a.goal(now)}
 	to := x.goal.give
-	var waits [4]model.Duration
-	x.Permit, waits[0] = a.askPermit(now, &x.goal)
-	x.Resize, waits[1] = a.resize(now, to, &x.Permit)
-	x.Up, waits[2] = a.tellUp(now, to)
-	x.Down, waits[3] = a.askDown(now, to, x.Up.Do)
+	var permit, resize, up, down model.Duration
+	x.Permit, permit = a.askPermit(now, &x.goal)
+	x.Resize, resize = a.resize(now, to, &x.Permit)
+	x.Up, up = a.tellUp(now, to)
+	x.Down, down = a.askDown(now, to, x.Up.Do)
 	x.Resize.rule = x.goal.rule
-	x.Wait = min(x.Wait, x.goal.wish, waits[0], waits[1], waits[2], waits[3])
+	x.Wait = min(x.goal.wish, permit, resize, up, down)
 	if x.goal.down && !x.Down.Do && !a.flying[Monitor].target.is {
 		x.Wait = min(x.Wait, x.goal.wait)
 	}

@@ -74,9 +74,12 @@ type asked = map[autoscale.Entity]int64
 func TestOrderOfSteps(t *testing.T) {
 	a := agent(t, 2)
 	a.Observe(start, append(load(4), connected))
-	for _, want := range []asked{{Scheduler: 2}, {Scheduler: 4}, {VM: 4}, {Monitor: 4}, {}} {
+	for i, want := range []asked{{Scheduler: 2}, {Scheduler: 4}, {VM: 4}, {Monitor: 4}, {}} {
 		plan := a.Plan(start)
 		require.Equal(t, want, proposed(t, plan))
+		for _, p := range plan.Proposals {
+			require.EqualValues(t, i+1, p.Seq, "they are numbered from 1")
+		}
 		accept(a, start, plan)
 	}
 	require.Equal(t, cu(4), a.Using())
@@ -125,6 +128,7 @@ func TestPartialPermit(t *testing.T) {
 	plan = a.Plan(start.Add(2*model.Second) - 1)
 	require.Equal(t, asked{Monitor: 4}, proposed(t, plan))
 	require.Equal(t, []any{GuardDenied, start.Add(2 * model.Second)}, []any{guard(t, plan, Scheduler), plan.Wake}, "the last moment of it")
+	require.Equal(t, []any{Scheduler, RuleReport}, []any{plan.Decisions[1].Entity, plan.Decisions[1].Rule})
 	require.Equal(t, asked{Scheduler: 6}, proposed(t, a.Plan(start.Add(2*model.Second))), "at exactly the retry")
 }
 
@@ -214,6 +218,19 @@ func TestRefusedDownscale(t *testing.T) {
 	require.Equal(t, cu(4), a.Goal(retry-1))
 	require.Equal(t, GuardDenied, a.Plan(retry - 1).Decisions[0].Guard)
 	require.Equal(t, asked{Monitor: 3}, proposed(t, a.Plan(retry)))
+}
+
+// What was refused is kept in whole units, beyond a new maximum too, but no more than there was.
+func TestRefusedPartsOfUnits(t *testing.T) {
+	c := Defaults()
+	c.Min, c.Max = cu(1), cu(8)
+	a, err := NewAgent(c, autoscale.Resources{CPU: 900, Memory: 9 << 29})
+	require.NoError(t, err)
+	a.Observe(start, append(load(1), connected))
+	refuse(t, a, start, a.Plan(start), Monitor, autoscale.Rejected, 0)
+	c.Max = cu(2)
+	require.NoError(t, a.Update(c))
+	require.Equal(t, autoscale.Resources{CPU: 750, Memory: 4 << 30}, a.Goal(start))
 }
 
 // A wish of the monitor counts until it is as old as it may be.
@@ -322,7 +339,7 @@ func TestConfigurations(t *testing.T) {
 		require.Error(t, agent(t, 1).Update(c))
 	}
 	c := Defaults()
-	c.CacheWindow, c.CacheWait = 2, 2
+	c.CacheWindow, c.CacheWait, c.Tick = 2, 2, 1
 	c.PermitRetry, c.DeniedRetry, c.VMRetry, c.TellRetry, c.DownRetry, c.WishValid = 0, 0, 0, 0, 0, 0
 	_, err := NewAgent(c, cu(1))
 	require.NoError(t, err, "two minutes are a window, and what fails may be tried again at once")

@@ -338,3 +338,13 @@ func TestEstimate(t *testing.T) {
 		require.Equal(t, c.want, Estimate(c.series, 1, 2, 3), "%v", c.series)
 	}
 }
+
+// The largest value that any slope leads to, or that is there.
+func TestProject(t *testing.T) {
+	for _, c := range []struct {
+		series []float64
+		want   float64
+	}{{[]float64{5}, 5}, {[]float64{5, 1, 1}, 5}, {[]float64{0, 10, 10}, 15}, {[]float64{1, 1, 3, 2}, 4}} {
+		require.Equal(t, c.want, Project(c.series, 0.5), "%v", c.series)
+	}
+}

@@ -40,7 +40,7 @@ func NewShare(using, least, most int64, found bool) Share {
 }
 
 // Request gives a pod what it asks for as far as there is any, in multiples of a factor,
-// or as much as it was permitted last (-1 for none) if that is more. What is missing
+// or as much as it was permitted last (0 for none) if that is more. What is missing
 // becomes pressure. A pod that is about to leave gets no more. The buffer goes with the
 // first contact.
 func (l *Ledger) Request(s *Share, asked, last, factor int64, leaving bool) (permit int64) {

@@ -312,7 +312,7 @@ func (p *Plugin) Request(_ model.Time, e autoscale.Entity, q AgentRequest) (Answ
 	}
 	a := Answer{Decision: p.migration(e, x, h)}
 	a.Migrate = a.Decision.Would.Verb == autoscale.Migrate && a.Decision.Guard == autoscale.GuardNone
-	last := autoscale.Resources{CPU: -1, Memory: -1}
+	var last autoscale.Resources
 	if q.Last != nil {
 		last = *q.Last
 	}

@@ -36,7 +36,7 @@ func TestChecksOfRequests(t *testing.T) {
 		want     error
 	}{
 		{3, cu(1), ErrUnit}, {3, cu(4), nil}, {4, cu(1), nil}, {5, cu(1), nil}, {5, autoscale.Resources{CPU: 250}, ErrUnit}, {5, autoscale.Resources{Memory: 1 << 30}, ErrUnit},
-		{5, autoscale.Resources{CPU: 250, Memory: 1 << 29}, ErrUnit},
+		{5, autoscale.Resources{CPU: 250, Memory: 1 << 29}, ErrUnit}, {5, autoscale.Resources{CPU: 1, Memory: 1 << 30}, nil},
 	} {
 		_, err := p.Request(0, 0, AgentRequest{Protocol: c.protocol, Unit: c.unit, Want: cu(4)})
 		require.ErrorIs(t, err, c.want, "%+v", c)
@@ -92,7 +92,8 @@ func TestPartialPermitsAreCounted(t *testing.T) {
 // The score of a node that is exactly full is that of a full one, and at the peak it is 1
 // whatever the slopes on both sides would come to.
 func TestScoresAtTheEdges(t *testing.T) {
-	require.Equal(t, 0.25, Scoring{Empty: 0.5, Full: 0.25, Peak: 0.5}.Score(8, 8, 8))
+	c := Scoring{Empty: 0.5, Full: 0.25, Peak: 0.5}
+	require.Equal(t, []float64{0.25, 0.625, 0.25, 0.5}, []float64{c.Score(8, 8, 8), c.Score(6, 8, 8), c.Score(1, 1, 1), c.Score(0, 1, 1)})
 	for peak := range int64(8) {
 		peak++
 		c := Scoring{Empty: 0.1, Full: 0.1, Peak: float64(peak) / 10}
@@ -184,4 +185,49 @@ func TestQueue(t *testing.T) {
 		q.Remove(e)
 	}
 	require.Equal(t, []any{autoscale.Entity(0), 0.0, false, false}, next())
+}
+
+// Machines leave one by one, and those that have left, or are about to, are no longer the next.
+func TestNextToLeave(t *testing.T) {
+	p := small(t, PluginDefaults(), 30)
+	migrates := func(e autoscale.Entity) bool {
+		q := wanting(1, nil)
+		q.Load, q.Measured = float64(e), true
+		a, err := p.Request(0, e, q)
+		require.NoError(t, err)
+		return a.Migrate
+	}
+	for e := range autoscale.Entity(31) {
+		require.NoError(t, p.Reserve(e, 0, vm(1, 1), false))
+	}
+	for e := range autoscale.Entity(4) {
+		require.False(t, migrates(e), "its first contact")
+	}
+	require.False(t, migrates(1))
+	p.Delete(0)
+	require.True(t, migrates(1))
+	require.True(t, migrates(2))
+	require.False(t, migrates(1), "it leaves already, and with less load than the next one")
+	require.True(t, migrates(3))
+	require.Equal(t, Counters{Reserved: 31, ReserveShould: 1, Requests: 9, Migrations: 3}, p.Counters())
+}
+
+// Nodes are numbered from 0, and pods that are looked at are counted.
+func TestNumbersOfNodes(t *testing.T) {
+	p := small(t, PluginDefaults())
+	require.Equal(t, []int{0, 1}, []int{p.AddNode(res(1)), p.AddNode(res(1))})
+	p.PreFilter()
+	require.Equal(t, Counters{Attempts: 1}, p.Counters())
+}
+
+// A request is for as many units of CPU as of memory, whatever the size of the unit.
+func TestUnitsOfRequests(t *testing.T) {
+	cfg := PluginDefaults()
+	cfg.CheckUnit = true
+	p := small(t, cfg, 100)
+	require.NoError(t, p.Reserve(0, 0, vm(4, 8), false))
+	_, err := p.Request(0, 0, AgentRequest{Protocol: 5, Unit: res(2), Want: res(4)})
+	require.NoError(t, err)
+	_, err = p.Request(0, 0, AgentRequest{Protocol: 5, Unit: res(2), Want: autoscale.Resources{CPU: 4000, Memory: 6}})
+	require.ErrorIs(t, err, ErrMultiple)
 }
