@@ -73,6 +73,22 @@ func TestMutantsAreNamedByWhatTheyChange(t *testing.T) {
 	require.Equal(t, keys(drawn), keys(draw(all, options{n: 100, seed: 1})))
 	require.Equal(t, keys(drawn)[:2], keys(draw(all, options{n: 2, seed: 1})))
 	require.Len(t, draw(all, options{n: 100, seed: 1, only: "clock"}), 1)
+	require.Equal(t, []string{
+		"scheduler/rule.Old#0: age > 65 -> true || age > 65", "scheduler/rule.Old#0: age > 65 -> false && (age > 65)",
+		"scheduler/rule.Old#0: > -> >=", "scheduler/rule.Old#0: > -> <=",
+	}, keys(conditions(all, "Old")))
+}
+
+// The lists name code that there is.
+func TestListsOfThisModule(t *testing.T) {
+	all, err := mutants("../..")
+	require.NoError(t, err)
+	given, err := readGiven("given.txt", all)
+	require.NoError(t, err)
+	require.NotEmpty(t, given)
+	equivalent, err := readEquivalents("equivalents.txt", all)
+	require.NoError(t, err)
+	require.NotEmpty(t, equivalent)
 }
 
 func TestListsNameMutants(t *testing.T) {
