@@ -1,6 +1,17 @@
 package importer
 
-import "testing"
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime/metrics"
+	"slices"
+	"testing"
+
+	"orrery/internal/disk"
+	"orrery/traces"
+	"orrery/traces/importer/format"
+)
 
 // One target for each format; TestEveryFormatIsFuzzed holds the list.
 
@@ -58,3 +69,94 @@ func FuzzImportUsCarbon(f *testing.F)           { fuzzFormat(f, "us-carbon") }
 func FuzzImportWfformat(f *testing.F)           { fuzzFormat(f, "wfformat") }
 func FuzzImportWorldcup98(f *testing.F)         { fuzzFormat(f, "worldcup98") }
 func FuzzImportWtf(f *testing.F)                { fuzzFormat(f, "wtf") }
+
+// fuzzFormat feeds one format with anything, whatever the content is taken for.
+func fuzzFormat(f *testing.F, name string) {
+	i := slices.IndexFunc(formats, func(f *format.Format) bool { return f.Name == name })
+	if i < 0 {
+		f.Fatalf("no format %s", name)
+	}
+	for _, path := range fixtures(f) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if formatName(path) == name {
+			f.Add(text)
+		}
+	}
+	berlin := zoneOf(f, "Europe/Berlin")
+	f.Cleanup(disk.Through(unsynced))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		dir := t.TempDir()
+		path, out := filepath.Join(dir, "f"), filepath.Join(dir, "x.trace")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		in := &inputs{format: Format(name), raw: formats[i]}
+		one := &file{in: in, name: path, path: path}
+		in.list = []*file{one}
+		before := allocated()
+		_, err := one.detect(Options{})
+		if formats[i].Parquet && err != nil || one.head.Bytes == nil {
+			return
+		}
+		in.raw, in.format = formats[i], Format(name)
+		if formats[i].Parquet != (one.head.Columns != nil) {
+			return
+		}
+		o := Options{}
+		if formats[i].Zoned {
+			o.Zone = berlin
+		}
+		report, err := in.importTo(out, o)
+		sound(t, out, report, err)
+		if n := allocated() - before; n > mostAllocated {
+			t.Fatalf("%d bytes of memory for an input of %d", n, len(text))
+		}
+	})
+}
+
+// unsynced is a disk that is never waited for. With it an input takes milliseconds; without,
+// most of its time, and on a busy disk more than the 10 s after which the fuzzer takes an
+// input for one that hangs.
+func unsynced(s *disk.Step, do func() error) error {
+	if s.Kind == disk.Sync || s.Kind == disk.SyncDir {
+		return nil
+	}
+	return do()
+}
+
+// mostAllocated bounds all that is allocated for one input, which is a few kB.
+const mostAllocated = 64 << 20
+
+// allocated is how many bytes this process ever allocated.
+func allocated() uint64 {
+	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+// sound holds for an import of anything: it is refused with a DataError and leaves nothing
+// beside the input, or makes a bundle that is valid and accounted for.
+func sound(t *testing.T, out string, report traces.Report, err error) {
+	t.Helper()
+	left, listed := os.ReadDir(filepath.Dir(out))
+	if listed != nil {
+		t.Fatal(listed)
+	}
+	if err != nil {
+		var data *traces.DataError
+		if !errors.As(err, &data) {
+			t.Fatalf("refused without a DataError: %v", err)
+		}
+		if len(left) != 1 {
+			t.Fatalf("refused, and left %v: %v", left, err)
+		}
+		return
+	}
+	valid, err := traces.Validate(out)
+	if err != nil || valid.Kept != report.Kept || !report.Balanced() || len(left) != 2 {
+		t.Fatalf("%v, %+v, %+v, %v", err, valid, report, left)
+	}
+}
