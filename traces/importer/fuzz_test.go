@@ -1,12 +1,16 @@
 package importer
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
 	"runtime/metrics"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"orrery/internal/disk"
 	"orrery/traces"
@@ -88,33 +92,77 @@ func fuzzFormat(f *testing.F, name string) {
 	berlin := zoneOf(f, "Europe/Berlin")
 	f.Cleanup(disk.Through(unsynced))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		dir := t.TempDir()
-		path, out := filepath.Join(dir, "f"), filepath.Join(dir, "x.trace")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		in := &inputs{format: Format(name), raw: formats[i]}
-		one := &file{in: in, name: path, path: path}
-		in.list = []*file{one}
 		before := allocated()
-		_, err := one.detect(Options{})
-		if formats[i].Parquet && err != nil || one.head.Bytes == nil {
-			return
-		}
-		in.raw, in.format = formats[i], Format(name)
-		if formats[i].Parquet != (one.head.Columns != nil) {
-			return
-		}
-		o := Options{}
-		if formats[i].Zoned {
-			o.Zone = berlin
-		}
-		report, err := in.importTo(out, o)
-		sound(t, out, report, err)
+		importText(t, formats[i], text, berlin)
 		if n := allocated() - before; n > mostAllocated {
 			t.Fatalf("%d bytes of memory for an input of %d", n, len(text))
 		}
 	})
+}
+
+// importText imports a file as one of the format.
+func importText(t *testing.T, of *format.Format, text []byte, zone *time.Location) {
+	t.Helper()
+	dir := t.TempDir()
+	path, out := filepath.Join(dir, "f"), filepath.Join(dir, "x.trace")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := &inputs{}
+	one := &file{in: in, name: path, path: path}
+	in.list = []*file{one}
+	_, err := one.detect(Options{})
+	if of.Parquet && err != nil || one.head.Bytes == nil || of.Parquet != (one.head.Columns != nil) {
+		return
+	}
+	in.raw, in.format = of, Format(of.Name)
+	o := Options{}
+	if of.Zoned {
+		o.Zone = zone
+	}
+	report, err := in.importTo(out, o)
+	sound(t, out, report, err)
+}
+
+// TestFlippedParquet: a file of which one byte is another is refused or imported, whatever
+// the byte claims of lengths and counts.
+func TestFlippedParquet(t *testing.T) {
+	t.Cleanup(disk.Through(unsynced))
+	for _, path := range fixtures(t) {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		if !bytes.HasPrefix(text, []byte("PAR1")) {
+			continue
+		}
+		step := 10
+		if testing.Short() {
+			step = 100
+		}
+		for i := 0; i < len(text); i += step {
+			for _, bits := range []byte{0x01, 0x80, 0xff} {
+				before := allocated()
+				_ = outcome(t, slices.Concat(text[:i], []byte{text[i] ^ bits}, text[i+1:])) // asserts what must hold of either
+				require.Less(t, allocated()-before, uint64(mostAllocated), "%s, byte %d", path, i)
+			}
+		}
+	}
+}
+
+// TestHostileParquet: what a Parquet file claims to hold and does not is not allocated.
+func TestHostileParquet(t *testing.T) {
+	for name, text := range map[string]string{
+		"a footer of 4 GiB":         "PAR1PAR1\xf0\xff\xff\xffPAR1",
+		"a list of 2^30 structures": "PAR1\x29\xfc\x80\x80\x80\x80\x04\x07\x00\x00\x00PAR1",
+	} {
+		path := filepath.Join(t.TempDir(), "f")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		before := allocated()
+		columns, err := format.ParquetColumns(path)
+		var data *traces.DataError
+		require.ErrorAs(t, err, &data, name)
+		require.Empty(t, columns)
+		require.Less(t, allocated()-before, uint64(1<<20), name)
+	}
 }
 
 // unsynced is a disk that is never waited for. With it an input takes milliseconds; without,
