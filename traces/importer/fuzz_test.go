@@ -111,16 +111,22 @@ func importText(t *testing.T, of *format.Format, text []byte, zone *time.Locatio
 	in := &inputs{}
 	one := &file{in: in, name: path, path: path}
 	in.list = []*file{one}
-	_, err := one.detect(Options{})
-	if of.Parquet && err != nil || one.head.Bytes == nil || of.Parquet != (one.head.Columns != nil) {
-		return
+	err := one.look()
+	if err == nil && of.Parquet {
+		_, err = one.detect(Options{}) // finds the columns
 	}
-	in.raw, in.format = of, Format(of.Name)
-	o := Options{}
-	if of.Zoned {
-		o.Zone = zone
+	var report traces.Report
+	switch {
+	case err == nil && of.Parquet && one.head.Columns == nil:
+		return // no Parquet
+	case err == nil:
+		in.raw, in.format = of, Format(of.Name)
+		o := Options{}
+		if of.Zoned {
+			o.Zone = zone
+		}
+		report, err = in.importTo(out, o)
 	}
-	report, err := in.importTo(out, o)
 	sound(t, out, report, err)
 }
 
