@@ -204,6 +204,9 @@ func sound(t *testing.T, out string, report traces.Report, err error) {
 		if !errors.As(err, &data) {
 			t.Fatalf("refused without a DataError: %v", err)
 		}
+		if data.File == "" || data.Found == "" {
+			t.Fatalf("refused without file or reason: %v", err)
+		}
 		if len(left) != 1 {
 			t.Fatalf("refused, and left %v: %v", left, err)
 		}
