@@ -88,3 +88,21 @@ func TestErrorsOfFormats(t *testing.T) {
 		require.Empty(t, inventory(t, dir))
 	}
 }
+
+// Two days of invocations are no file and the one beside it: the first would be lost.
+func TestSecondDayOfFunctions(t *testing.T) {
+	day := filepath.Join("testdata", "formats", "azure-functions-2019.csv")
+	out := filepath.Join(t.TempDir(), "x.trace")
+	_, err := Import([]string{day, day}, out, Options{})
+	var data *traces.DataError
+	require.ErrorAs(t, err, &data)
+	require.ErrorContains(t, err, "found a second file of invocations")
+	b, report := imported(t, Options{}, day, save(t, "durations.csv", beside["azure-functions-2019"][0]))
+	require.Equal(t, int64(5), report.Kept)
+	var work []model.Duration
+	for l, err := range b.Load() {
+		require.NoError(t, err)
+		work = append(work, l.Work.V)
+	}
+	require.Contains(t, work, 20500*model.Microsecond)
+}

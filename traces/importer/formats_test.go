@@ -341,7 +341,7 @@ func FuzzFormats(f *testing.F) {
 			t.Fatal(err)
 		}
 		report, err := Import([]string{path}, out, Options{})
-		sound(t, out, report, err)
+		sound(t, out, 1, report, err)
 	})
 }
 

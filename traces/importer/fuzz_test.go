@@ -3,6 +3,7 @@ package importer
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/metrics"
@@ -80,6 +81,7 @@ func fuzzFormat(f *testing.F, name string) {
 	if i < 0 {
 		f.Fatalf("no format %s", name)
 	}
+	var all [][]byte
 	for _, path := range fixtures(f) {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -87,37 +89,62 @@ func fuzzFormat(f *testing.F, name string) {
 		}
 		if formatName(path) == name {
 			f.Add(text)
+			all = append(all, text)
 		}
+	}
+	if formats[i].Files > 1 {
+		for _, more := range beside[name] {
+			all = append(all, []byte(more))
+		}
+		f.Add(bytes.Join(all, between))
 	}
 	berlin := zoneOf(f, "Europe/Berlin")
 	f.Cleanup(disk.Through(unsynced))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		before := allocated()
-		importText(t, formats[i], text, berlin)
+		texts := [][]byte{text}
+		if formats[i].Files > 1 {
+			texts = bytes.SplitN(text, between, min(formats[i].Files, 3))
+		}
+		importTexts(t, formats[i], texts, berlin)
 		if n := allocated() - before; n > mostAllocated {
 			t.Fatalf("%d bytes of memory for an input of %d", n, len(text))
 		}
 	})
 }
 
-// importText imports a file as one of the format.
-func importText(t *testing.T, of *format.Format, text []byte, zone *time.Location) {
+// between stands between the files of an input where a format takes several.
+var between = []byte{0}
+
+// beside are files that a format takes beside those of its fixtures.
+var beside = map[string][]string{
+	"azure-functions-2019": {"HashOwner,HashApp,HashFunction,Average,Count,percentile_Average_50\no1,a1,f1,20.5,6,20\no1,a1,f2,,4,3\n"},
+	"gavel":                {`{"v100": {"('ResNet-50 (batch size 64)', 1)": {"null": 2.5, "('A', 1)": [1, 2]}}, "k80": {"('LM (batch size 5)', 2)": {"null": 1}}}`},
+}
+
+// importTexts imports files as ones of the format.
+func importTexts(t *testing.T, of *format.Format, texts [][]byte, zone *time.Location) {
 	t.Helper()
-	dir := t.TempDir()
-	path, out := filepath.Join(dir, "f"), filepath.Join(dir, "x.trace")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
+	in, dir := &inputs{}, t.TempDir()
+	out := filepath.Join(dir, "x.trace")
+	var err error
+	for i, text := range texts {
+		path := filepath.Join(dir, fmt.Sprint("f", i))
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		one := &file{in: in, name: path, path: path}
+		in.list = append(in.list, one)
+		if err == nil {
+			err = one.look()
+		}
 	}
-	in := &inputs{}
-	one := &file{in: in, name: path, path: path}
-	in.list = []*file{one}
-	err := one.look()
 	if err == nil && of.Parquet {
-		_, err = one.detect(Options{}) // finds the columns
+		_, err = in.list[0].detect(Options{}) // finds the columns
 	}
 	var report traces.Report
 	switch {
-	case err == nil && of.Parquet && one.head.Columns == nil:
+	case err == nil && of.Parquet && in.list[0].head.Columns == nil:
 		return // no Parquet
 	case err == nil:
 		in.raw, in.format = of, Format(of.Name)
@@ -127,7 +154,7 @@ func importText(t *testing.T, of *format.Format, text []byte, zone *time.Locatio
 		}
 		report, err = in.importTo(out, o)
 	}
-	sound(t, out, report, err)
+	sound(t, out, len(texts), report, err)
 }
 
 // TestFlippedParquet: a file of which one byte is another is refused or imported, whatever
@@ -192,8 +219,8 @@ func allocated() uint64 {
 }
 
 // sound holds for an import of anything: it is refused with a DataError and leaves nothing
-// beside the input, or makes a bundle that is valid and accounted for.
-func sound(t *testing.T, out string, report traces.Report, err error) {
+// beside the files, or makes a bundle that is valid and accounted for.
+func sound(t *testing.T, out string, files int, report traces.Report, err error) {
 	t.Helper()
 	left, listed := os.ReadDir(filepath.Dir(out))
 	if listed != nil {
@@ -207,13 +234,13 @@ func sound(t *testing.T, out string, report traces.Report, err error) {
 		if data.File == "" || data.Found == "" {
 			t.Fatalf("refused without file or reason: %v", err)
 		}
-		if len(left) != 1 {
+		if len(left) != files {
 			t.Fatalf("refused, and left %v: %v", left, err)
 		}
 		return
 	}
 	valid, err := traces.Validate(out)
-	if err != nil || valid.Kept != report.Kept || !report.Balanced() || len(left) != 2 {
+	if err != nil || valid.Kept != report.Kept || !report.Balanced() || len(left) != files+1 {
 		t.Fatalf("%v, %+v, %+v, %v", err, valid, report, left)
 	}
 }
