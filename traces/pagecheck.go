@@ -74,6 +74,7 @@ type pageHeader struct {
 	nulls        int64
 	encoding     format.Encoding
 	levels       int64 // bytes of repetition and definition levels of a v2 page
+	repeats      int64 // bytes of the repetition levels among them
 	plainBody    bool  // a v2 page that is not compressed
 }
 
@@ -131,6 +132,9 @@ func (h *pageHeader) part(c *compact, of, id int, wire byte) (bool, error) {
 			return true, errCompact
 		}
 		h.levels += n
+		if id == 6 {
+			h.repeats = n
+		}
 	}
 	return true, err
 }
@@ -145,10 +149,23 @@ type pageChecker struct {
 	unpack unpacker
 }
 
+// levels are the highest levels of the values of a column: of a plain one 0 and 0, of an
+// optional one 0 and 1, more where it is nested or repeated.
+type levels struct{ repeat, define int }
+
+// flat are the levels of a column that is neither nested nor repeated.
+func flat(optional bool) levels {
+	if optional {
+		return levels{define: 1}
+	}
+	return levels{}
+}
+
 // chunk walks the page headers of one column chunk: the pages must lie inside
-// the file, be of bearable size and hold as many rows as the row group says.
+// the file, be of bearable size and hold as many rows as the row group says, where each
+// row has one value.
 // Pages without a checksum have the counts of their body checked too.
-func (k *pageChecker) chunk(group, column int, optional bool) error {
+func (k *pageChecker) chunk(group, column int, of levels) error {
 	m := k.file.Metadata()
 	meta := &m.RowGroups[group].Columns[column].MetaData
 	start := meta.DataPageOffset
@@ -173,13 +190,13 @@ func (k *pageChecker) chunk(group, column int, optional bool) error {
 			rows += h.values
 		}
 		if !h.trusted(meta.Codec) {
-			if err := k.payload(&h, body, meta, optional); err != nil {
+			if err := k.payload(&h, body, meta, of); err != nil {
 				return fmt.Errorf("page at byte %d: %w", start, err)
 			}
 		}
 		start = body + h.compressed
 	}
-	if want := m.RowGroups[group].NumRows; rows != want {
+	if want := m.RowGroups[group].NumRows; rows != want && of.repeat == 0 {
 		return fmt.Errorf("the pages of a column hold %d rows and its row group %d", rows, want)
 	}
 	return nil

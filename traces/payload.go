@@ -19,7 +19,7 @@ var errCounts = errors.New("the counts inside a page disagree with its header")
 // payload checks the body of a page that carries no checksum, as files of
 // other writers do: every count inside it must agree with the page header
 // before the library allocates by it.
-func (k *pageChecker) payload(h *pageHeader, at int64, meta *format.ColumnMetaData, optional bool) error {
+func (k *pageChecker) payload(h *pageHeader, at int64, meta *format.ColumnMetaData, of levels) error {
 	codec := meta.Codec
 	if int64(cap(k.body)) < h.compressed {
 		k.body = make([]byte, h.compressed)
@@ -34,19 +34,21 @@ func (k *pageChecker) payload(h *pageHeader, at int64, meta *format.ColumnMetaDa
 		if err != nil {
 			return err
 		}
-		present := h.values
-		if optional {
-			if body, present, err = levelsV1(body, h.values); err != nil {
-				return err
-			}
+		body, present, err := levelsV1(body, h.values, of)
+		if err != nil {
+			return err
 		}
 		return checkValues(body, h.encoding, meta.Type, present)
 	case format.DataPageV2:
-		levels, body := body[:h.levels], body[h.levels:]
-		if optional {
-			if present, err := hybrid(levels, 1, h.values); err != nil || present != h.values-h.nulls {
-				return errCounts
-			}
+		if h.repeats > h.levels {
+			return errCounts
+		}
+		repeats, defines, body := body[:h.repeats], body[h.repeats:h.levels], body[h.levels:]
+		if _, err := present(repeats, of.repeat, h.values); err != nil {
+			return err
+		}
+		if n, err := present(defines, of.define, h.values); err != nil || of.define > 0 && n != h.values-h.nulls {
+			return errCounts
 		}
 		if !h.plainBody {
 			var err error
@@ -65,20 +67,44 @@ func (k *pageChecker) payload(h *pageHeader, at int64, meta *format.ColumnMetaDa
 	return fmt.Errorf("a page of unknown type %d", h.kind)
 }
 
-// levelsV1 checks the definition levels before the values of a v1 data page
+// levelsV1 checks the levels before the values of a v1 data page
 // and returns what follows them and how many values are not null.
-func levelsV1(body []byte, values int64) (rest []byte, present int64, err error) {
-	if len(body) < 4 {
-		return nil, 0, errCounts
+func levelsV1(body []byte, values int64, of levels) (rest []byte, n int64, err error) {
+	n = values
+	for _, highest := range []int{of.repeat, of.define} {
+		if highest == 0 {
+			continue
+		}
+		if len(body) < 4 {
+			return nil, 0, errCounts
+		}
+		size := int64(binary.LittleEndian.Uint32(body))
+		body = body[4:]
+		if size > int64(len(body)) {
+			return nil, 0, errCounts
+		}
+		if n, err = present(body[:size], highest, values); err != nil {
+			return nil, 0, err
+		}
+		body = body[size:]
 	}
-	n := int64(binary.LittleEndian.Uint32(body))
-	body = body[4:]
-	if n > int64(len(body)) {
-		return nil, 0, errCounts
+	if of.define == 0 {
+		n = values
 	}
-	present, err = hybrid(body[:n], 1, values)
-	return body[n:], present, err
+	return body, n, nil
 }
+
+// present checks the levels of so many values and counts those that are the highest: of
+// definition levels, the values that are not null.
+func present(b []byte, highest int, values int64) (int64, error) {
+	if highest == 0 {
+		return values, nil
+	}
+	return hybrid(b, levelWidth(highest), values, uint64(highest))
+}
+
+// levelWidth is how many bits hold levels up to the highest.
+func levelWidth(highest int) uint { return uint(bits.Len(uint(highest))) }
 
 // unpacker decompresses pages into memory that it keeps.
 type unpacker struct {
@@ -152,7 +178,7 @@ func checkValues(b []byte, encoding format.Encoding, typ format.Type, n int64) e
 		if b[0] > 32 {
 			return errCounts
 		}
-		_, err := hybrid(b[1:], uint(b[0]), n)
+		_, err := hybrid(b[1:], uint(b[0]), n, 0)
 		return err
 	case format.DeltaBinaryPacked, format.DeltaLengthByteArray, format.DeltaByteArray:
 		if len(b) == 0 && n == 0 {
@@ -200,17 +226,17 @@ func plainTexts(b []byte, n int64) error {
 const maxPadding = 1024
 
 // hybrid walks the runs of the RLE and bit-packing hybrid encoding, which must
-// hold the given number of values of width bits, and counts the ones among
-// them when width is 1. Bit-packed runs come in groups of eight and some
+// hold the given number of values of width bits, and counts those among
+// them that are the highest level; 0 when they are no levels. Bit-packed runs come in groups of eight and some
 // writers fill the last one up, so it may pass the count by maxPadding.
-func hybrid(b []byte, width uint, values int64) (ones int64, err error) {
+func hybrid(b []byte, width uint, values int64, highest uint64) (n int64, err error) {
 	left := values
 	for len(b) > 0 && left > 0 {
-		u, n := binary.Uvarint(b)
-		if n <= 0 {
+		u, k := binary.Uvarint(b)
+		if k <= 0 {
 			return 0, errCounts
 		}
-		b = b[n:]
+		b = b[k:]
 		count, size := u>>1, uint64(width+7)/8
 		if count == 0 {
 			continue
@@ -231,12 +257,14 @@ func hybrid(b []byte, width uint, values int64) (ones int64, err error) {
 			if !packed && size == 1 && b[0] > 1 {
 				return 0, errCounts
 			}
-			ones += countOnes(b[:size], packed, min(int64(count), left))
+			n += countOnes(b[:size], packed, min(int64(count), left))
+		} else if highest > 0 {
+			n += countLevel(b[:size], packed, min(int64(count), left), width, highest)
 		}
 		left -= int64(count)
 		b = b[size:]
 	}
-	if width == 1 && left > 0 {
+	if (width == 1 || highest > 0) && left > 0 {
 		return 0, errCounts
 	}
 	for _, c := range b { // the library would decode further runs; padding is none
@@ -244,7 +272,31 @@ func hybrid(b []byte, width uint, values int64) (ones int64, err error) {
 			return 0, errCounts
 		}
 	}
-	return ones, nil
+	return n, nil
+}
+
+// countLevel counts the values of a run of n that are the level, width bits each.
+func countLevel(b []byte, packed bool, n int64, width uint, level uint64) (count int64) {
+	at := func(bit int) (v uint64) {
+		for k := bit / 8; k <= (bit+int(width)-1)/8; k++ {
+			if k < len(b) {
+				v |= uint64(b[k]) << (8 * (k - bit/8))
+			}
+		}
+		return v >> (bit % 8) & (1<<width - 1)
+	}
+	if !packed {
+		if at(0) == level {
+			return n
+		}
+		return 0
+	}
+	for i := range int(n) {
+		if at(i*int(width)) == level {
+			count++
+		}
+	}
+	return count
 }
 
 // countOnes counts the ones of a run of n bits.

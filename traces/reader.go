@@ -211,7 +211,7 @@ func (t *tableReader[R]) meta() (m Meta, err error) {
 // been checked.
 func chunkPages(k *pageChecker, group int, l *lay, path, column string) (p parquet.Pages, err error) {
 	defer guard(path, "in column "+column, &err)
-	if err := k.chunk(group, l.index, l.optional); err != nil {
+	if err := k.chunk(group, l.index, flat(l.optional)); err != nil {
 		return nil, corrupt(path, "in column "+column, err)
 	}
 	return k.file.RowGroups()[group].ColumnChunks()[l.index].Pages(), nil

@@ -226,11 +226,11 @@ func (f *file) close() {
 	}
 }
 
-// detect reads the head and finds the format.
-func (f *file) detect(opts Options) (Format, error) {
+// look reads the head.
+func (f *file) look() error {
 	in, err := f.content()
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer in.Close()
 	head := make([]byte, headBytes)
@@ -238,6 +238,15 @@ func (f *file) detect(opts Options) (Format, error) {
 	f.head = format.Head{Bytes: head[:n], Whole: errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)}
 	var data *traces.DataError
 	if err != nil && !f.head.Whole || errors.As(err, &data) {
+		return err
+	}
+	return nil
+}
+
+// detect reads the head and finds the format.
+func (f *file) detect(opts Options) (Format, error) {
+	err := f.look()
+	if err != nil {
 		return "", err
 	}
 	if bytes.HasPrefix(f.head.Bytes, []byte("PAR1")) {
@@ -258,6 +267,7 @@ func (f *file) detect(opts Options) (Format, error) {
 		return Format(f.in.raw.Name), nil
 	}
 	if f.in.raw, err = formatOf(f.head); err != nil {
+		var data *traces.DataError
 		if errors.As(err, &data) {
 			data.File = f.name
 		}

@@ -67,16 +67,17 @@ func TestSamplesThatNeedMending(t *testing.T) {
 // Errors name file, line, column, what was found and expected, and how to mend it.
 func TestErrorsOfFormats(t *testing.T) {
 	for text, want := range map[string]string{
-		podHeader + "p0,x,1,0,0,,LS,Running,1,2,1\n":                  `bad.csv: line 2, column cpu_milli: found "x", expected a whole number; correct the value, or leave the row out`,
-		podHeader + "p0,1,1,0,0,,LS,Paused,1,2,1\n":                   `line 2, column pod_phase: found "Paused", expected Running, Succeeded, Failed or Pending`,
-		podHeader + "p0,1,1,0,0,,LS,Running,-1,2,1\n":                 `line 2, column creation_time: found "-1", expected seconds from the start of the trace`,
-		podHeader + "p0,1,1,0,0,,LS,Running,1,2\n":                    "line 2: found 10 fields, expected 11, as the header has",
-		podHeader + "p0,1,1,0,0,,L\xff,Running,1,2,1\n":               "expected text in UTF-8",
-		podHeader + "p0,1,1,0,0,,LS,Running,9,2,9\n":                  "found 1 rows, all dropped; deleted-before-scheduled: 1 (first on line 2: p0)",
-		"sn,cpu_milli,memory_mib,gpu,model\nn,1000,1,-1,T4\n":         `column gpu: found "-1"`,
-		"TIMESTAMP,ContextTokens,GeneratedTokens\nnow,1,1\n":          `line 2, column TIMESTAMP: found "now", expected a date and time`,
-		"TIMESTAMP,ContextTokens,GeneratedTokens\n":                   "found a header without rows",
-		"period,count\n1998-05-01 00:00:00,many\n":                    `line 2, column count: found "many"`,
+		podHeader + "p0,x,1,0,0,,LS,Running,1,2,1\n":          `bad.csv: line 2, column cpu_milli: found "x", expected a whole number; correct the value, or leave the row out`,
+		podHeader + "p0,1,1,0,0,,LS,Paused,1,2,1\n":           `line 2, column pod_phase: found "Paused", expected Running, Succeeded, Failed or Pending`,
+		podHeader + "p0,1,1,0,0,,LS,Running,-1,2,1\n":         `line 2, column creation_time: found "-1", expected seconds from the start of the trace`,
+		podHeader + "p0,1,1,0,0,,LS,Running,1,2\n":            "line 2: found 10 fields, expected 11, as the header has",
+		podHeader + "p0,1,1,0,0,,L\xff,Running,1,2,1\n":       "expected text in UTF-8",
+		podHeader + "p0,1,1,0,0,,LS,Running,9,2,9\n":          "found 1 rows, all dropped; deleted-before-scheduled: 1 (first on line 2: p0)",
+		"sn,cpu_milli,memory_mib,gpu,model\nn,1000,1,-1,T4\n": `column gpu: found "-1"`,
+		"TIMESTAMP,ContextTokens,GeneratedTokens\nnow,1,1\n":  `line 2, column TIMESTAMP: found "now", expected a date and time`,
+		"TIMESTAMP,ContextTokens,GeneratedTokens\n":           "found a header without rows",
+		"period,count\n1998-05-01 00:00:00,many\n":            `line 2, column count: found "many"`,
+		`{"nb_res": 8, "jobs": [{"id": 0, "subtime": 1, "res": 2, "profile": "d"}, {"id": 1, "res": 2, "profile": "d"}], "profiles": {"d": {"type": "delay", "delay": 2}}}`: "row 2, column subtime: found nothing, expected seconds",
 		"\"DateTime\",\"A\"\n\"2020-01-01 00:00:00\",5\n\"soon\",6\n": `line 3, column DateTime: found "soon"`,
 	} {
 		dir := t.TempDir()
@@ -86,4 +87,22 @@ func TestErrorsOfFormats(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.Empty(t, inventory(t, dir))
 	}
+}
+
+// Two days of invocations are no file and the one beside it: the first would be lost.
+func TestSecondDayOfFunctions(t *testing.T) {
+	day := filepath.Join("testdata", "formats", "azure-functions-2019.csv")
+	out := filepath.Join(t.TempDir(), "x.trace")
+	_, err := Import([]string{day, day}, out, Options{})
+	var data *traces.DataError
+	require.ErrorAs(t, err, &data)
+	require.ErrorContains(t, err, "found a second file of invocations")
+	b, report := imported(t, Options{}, day, save(t, "durations.csv", beside["azure-functions-2019"][0]))
+	require.Equal(t, int64(5), report.Kept)
+	var work []model.Duration
+	for l, err := range b.Load() {
+		require.NoError(t, err)
+		work = append(work, l.Work.V)
+	}
+	require.Contains(t, work, 20500*model.Microsecond)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/internal/disk"
 	"orrery/scheduler/model"
 	"orrery/tools/refdata"
 	"orrery/traces"
@@ -332,14 +333,15 @@ func FuzzFormats(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	f.Cleanup(disk.Through(unsynced))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		path := filepath.Join(t.TempDir(), "f")
+		dir := t.TempDir()
+		path, out := filepath.Join(dir, "f"), filepath.Join(dir, "x.trace")
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out := filepath.Join(t.TempDir(), "x.trace")
 		report, err := Import([]string{path}, out, Options{})
-		sound(t, out, report, err)
+		sound(t, out, 1, report, err)
 	})
 }
 

@@ -18,10 +18,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/internal/disk"
 	"orrery/internal/doctest"
 	"orrery/scheduler/model"
 	"orrery/traces"
-	"orrery/traces/importer/format"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -336,6 +336,7 @@ func outcome(t testing.TB, text []byte) error {
 
 // Files that were cut short at any of many bytes.
 func TestTruncatedFixtures(t *testing.T) {
+	t.Cleanup(disk.Through(unsynced))
 	for _, path := range fixtures(t) {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -355,6 +356,7 @@ var tokens = regexp.MustCompile(`[^,|;:\s"{}\[\]()=<>+/]+`)
 // Files of which one value is another: numbers that are none, words that are unknown. A value that is
 // refused is named by its row or line.
 func TestFlippedFixtures(t *testing.T) {
+	t.Cleanup(disk.Through(unsynced))
 	for _, path := range fixtures(t) {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -381,65 +383,6 @@ func TestFlippedFixtures(t *testing.T) {
 			}
 		}
 		require.True(t, refused > 0 || testing.Short(), path) // few values are tried in short runs
-	}
-}
-
-// fuzzFormat feeds one format with anything, whatever the content is taken for.
-func fuzzFormat(f *testing.F, name string) {
-	i := slices.IndexFunc(formats, func(f *format.Format) bool { return f.Name == name })
-	if i < 0 {
-		f.Fatalf("no format %s", name)
-	}
-	for _, path := range fixtures(f) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		if formatName(path) == name {
-			f.Add(text)
-		}
-	}
-	berlin := zoneOf(f, "Europe/Berlin")
-	f.Fuzz(func(t *testing.T, text []byte) {
-		dir := t.TempDir()
-		path, out := filepath.Join(dir, "f"), filepath.Join(dir, "x.trace")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		in := &inputs{format: Format(name), raw: formats[i]}
-		one := &file{in: in, name: path, path: path}
-		in.list = []*file{one}
-		_, err := one.detect(Options{})
-		if formats[i].Parquet && err != nil || one.head.Bytes == nil {
-			return
-		}
-		in.raw, in.format = formats[i], Format(name)
-		if formats[i].Parquet != (one.head.Columns != nil) {
-			return
-		}
-		o := Options{}
-		if formats[i].Zoned {
-			o.Zone = berlin
-		}
-		report, err := in.importTo(out, o)
-		sound(t, out, report, err)
-	})
-}
-
-// sound holds for an import of anything: it is refused with a DataError, or makes a bundle that
-// is valid and accounted for.
-func sound(t *testing.T, out string, report traces.Report, err error) {
-	t.Helper()
-	if err != nil {
-		var data *traces.DataError
-		if !errors.As(err, &data) {
-			t.Fatalf("refused without a DataError: %v", err)
-		}
-		return
-	}
-	valid, err := traces.Validate(out)
-	if err != nil || valid.Kept != report.Kept || !report.Balanced() {
-		t.Fatalf("%v, %+v, %+v", err, valid, report)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/ulikunitz/xz"
 
+	"orrery/internal/disk"
 	"orrery/traces"
 )
 
@@ -247,6 +248,7 @@ func FuzzDetect(f *testing.F) {
 	f.Add([]byte(xzed(f, tiny)))
 	f.Add([]byte("PAR1xxxxPAR1"))
 	f.Add([]byte(fmt.Sprintf("%s\n%s", tiny, tiny)))
+	f.Cleanup(disk.Through(unsynced))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := filepath.Join(t.TempDir(), "f")
 		if err := os.WriteFile(path, content, 0o600); err != nil {

@@ -59,6 +59,9 @@ func scanFunctions(f *format.Format, files []format.File, _ format.Options) (for
 	work := map[string]model.Duration{}
 	for i := range files {
 		if !isDurations(files[i].Head) {
+			if counts != nil {
+				return nil, &traces.DataError{File: files[i].Name, Found: "a second file of invocations", Expected: "one, which is a day, and one of durations", Mend: "import each day for itself"}
+			}
 			counts = &files[i]
 			continue
 		}

@@ -3,6 +3,7 @@ package format
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func (e *Element) Place(name string) *Place { return &Place{Of: "element", Line:
 
 // Wrong is the complaint about a field of the element.
 func (e *Element) Wrong(field, found, expected string) *traces.DataError {
-	return &traces.DataError{File: e.File.Name, Row: e.N, Column: field, Found: found, Expected: expected, Mend: "correct the value, or leave the element out"}
+	return &traces.DataError{File: e.File.Name, Row: e.N, Column: field, Found: cmp.Or(found, "nothing"), Expected: expected, Mend: "correct the value, or leave the element out"}
 }
 
 // Into reads the element into a value.

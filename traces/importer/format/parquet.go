@@ -29,7 +29,7 @@ func ParquetColumns(path string) (names []string, err error) {
 	return names, nil
 }
 
-func openParquet(path string) (*parquet.File, io.Closer, error) {
+func openParquet(path string) (*traces.CheckedParquet, io.Closer, error) {
 	raw, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -38,7 +38,7 @@ func openParquet(path string) (*parquet.File, io.Closer, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, raw.Close())
 	}
-	f, err := parquet.OpenFile(raw, st.Size())
+	f, err := traces.OpenParquet(raw, st.Size())
 	if err != nil {
 		return nil, nil, errors.Join(damagedParquet(path, err), raw.Close())
 	}
@@ -77,7 +77,11 @@ func ParquetRows(f File, wanted []string, fn func(*Row) error) (err error) {
 	units := timeUnits(file.Schema())
 	fields := make([]string, len(names))
 	values := make([]parquet.Row, 256)
-	for _, group := range file.RowGroups() {
+	for i := range file.Groups() {
+		group, err := file.Group(i)
+		if err != nil {
+			return damagedParquet(f.Name, err)
+		}
 		rows := group.Rows()
 		for {
 			n, err := rows.ReadRows(values)

@@ -1,0 +1,70 @@
+package traces
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// CheckedParquet is an open Parquet file of any schema, as the tools of others write them.
+// The library allocates what a file claims; here nothing is decoded before its counts were
+// found to agree with its bytes.
+type CheckedParquet struct {
+	file   *parquet.File
+	check  pageChecker
+	levels []levels // by column
+}
+
+// OpenParquet checks and decodes the footer. It reads no row. It panics where the library does.
+func OpenParquet(r io.ReaderAt, size int64) (*CheckedParquet, error) {
+	if err := checkFooter(r, size); err != nil {
+		return nil, err
+	}
+	file, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkGroups(file); err != nil {
+		return nil, err
+	}
+	p := &CheckedParquet{file: file, check: pageChecker{r: r, size: size, file: file}}
+	for _, path := range file.Schema().Columns() {
+		leaf, found := file.Schema().Lookup(path...)
+		if !found || leaf.MaxDefinitionLevel > maxLevel || leaf.MaxRepetitionLevel > maxLevel {
+			return nil, fmt.Errorf("no column %v within %d levels", path, maxLevel)
+		}
+		p.levels = append(p.levels, levels{leaf.MaxRepetitionLevel, leaf.MaxDefinitionLevel})
+	}
+	return p, nil
+}
+
+// maxLevel is how deep columns are nested: levels take 8 bits at most.
+const maxLevel = 100
+
+// Schema is that of the file.
+func (p *CheckedParquet) Schema() *parquet.Schema { return p.file.Schema() }
+
+// Groups is how many row groups there are.
+func (p *CheckedParquet) Groups() int { return len(p.file.RowGroups()) }
+
+// Group is a row group of which all pages were checked.
+func (p *CheckedParquet) Group(i int) (parquet.RowGroup, error) {
+	columns := p.file.Metadata().RowGroups[i].Columns
+	if len(columns) != len(p.levels) {
+		return nil, fmt.Errorf("%d columns in a row group and %d in the schema", len(columns), len(p.levels))
+	}
+	for c, of := range p.levels {
+		switch codec := columns[c].MetaData.Codec; codec {
+		case format.Uncompressed, format.Snappy, format.Gzip, format.Zstd:
+		default:
+			return nil, errors.New("pages compressed by " + codec.String() + ", which is not read")
+		}
+		if err := p.check.chunk(i, c, of); err != nil {
+			return nil, err
+		}
+	}
+	return p.file.RowGroups()[i], nil
+}
