@@ -5,7 +5,7 @@ import "orrery/scheduler/model"
 // TooMany finds out, from less than a whole list of candidates, that Select chooses none for a job that
 // lacks so many nodes, any of which will do, since too many would remain. Some of MaxVictims that suffice
 // holds a fair part of the nodes; Select takes none that does where those before all of these free enough.
-// All candidates are told that hold a fair part, each to Large; then others to Frees.
+// All candidates are told that hold a fair part, each to Large; then others.
 type TooMany struct {
 	cfg   *Config
 	now   model.Time
@@ -39,14 +39,18 @@ func (t *TooMany) Large(v *Victim) {
 // below is a class above those of which candidates come before all that do.
 func (t *TooMany) None() (none bool, below int32) { return !t.found, t.first.Class + 1 }
 
-// Frees takes in a candidate that holds less than a fair part, and says whether too many would remain by
-// now.
-func (t *TooMany) Frees(v *Victim) bool {
-	if v.Class == t.first.Class {
-		v.cost = t.cfg.Cost(v, t.now, t.cfg.Bandwidth)
+// Before says whether a candidate that holds less than a fair part comes before all that do. It counts with
+// Frees then.
+func (t *TooMany) Before(v *Victim) bool {
+	if v.Class != t.first.Class {
+		return v.Class < t.first.Class
 	}
-	if v.Class < t.first.Class || v.Class == t.first.Class && compare(v, &t.first) < 0 {
-		t.freed += v.Sure
-	}
+	v.cost = t.cfg.Cost(v, t.now, t.cfg.Bandwidth)
+	return compare(v, &t.first) < 0
+}
+
+// Frees takes in how many nodes such a candidate frees for sure, and says whether too many would remain by now.
+func (t *TooMany) Frees(sure int32) bool {
+	t.freed += sure
 	return t.freed >= t.nodes
 }

@@ -94,7 +94,7 @@ func askTooMany(cfg *Config, now model.Time, candidates []Victim, nodes int32) b
 	}
 	none, below := q.None()
 	for i := range candidates {
-		if v := &candidates[i]; !none && v.Class < below && !q.Fair(v.Usable) && q.Frees(v) {
+		if v := &candidates[i]; !none && v.Class < below && !q.Fair(v.Usable) && q.Before(v) && q.Frees(v.Sure) {
 			return true
 		}
 	}

@@ -45,7 +45,7 @@ func (r *roomFound) most(q *waiting.Job) int32 {
 	n := &r.sizes[q.Size].most[below]
 	if *n < 0 {
 		j := &r.p.core.jobs[q.Ref]
-		*n = r.p.qs.room(j) + j.kind.heldBelow(below, r.p.core.active, r.p.core.jobs)
+		*n = r.p.qs.waiting.Free(q.Size) + j.kind.heldBelow(below, r.p.core.active, r.p.core.jobs)
 	}
 	return *n
 }

@@ -56,7 +56,7 @@ type job struct {
 	seq        uint64         // of the last proposal to start it
 	preemptSeq uint64         // of the last proposal to preempt it
 	failedAt   int64          // facts observed, and one, when no victims for it were found
-	victim     preempt.Victim // what victimOf says, while it runs
+	victim     preempt.Victim // while it runs, as it was seen last
 	pastWalk   uint64         // last walk of ends in which it was past
 	note       notes.Last
 }

@@ -42,16 +42,17 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger, below int32, 
 }
 
 // tooMany says whether more than MaxVictims would surely have to leave for a job that lacks so many nodes.
+// Those that come early in the order of preference are brought to the front of their class, where the next search
+// meets them first.
 func (c *candidates) tooMany(classes [][]holder, lacks int32) bool {
 	t := c.p.qs.policy.Preemption.TooMany(c.p.now, lacks)
-	list := c.p.core.buf.victims[:0]
 	for _, class := range classes {
 		for _, h := range class {
 			if !t.Fair(h.nodes) {
 				continue
 			}
-			if list = c.admit(list[:0], h); len(list) > 0 && t.Fair(list[0].Usable) {
-				t.Large(&list[0])
+			if v := c.admitted(h); v != nil && t.Fair(v.Usable) {
+				t.Large(v)
 			}
 		}
 	}
@@ -60,13 +61,20 @@ func (c *candidates) tooMany(classes [][]holder, lacks int32) bool {
 		return true
 	}
 	for _, class := range classes[:below] {
-		for _, h := range class {
+		front := 0
+		for i, h := range class {
 			if t.Fair(h.nodes) { // those of which few are usable do not count
 				continue
 			}
-			if list = c.admit(list[:0], h); len(list) > 0 && t.Frees(&list[0]) {
+			v := c.admitted(h)
+			if v == nil || !t.Before(v) {
+				continue
+			}
+			if t.Frees(v.Sure) {
 				return true
 			}
+			c.job.kind.held.swap(class, i, front)
+			front++
 		}
 	}
 	return false
@@ -117,7 +125,9 @@ func holdersFor(p *pass, ref model.Ref, trigger preempt.Trigger) []preempt.Victi
 	c := newCandidates(p, ref, trigger)
 	list := p.core.buf.victims[:0]
 	for _, running := range p.core.active {
-		list = c.add(list, running, p.core.jobs[running].placement.Within(c.usable))
+		if v := c.seen(running, p.core.jobs[running].placement.Within(c.usable)); v != nil {
+			list = append(list, *v)
+		}
 	}
 	p.core.buf.victims = list
 	return list
@@ -181,42 +191,50 @@ func (c *candidates) class(r *job) int32 {
 
 // admit appends a running job that holds nodes of the kind to list, if it may be preempted.
 func (c *candidates) admit(list []preempt.Victim, h holder) []preempt.Victim {
-	usable := h.nodes
-	if !c.all {
-		usable = c.p.core.jobs[h.ref].placement.Within(c.usable)
-	}
-	n := len(list)
-	if list = c.add(list, h.ref, usable); len(list) > n && !c.p.qs.policy.Preemption.Admits(&list[n], c.trigger, c.job.Class) {
-		return list[:n]
+	if v := c.admitted(h); v != nil {
+		return append(list, *v)
 	}
 	return list
 }
 
-// add appends a running job to list, if it holds anything of use and is not on its way out.
-func (c *candidates) add(list []preempt.Victim, ref model.Ref, usable int32) []preempt.Victim {
+// admitted is a running job that holds nodes of the kind, nil if it may not be preempted. It is valid
+// until that is asked again of the job.
+func (c *candidates) admitted(h holder) *preempt.Victim {
+	usable := h.nodes
+	if !c.all {
+		usable = c.p.core.jobs[h.ref].placement.Within(c.usable)
+	}
+	v := c.seen(h.ref, usable)
+	if v == nil || !c.p.qs.policy.Preemption.Admits(v, c.trigger, c.job.Class) {
+		return nil
+	}
+	return v
+}
+
+// seen is a running job as a candidate, nil if it holds nothing of use or is on its way out. It is valid until that
+// is asked again of the job.
+func (c *candidates) seen(ref model.Ref, usable int32) *preempt.Victim {
 	p, r := c.p, &c.p.core.jobs[ref]
 	if r.leaving || usable == 0 {
-		return list
+		return nil
 	}
 	class := c.class(r)
 	if c.trigger == preempt.Priority && class >= c.job.Class {
-		return list
+		return nil
 	}
 	lent := r.borrowed && r.VCluster != p.qs.id && r.placement.Within(p.core.home[p.qs.id]) > 0
 	if c.trigger == preempt.Reclaim && (!lent || r.Scaled) { // a scaled service gives nodes back and runs on
-		return list
+		return nil
 	}
-	list = append(list, r.victim)
-	v := &list[len(list)-1]
-	v.Class, v.LastCheckpoint = class, r.saved
-	v.Elapsed += p.now.Sub(r.started)
+	v := &r.victim
+	v.Class, v.LastCheckpoint, v.Elapsed = class, r.saved, r.elapsed(p.now)
 	v.Usable, v.Sure, v.Borrowed = usable, usable, lent
 	if len(r.placement.Shares) > 0 || len(p.qs.inFlight)+len(p.core.resizes) > 0 {
 		v.Sure = c.sure(r)
 	}
 	st := p.core.ledger.Standing(r.Tenant)
 	v.Burst = st.Burst > model.One && st.Share > 0 && st.Used > st.Share
-	return list
+	return v
 }
 
 // sure counts the nodes of use that come free when r leaves, whoever else does.
@@ -233,11 +251,15 @@ func (c *candidates) sure(r *job) (n int32) {
 }
 
 // victimOf is a running job as those see it that want its nodes, but for what changes while it runs
-// and what depends on them. Elapsed is what it had used up when it started.
+// and what depends on them.
 func victimOf(ref model.Ref, r *job) preempt.Victim {
 	return preempt.Victim{
-		Ref: ref, Job: r.Job, Class: r.Class, Start: r.started, Walltime: r.Walltime, Elapsed: max(0, r.Walltime-r.left),
-		Nodes: r.placement.Nodes(), GPUs: r.kind.gpusOf(&r.Allocation), Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes,
-		Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(),
+		Ref: ref, Job: r.Job, Start: r.started, Walltime: r.Walltime, Nodes: r.placement.Nodes(), GPUs: r.kind.gpusOf(&r.Allocation),
+		Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(),
 	}
+}
+
+// elapsed is how much of its walltime a running job has used up in all its attempts.
+func (j *job) elapsed(now model.Time) model.Duration {
+	return now.Sub(j.started) + max(0, j.Walltime-j.left)
 }
