@@ -32,12 +32,12 @@ type Dependencies struct {
 // Of lists the edges of a waiting job. It costs a binary search; a caller
 // that goes through jobs in order walks Edges instead.
 func (d *Dependencies) Of(job model.JobID) []Edge {
-	find := func(job model.JobID) int {
-		i, _ := slices.BinarySearchFunc(d.Edges, job, func(e Edge, job model.JobID) int { return cmp.Compare(e.Job, job) })
-		return i
+	from, _ := slices.BinarySearchFunc(d.Edges, job, func(e Edge, job model.JobID) int { return cmp.Compare(e.Job, job) })
+	to := from
+	for to < len(d.Edges) && d.Edges[to].Job == job {
+		to++
 	}
-	i := find(job)
-	return d.Edges[i : i+find(job+1)-find(job)]
+	return d.Edges[from:to]
 }
 
 // Circle is jobs each of which waits for the next, and the last for the first,
@@ -174,7 +174,7 @@ func (b *Bundle) eachID(after bool, visit func(row model.JobID, id, afterJob int
 type named struct {
 	id          int64
 	first, last model.JobID // rows met so far, unresolved when none
-	edges       []int32     // of the deps table, in which it is the one that waits
+	from, to    int32       // in resolver.waits, of the edges in which it is the one that waits
 }
 
 const unresolved model.JobID = -1
@@ -191,6 +191,8 @@ type resolver struct {
 	follows []pending // edges of after_job, ascending by Job
 	next    int       // of follows
 	ids     []named   // ascending by id
+	waits   []int32   // edges of table, by the id that waits
+	near    int       // of ids, where the last row met belongs
 	left    []Rule
 }
 
@@ -227,8 +229,14 @@ func (r *resolver) index() {
 		r.ids[i].first, r.ids[i].last = unresolved, unresolved
 	}
 	for i := range r.table {
-		k := r.find(r.table[i].job)
-		k.edges = append(k.edges, int32(i))
+		r.waits = append(r.waits, int32(i))
+	}
+	slices.SortStableFunc(r.waits, func(a, b int32) int { return cmp.Compare(r.table[a].job, r.table[b].job) })
+	for at := 0; at < len(r.waits); {
+		k := r.find(r.table[r.waits[at]].job)
+		for k.from = int32(at); at < len(r.waits) && r.table[r.waits[at]].job == k.id; at++ {
+		}
+		k.to = int32(at)
 	}
 }
 
@@ -241,17 +249,35 @@ func (r *resolver) find(id int64) *named {
 	return &r.ids[i]
 }
 
+// findNext is find for the id of the next row: ids mostly ascend with the rows.
+func (r *resolver) findNext(id int64) *named {
+	for range 4 {
+		if r.near == len(r.ids) || r.ids[r.near].id >= id {
+			break
+		}
+		r.near++
+	}
+	if r.near < len(r.ids) && r.ids[r.near].id == id {
+		return &r.ids[r.near]
+	}
+	if (r.near == len(r.ids) || r.ids[r.near].id > id) && (r.near == 0 || r.ids[r.near-1].id < id) {
+		return nil // it belongs there
+	}
+	r.near, _ = slices.BinarySearchFunc(r.ids, id, func(n named, id int64) int { return cmp.Compare(n.id, id) })
+	return r.find(id)
+}
+
 // resolve meets the jobs in order.
 func (r *resolver) resolve(row model.JobID, id, _ int64, _ model.Duration) {
 	for ; r.next < len(r.follows) && r.follows[r.next].Job == row; r.next++ {
 		f := &r.follows[r.next]
 		f.On = r.find(f.on).last
 	}
-	k := r.find(id)
+	k := r.findNext(id)
 	if k == nil {
 		return
 	}
-	for _, i := range k.edges {
+	for _, i := range r.waits[k.from:k.to] {
 		e := &r.table[i]
 		e.Job, e.On = row, r.find(e.on).last
 	}

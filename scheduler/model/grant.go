@@ -27,6 +27,21 @@ func (p *Placement) Within(set NodeSet) int32 {
 	return int32(n)
 }
 
+// Meets says whether any node of p is in the set.
+func (p *Placement) Meets(set NodeSet) bool {
+	for _, w := range p.Words {
+		if w.Mask&set[w.Word] != 0 {
+			return true
+		}
+	}
+	for i := range p.Shares {
+		if set.Has(p.Shares[i].Node) {
+			return true
+		}
+	}
+	return false
+}
+
 // Nodes is the number of distinct nodes of p. Cost: its words.
 func (p *Placement) Nodes() int32 {
 	n := len(p.Shares)

@@ -13,6 +13,7 @@ type Victim struct {
 	Elapsed    model.Duration // used up of Walltime, by this attempt and those before it
 	Nodes      int32          // it holds
 	Usable     int32          // of these, the pending job may use
+	Sure       int32          // of these, those that come free with it, whichever other jobs leave
 	GPUs       int32          // it holds on each node; nodes without GPUs count as one
 	Checkpoint model.Checkpoint
 	CkptBytes  int64 // of one checkpoint of the whole job, 0 when unknown

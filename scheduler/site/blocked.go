@@ -45,7 +45,7 @@ func (r *roomFound) most(q *waiting.Job) int32 {
 	n := &r.sizes[q.Size].most[below]
 	if *n < 0 {
 		j := &r.p.core.jobs[q.Ref]
-		*n = r.p.qs.room(j) + j.kind.heldBelow(below, r.p.core.active, r.p.core.jobs)
+		*n = r.p.qs.waiting.Free(q.Size) + j.kind.heldBelow(below, r.p.core.active, r.p.core.jobs)
 	}
 	return *n
 }
@@ -59,7 +59,7 @@ func (r *roomFound) lacking(q *waiting.Job) bool {
 			z.free = r.p.own(j, r.p.core.avoids(q.Ref, r.p.now, r.p.now.Add(j.left)))
 		}
 		switch {
-		case z.free < q.Need && !q.Borrows:
+		case z.free < q.Need && (!q.Borrows || z.free+r.p.borrowable < q.Need):
 			return true
 		case z.free >= q.Need && r.p.core.caps.Fits(j.needs) && !r.p.core.confines(j):
 			return false

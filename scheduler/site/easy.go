@@ -86,8 +86,11 @@ func (p *pass) forecast(r *future.Reservation, o *future.Outlook, b future.Block
 		return forecast.Count(blocked.kind.class)
 	}
 	r.Forecast(o, b, next, most, query, func(forecast *place.Free, ref model.Ref) caps.Usage {
-		p.giveInForecast(forecast, ref, clashes)
-		return p.core.jobs[ref].needs
+		leaves := &p.core.jobs[ref]
+		if clashes || leaves.placement.Meets(blocked.kind.mask) { // the blocked job may use no others
+			p.giveInForecast(forecast, ref, clashes)
+		}
+		return leaves.needs
 	})
 }
 

@@ -39,9 +39,16 @@ func (h *held) remove(ref model.Ref, j *job) {
 	h.byClass[j.Class] = class[:len(class)-1]
 }
 
+// swap exchanges two jobs of a class.
+func (h *held) swap(class []holder, i, k int) {
+	class[i], class[k] = class[k], class[i]
+	h.at[class[i].ref], h.at[class[k].ref] = int32(i), int32(k)
+}
+
 // holdNodes counts a running job at the nodes of which it holds shares, and at the kinds that were
 // asked who holds theirs.
 func holdNodes(s *nodeState, ref model.Ref, j *job) {
+	j.victim = victimOf(ref, j)
 	for i := range j.placement.Shares {
 		s.sharers[j.placement.Shares[i].Node]++
 	}

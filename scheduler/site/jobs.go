@@ -3,6 +3,7 @@ package site
 import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/preempt"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/notes"
@@ -50,12 +51,13 @@ type job struct {
 	more       int32      // beside its own, that victims are sought for while it runs
 	unanswered uint64     // the demand that is to be answered where it cannot be met, 0 for none
 	borrowed   bool
-	leaving    bool   // preempted, still on its nodes
-	resizing   bool   // another size is in flight
-	seq        uint64 // of the last proposal to start it
-	preemptSeq uint64 // of the last proposal to preempt it
-	failedAt   int64  // facts observed, and one, when no victims for it were found
-	pastWalk   uint64 // last walk of ends in which it was past
+	leaving    bool           // preempted, still on its nodes
+	resizing   bool           // another size is in flight
+	seq        uint64         // of the last proposal to start it
+	preemptSeq uint64         // of the last proposal to preempt it
+	failedAt   int64          // facts observed, and one, when no victims for it were found
+	victim     preempt.Victim // while it runs, as it was seen last
+	pastWalk   uint64         // last walk of ends in which it was past
 	note       notes.Last
 }
 

@@ -21,7 +21,7 @@ func (p *pass) turn() bool {
 	if policy.Cycle == 0 {
 		return p.qs.dirty || p.qs.minScoreAt <= p.now || p.core.boundary(p.now) || (p.qs.policy.plans() && p.qs.plan.Due <= p.now) || p.callFreshJobs()
 	}
-	if p.now == p.qs.lastPass || p.now.Grid(policy.Cycle, policy.Phase) != p.now {
+	if p.now == p.qs.lastPass || p.qs.tickFrom(p.now) != p.now {
 		return false
 	}
 	p.qs.lastPass = p.now // also where nothing can change at this tick: there is one in an instant
@@ -65,7 +65,16 @@ func (s *Core) due(qs *queueState, now model.Time) model.Time {
 	if qs.lastPass == from {
 		from++
 	}
-	return from.Grid(policy.Cycle, policy.Phase)
+	return qs.tickFrom(from)
+}
+
+// tickFrom is the first tick of the cycle at or after an instant. It is asked for the same again and again.
+func (qs *queueState) tickFrom(t model.Time) model.Time {
+	cycle := qs.policy.Cycle
+	if t > qs.tick || t <= qs.tick.Add(-cycle) {
+		qs.tick = t.Grid(cycle, qs.policy.Phase)
+	}
+	return qs.tick
 }
 
 // boundNextChange bounds from below the instant at which the next pass could decide

@@ -195,8 +195,8 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 		return false
 	}
 	without := trialFor(p, ref)
-	running, enough := p.preemptible(ref, trigger, below, without)
-	if !enough || !cfg.MayYield(trigger, j.Class, running, lacks) {
+	running, may := p.preemptible(ref, trigger, below, without, alike)
+	if !may {
 		if alike {
 			addFew(&p.qs.scratch.refused.searches, search)
 		}
@@ -244,123 +244,6 @@ func preemptsQOS(site *model.Site, j *job) []model.QOSID {
 		return nil
 	}
 	return site.QOS[j.QOS].PreemptsQOS
-}
-
-// preemptible lists the running jobs of classes below that which might leave. Lower classes leave
-// first, so that those above are not listed once the job fits where all listed leave. enough is
-// false where it never does. The list is valid until the next call.
-func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger, below int32, without preempt.Trial) (list []preempt.Victim, enough bool) {
-	j := &p.core.jobs[ref]
-	c := candidates{p: p, job: j, trigger: trigger, usable: usableNodes(p, ref)}
-	counted, ok := without.(*countedTrial)
-	ok = ok && !p.core.preemptsByQOS // which has jobs count as of other classes
-	list = p.core.buf.victims[:0]
-	for _, class := range j.kind.heldByClass(p.core.active, p.core.jobs).byClass[:below] {
-		from := len(list)
-		for _, h := range class {
-			list = c.add(list, h.ref)
-		}
-		if !ok || len(list) == from {
-			continue
-		}
-		for i := range list[from:] {
-			if v := &list[from+i]; p.qs.policy.Preemption.Admits(v, trigger, j.Class) {
-				counted.Give(v)
-			}
-		}
-		if enough = counted.Fits(); enough {
-			break
-		}
-	}
-	for i := range list {
-		if v := &list[i]; ok && p.qs.policy.Preemption.Admits(v, trigger, j.Class) {
-			counted.Take(v)
-		}
-	}
-	p.core.buf.victims = list
-	return list, enough || !ok
-}
-
-// holdersFor lists all running jobs that hold nodes of use to the job under ref, with those that are
-// never made to leave. The list is valid until the next call.
-func holdersFor(p *pass, ref model.Ref, trigger preempt.Trigger) []preempt.Victim {
-	c := candidates{p: p, job: &p.core.jobs[ref], trigger: trigger, usable: usableNodes(p, ref)}
-	list := p.core.buf.victims[:0]
-	for _, running := range p.core.active {
-		list = c.add(list, running)
-	}
-	p.core.buf.victims = list
-	return list
-}
-
-// usableNodes are the nodes in service that the job under ref might start on, whatever runs
-// there. They are valid until the next call, or until the job borrows.
-func usableNodes(p *pass, ref model.Ref) model.NodeSet {
-	j, usable := &p.core.jobs[ref], p.core.buf.extra
-	copy(usable, j.kind.mask)
-	usable.And(p.core.ready)
-	if avoid := avoidsSought(p.core, ref, p.now); avoid != nil {
-		usable.AndNot(avoid)
-	}
-	return usable
-}
-
-// candidates makes victims of running jobs for one that wants their nodes.
-type candidates struct {
-	p       *pass
-	job     *job
-	trigger preempt.Trigger
-	usable  model.NodeSet
-}
-
-// class is the class that a running job counts with: its own, or just below that of the
-// job which wants its nodes where the quality of service of that preempts its own. Where it is
-// the other way round, that job does not take by its class what would be taken back from it at
-// once. Two that preempt each other go by their classes.
-func (c *candidates) class(r *job) int32 {
-	if !c.p.core.preemptsByQOS || r.QOS < 0 || c.job.QOS < 0 {
-		return r.Class
-	}
-	takes := slices.Contains(preemptsQOS(c.p.core.site, c.job), r.QOS)
-	gives := slices.Contains(preemptsQOS(c.p.core.site, r), c.job.QOS)
-	switch {
-	case takes && !gives:
-		return min(r.Class, c.job.Class-1)
-	case gives && !takes && c.trigger == preempt.Priority:
-		return max(r.Class, c.job.Class)
-	}
-	return r.Class
-}
-
-// add appends a running job to list, if it holds anything of use and is not on its way out.
-func (c *candidates) add(list []preempt.Victim, ref model.Ref) []preempt.Victim {
-	p, r := c.p, &c.p.core.jobs[ref]
-	class := c.class(r)
-	if r.leaving || (c.trigger == preempt.Priority && class >= c.job.Class) {
-		return list
-	}
-	lent := r.borrowed && r.VCluster != p.qs.id && r.placement.Within(p.core.home[p.qs.id]) > 0
-	if c.trigger == preempt.Reclaim && (!lent || r.Scaled) { // a scaled service gives nodes back and runs on
-		return list
-	}
-	usable := r.placement.Within(c.usable)
-	if usable == 0 {
-		return list
-	}
-	if n := len(list); n < cap(list) {
-		list = list[:n+1]
-	} else {
-		list = append(list, preempt.Victim{})
-	}
-	st, v := p.core.ledger.Standing(r.Tenant), &list[len(list)-1]
-	// Field by field, for what is made elsewhere has to be copied.
-	v.Ref, v.Job, v.Class, v.Start, v.LastCheckpoint = ref, r.Job, class, r.started, r.saved
-	v.Walltime, v.Elapsed = r.Walltime, p.now.Sub(r.started)+max(0, r.Walltime-r.left)
-	v.Nodes, v.Usable, v.GPUs = r.placement.Nodes(), usable, r.kind.gpusOf(&r.Allocation)
-	v.Checkpoint, v.CkptBytes = r.Checkpoint, r.CkptBytes
-	v.Sensitive, v.Preemptible, v.Borrowed = r.IsSensitive(), r.Preemptible(), lent
-	v.Burst = st.Burst > model.One && st.Share > 0 && st.Used > st.Share
-	return list
 }
 
 // dropHold stops keeping nodes for ref: it has started or left.

@@ -22,58 +22,40 @@ type Member struct {
 	Deps  []model.Dependency
 }
 
+// Validator checks DAGs, one after another.
+type Validator struct { // memory that is used again
+	byJob, before, counts, after, open, ready []int
+	dag                                       dag
+}
+
 // Validate says what is wrong with a DAG, or nil: it must have 1 to MaxMembers
 // different members, depend on members only, and be acyclic (Kahn: Topological
 // sorting of large networks, CACM 1962). Mutexes order nothing and make no
 // cycle. Cost: members and dependencies, with one logarithm.
-func Validate(name string, members []Member) error {
-	if err := validate(members); err != nil {
+func (v *Validator) Validate(name string, members []Member) error {
+	if err := v.validate(members); err != nil {
 		return fmt.Errorf("dag %q: %w", name, err)
 	}
 	return nil
 }
 
-func validate(members []Member) error {
+func (v *Validator) validate(members []Member) error {
 	switch n := len(members); {
 	case n == 0:
 		return errors.New("no members, want at least 1")
 	case n > MaxMembers:
 		return fmt.Errorf("%d members, want at most %d: split it where few dependencies cross", n, MaxMembers)
 	}
-	byJob := sorted(members, func(a, b *Member) int { return cmp.Compare(a.Job, b.Job) })
-	for i := 1; i < len(byJob); i++ {
-		if a := &members[byJob[i]]; a.Job == members[byJob[i-1]].Job {
+	v.byJob = sorted(members, v.byJob, func(a, b *Member) int { return cmp.Compare(a.Job, b.Job) })
+	for i := 1; i < len(v.byJob); i++ {
+		if a := &members[v.byJob[i]]; a.Job == members[v.byJob[i-1]].Job {
 			return fmt.Errorf("job %d is a member twice", a.ID)
 		}
 	}
-	d := dag{after: make([][]int, len(members)), before: make([][]int, len(members))}
-	var before []int // of one member after another
-	counts := make([]int, len(members))
-	for i := range members {
-		from := len(before)
-		for _, dep := range members[i].Deps {
-			if dep.Condition == model.Mutex {
-				continue
-			}
-			j, ok := find(members, byJob, dep.On)
-			if !ok {
-				return fmt.Errorf("job %d depends on the job in row %d, which is not a member: add it or drop the dependency", members[i].ID, dep.On)
-			}
-			before = append(before, j)
-			counts[j]++
-		}
-		d.before[i] = before[from:len(before):len(before)]
+	if err := v.link(members); err != nil {
+		return err
 	}
-	after := make([]int, len(before))
-	for j, n := range counts {
-		d.after[j], after = after[:0:n], after[n:]
-	}
-	for i := range members {
-		for _, j := range d.before[i] {
-			d.after[j] = append(d.after[j], i)
-		}
-	}
-	if cycle := d.cycle(); cycle != nil {
+	if cycle := v.cycle(); cycle != nil {
 		ids := make([]string, len(cycle))
 		for i, m := range cycle {
 			ids[i] = fmt.Sprint(members[m].ID)
@@ -83,11 +65,50 @@ func validate(members []Member) error {
 	return nil
 }
 
-// sorted is the indices of members in the order of compare.
-func sorted(members []Member, compare func(a, b *Member) int) []int {
-	order := make([]int, len(members))
-	for i := range order {
-		order[i] = i
+// link finds the edges between members.
+func (v *Validator) link(members []Member) error {
+	v.before = v.before[:0]
+	v.counts = append(v.counts[:0], make([]int, len(members))...)
+	v.dag.before, v.dag.after = v.dag.before[:0], v.dag.after[:0]
+	for i := range members {
+		for _, dep := range members[i].Deps {
+			if dep.Condition == model.Mutex {
+				continue
+			}
+			j, ok := find(members, v.byJob, dep.On)
+			if !ok {
+				return fmt.Errorf("job %d depends on the job in row %d, which is not a member: add it or drop the dependency", members[i].ID, dep.On)
+			}
+			v.before = append(v.before, j)
+			v.counts[j]++
+		}
+	}
+	// Only now does what was found stay where it is.
+	before, after := v.before, append(v.after[:0], v.before...)
+	v.after = after
+	for i, m := range members {
+		n := 0
+		for _, dep := range m.Deps {
+			if dep.Condition != model.Mutex {
+				n++
+			}
+		}
+		v.dag.before, before = append(v.dag.before, before[:n:n]), before[n:]
+		v.dag.after, after = append(v.dag.after, after[:0:v.counts[i]]), after[v.counts[i]:]
+	}
+	for i := range members {
+		for _, j := range v.dag.before[i] {
+			v.dag.after[j] = append(v.dag.after[j], i)
+		}
+	}
+	return nil
+}
+
+// sorted is the indices of members in the order of compare, in the memory of order.
+func sorted(members []Member, order []int, compare func(a, b *Member) int) []int {
+	order = order[:0]
+	for i := range members {
+		order = append(order, i)
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return compare(&members[a], &members[b]) })
 	return order
@@ -105,9 +126,10 @@ func find(members []Member, byJob []int, job model.JobID) (int, bool) {
 type dag struct{ after, before [][]int }
 
 // cycle is the members of a cycle, with the first again at the end, or nil.
-func (d dag) cycle() []int {
-	open := make([]int, len(d.before))
-	var ready []int
+func (v *Validator) cycle() []int {
+	d, ready := v.dag, v.ready[:0]
+	v.open = append(v.open[:0], make([]int, len(d.before))...)
+	open := v.open
 	for i := range open {
 		if open[i] = len(d.before[i]); open[i] == 0 {
 			ready = append(ready, i)
@@ -120,6 +142,7 @@ func (d dag) cycle() []int {
 			}
 		}
 	}
+	v.ready = ready
 	at := slices.IndexFunc(open, func(n int) bool { return n > 0 })
 	if at < 0 {
 		return nil
@@ -142,8 +165,8 @@ func (d dag) cycle() []int {
 // among them whole the groups that are named. The Deps are changed in place.
 // Cost: members and dependencies, with one logarithm.
 func Pair(members []Member) {
-	byJob := sorted(members, func(a, b *Member) int { return cmp.Compare(a.Job, b.Job) })
-	byElement := sorted(members, element)
+	byJob := sorted(members, nil, func(a, b *Member) int { return cmp.Compare(a.Job, b.Job) })
+	byElement := sorted(members, nil, element)
 	for i := range members {
 		m := &members[i]
 		kept := m.Deps[:0]

@@ -48,7 +48,7 @@ func TestValidate(t *testing.T) {
 		{"two cycles", with(with(chain(6), 0, after(1, model.AfterAny)), 4, after(5, model.AfterAny)), "100 -> 101 -> 100"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := Validate(c.name, c.dag)
+			err := new(Validator).Validate(c.name, c.dag)
 			if c.want == "" {
 				require.NoError(t, err)
 				return
@@ -73,8 +73,9 @@ func TestValidateAgainstClosure(t *testing.T) {
 			dag[i].Deps = append(dag[i].Deps, after(model.JobID(j), model.AfterOK))
 			reaches[i][j] = true
 		}
-		d := dag2(dag)
-		cycle := d.cycle()
+		v := Validator{dag: dag2(dag)}
+		cycle, d := v.cycle(), v.dag
+		v = Validator{}
 		for k := range n {
 			for i := range n {
 				for j := range n {
@@ -87,7 +88,7 @@ func TestValidateAgainstClosure(t *testing.T) {
 			cyclic = cyclic || reaches[i][i]
 		}
 		require.Equal(t, cyclic, cycle != nil)
-		require.Equal(t, cyclic, Validate("x", dag) != nil)
+		require.Equal(t, cyclic, v.Validate("x", dag) != nil)
 		for i := 1; i < len(cycle); i++ {
 			require.Contains(t, d.before[cycle[i-1]], cycle[i])
 		}

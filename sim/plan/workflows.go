@@ -30,6 +30,7 @@ func Dependencies(ctx context.Context, src traces.Source, open func() (traces.So
 		w.on = append(w.on, e.On)
 	}
 	slices.Sort(w.on)
+	w.on = slices.Compact(w.on)
 	if err := w.read(ctx, open); err != nil {
 		return nil, err
 	}
@@ -51,7 +52,9 @@ func workflowError(name, found string) error {
 // workflow.
 type workflows struct {
 	edges   *traces.Dependencies
-	on      []model.JobID // ascending
+	on      []model.JobID // ascending, each once
+	next    int           // of edges.Edges, the first of the next rows
+	nextOn  int           // likewise of on
 	pairs   bool          // some edge pairs elements of task groups
 	members []workflow.Member
 	deps    []model.Dependency // of the members, one after another
@@ -86,11 +89,15 @@ func (w *workflows) row(b *traces.Batch, i int) {
 	m := workflow.Member{Job: job, ID: b.ID[i], Group: b.Attr.Text[traces.TextGroup][i], Index: b.Attr.Index[i]}
 	dag := b.Attr.Text[traces.TextDAG][i]
 	from := len(w.deps)
-	for _, e := range w.edges.Of(job) {
+	for ; w.next < len(w.edges.Edges) && w.edges.Edges[w.next].Job == job; w.next++ {
+		e := &w.edges.Edges[w.next]
 		w.deps = append(w.deps, model.Dependency{On: e.On, Condition: e.Condition})
 	}
 	m.Deps = w.deps[from:len(w.deps):len(w.deps)] // what is appended to these is elsewhere
-	_, awaited := slices.BinarySearch(w.on, job)
+	awaited := w.nextOn < len(w.on) && w.on[w.nextOn] == job
+	if awaited {
+		w.nextOn++
+	}
 	if len(m.Deps) > 0 || awaited || dag >= 0 || (w.pairs && m.Group >= 0) {
 		w.members, w.dag = append(w.members, m), append(w.dag, dag)
 	}
@@ -104,6 +111,7 @@ func (w *workflows) check(name string) error {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.dag[a], w.dag[b]) })
 	var of []workflow.Member
+	var v workflow.Validator
 	for i := 0; i < len(order); {
 		dag, first := w.dag[order[i]], i
 		of = of[:0]
@@ -113,7 +121,7 @@ func (w *workflows) check(name string) error {
 		if dag < 0 {
 			continue
 		}
-		if err := workflow.Validate(w.names[dag], of); err != nil {
+		if err := v.Validate(w.names[dag], of); err != nil {
 			return workflowError(name, fmt.Sprintf("%v (its first job is in row %d)", err, w.members[order[first]].Job+1))
 		}
 	}

@@ -1,0 +1,265 @@
+package site
+
+import (
+	"math/bits"
+	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/preempt"
+)
+
+// preemptible lists the running jobs of classes below that which might leave, and says whether some
+// of them may make room. Lower classes leave first, so that those above are not listed once the job
+// fits where all listed leave. alike is what searchOf says: the number of nodes alone decides. The list
+// is valid until the next call.
+func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger, below int32, without preempt.Trial, alike bool) (list []preempt.Victim, may bool) {
+	j := &p.core.jobs[ref]
+	c := newCandidates(p, ref, trigger)
+	classes := j.kind.heldByClass(p.core.active, p.core.jobs).byClass[:below]
+	counted, ok := without.(*countedTrial)
+	ok = ok && !p.core.preemptsByQOS // which has jobs count as of other classes
+	switch {
+	case alike:
+		c.free = counted.usable
+		lacks := j.sought() - counted.free
+		if lacks > 0 && c.tooMany(classes, lacks) {
+			return nil, false
+		}
+		list = c.untilSure(classes, lacks)
+		may = p.qs.policy.Preemption.MayYield(trigger, j.Class, list, lacks)
+	case ok:
+		list, may = c.untilFits(classes, counted)
+	default:
+		list, may = p.core.buf.victims[:0], true
+		for _, class := range classes {
+			for _, h := range class {
+				list = c.admit(list, h)
+			}
+		}
+	}
+	p.core.buf.victims = list
+	return list, may && (alike || p.qs.policy.Preemption.MayYield(trigger, j.Class, list, j.sought()-p.qs.room(j)))
+}
+
+// tooMany says whether more than MaxVictims would surely have to leave for a job that lacks so many nodes.
+// Those that come early in the order of preference are brought to the front of their class, where the next search
+// meets them first.
+func (c *candidates) tooMany(classes [][]holder, lacks int32) bool {
+	t := c.p.qs.policy.Preemption.TooMany(c.p.now, lacks)
+	for _, class := range classes {
+		for _, h := range class {
+			if !t.Fair(h.nodes) {
+				continue
+			}
+			if v := c.admitted(h); v != nil && t.Fair(v.Usable) {
+				t.Large(v)
+			}
+		}
+	}
+	none, below := t.None()
+	if none {
+		return true
+	}
+	for _, class := range classes[:below] {
+		front := 0
+		for i, h := range class {
+			if t.Fair(h.nodes) { // those of which few are usable do not count
+				continue
+			}
+			v := c.admitted(h)
+			if v == nil || !t.Before(v) {
+				continue
+			}
+			if t.Frees(v.Sure) {
+				return true
+			}
+			c.job.kind.held.swap(class, i, front)
+			front++
+		}
+	}
+	return false
+}
+
+// untilSure lists candidates, class by class, until these free so many nodes for sure.
+func (c *candidates) untilSure(classes [][]holder, lacks int32) []preempt.Victim {
+	list, freed := c.p.core.buf.victims[:0], int32(0)
+	for _, class := range classes {
+		from := len(list)
+		for _, h := range class {
+			list = c.admit(list, h)
+		}
+		for i := range list[from:] {
+			freed += list[from+i].Sure
+		}
+		if freed >= lacks && len(list) > 0 {
+			break
+		}
+	}
+	return list
+}
+
+// untilFits lists candidates, class by class, until the job fits without them; it says whether it does.
+func (c *candidates) untilFits(classes [][]holder, without *countedTrial) (list []preempt.Victim, fits bool) {
+	list = c.p.core.buf.victims[:0]
+	for _, class := range classes {
+		from := len(list)
+		for _, h := range class {
+			list = c.admit(list, h)
+		}
+		for i := range list[from:] {
+			without.Give(&list[from+i])
+		}
+		if fits = len(list) > from && without.Fits(); fits {
+			break
+		}
+	}
+	for i := range list {
+		without.Take(&list[i])
+	}
+	return list, fits
+}
+
+// holdersFor lists all running jobs that hold nodes of use to the job under ref, with those that are
+// never made to leave. The list is valid until the next call.
+func holdersFor(p *pass, ref model.Ref, trigger preempt.Trigger) []preempt.Victim {
+	c := newCandidates(p, ref, trigger)
+	list := p.core.buf.victims[:0]
+	for _, running := range p.core.active {
+		if v := c.seen(running, p.core.jobs[running].placement.Within(c.usable)); v != nil {
+			list = append(list, *v)
+		}
+	}
+	p.core.buf.victims = list
+	return list
+}
+
+// usableNodes are the nodes in service that the job under ref might start on, whatever runs
+// there. They are valid until the next call, or until the job borrows.
+func usableNodes(p *pass, ref model.Ref) model.NodeSet {
+	usable, _ := usableOf(p, ref)
+	return usable
+}
+
+// usableOf is usableNodes; all says that these are all nodes of the kind of the job.
+func usableOf(p *pass, ref model.Ref) (usable model.NodeSet, all bool) {
+	j := &p.core.jobs[ref]
+	usable = p.core.buf.extra
+	copy(usable, j.kind.mask)
+	usable.And(p.core.ready)
+	avoid := avoidsSought(p.core, ref, p.now)
+	if avoid != nil {
+		usable.AndNot(avoid)
+	}
+	return usable, slices.Equal(usable, j.kind.mask)
+}
+
+// candidates makes victims of running jobs for one that wants their nodes.
+type candidates struct {
+	p       *pass
+	job     *job
+	trigger preempt.Trigger
+	usable  model.NodeSet
+	all     bool          // these are all nodes of its kind
+	free    model.NodeSet // of these, the nodes that are not in flight
+}
+
+func newCandidates(p *pass, ref model.Ref, trigger preempt.Trigger) candidates {
+	c := candidates{p: p, job: &p.core.jobs[ref], trigger: trigger}
+	c.usable, c.all = usableOf(p, ref)
+	c.free = c.usable
+	return c
+}
+
+// class is the class that a running job counts with: its own, or just below that of the
+// job which wants its nodes where the quality of service of that preempts its own. Where it is
+// the other way round, that job does not take by its class what would be taken back from it at
+// once. Two that preempt each other go by their classes.
+func (c *candidates) class(r *job) int32 {
+	if !c.p.core.preemptsByQOS || r.QOS < 0 || c.job.QOS < 0 {
+		return r.Class
+	}
+	takes := slices.Contains(preemptsQOS(c.p.core.site, c.job), r.QOS)
+	gives := slices.Contains(preemptsQOS(c.p.core.site, r), c.job.QOS)
+	switch {
+	case takes && !gives:
+		return min(r.Class, c.job.Class-1)
+	case gives && !takes && c.trigger == preempt.Priority:
+		return max(r.Class, c.job.Class)
+	}
+	return r.Class
+}
+
+// admit appends a running job that holds nodes of the kind to list, if it may be preempted.
+func (c *candidates) admit(list []preempt.Victim, h holder) []preempt.Victim {
+	if v := c.admitted(h); v != nil {
+		return append(list, *v)
+	}
+	return list
+}
+
+// admitted is a running job that holds nodes of the kind, nil if it may not be preempted. It is valid
+// until that is asked again of the job.
+func (c *candidates) admitted(h holder) *preempt.Victim {
+	usable := h.nodes
+	if !c.all {
+		usable = c.p.core.jobs[h.ref].placement.Within(c.usable)
+	}
+	v := c.seen(h.ref, usable)
+	if v == nil || !c.p.qs.policy.Preemption.Admits(v, c.trigger, c.job.Class) {
+		return nil
+	}
+	return v
+}
+
+// seen is a running job as a candidate, nil if it holds nothing of use or is on its way out. It is valid until that
+// is asked again of the job.
+func (c *candidates) seen(ref model.Ref, usable int32) *preempt.Victim {
+	p, r := c.p, &c.p.core.jobs[ref]
+	if r.leaving || usable == 0 {
+		return nil
+	}
+	class := c.class(r)
+	if c.trigger == preempt.Priority && class >= c.job.Class {
+		return nil
+	}
+	lent := r.borrowed && r.VCluster != p.qs.id && r.placement.Within(p.core.home[p.qs.id]) > 0
+	if c.trigger == preempt.Reclaim && (!lent || r.Scaled) { // a scaled service gives nodes back and runs on
+		return nil
+	}
+	v := &r.victim
+	v.Class, v.LastCheckpoint, v.Elapsed = class, r.saved, r.elapsed(p.now)
+	v.Usable, v.Sure, v.Borrowed = usable, usable, lent
+	if len(r.placement.Shares) > 0 || len(p.qs.inFlight)+len(p.core.resizes) > 0 {
+		v.Sure = c.sure(r)
+	}
+	st := p.core.ledger.Standing(r.Tenant)
+	v.Burst = st.Burst > model.One && st.Share > 0 && st.Used > st.Share
+	return v
+}
+
+// sure counts the nodes of use that come free when r leaves, whoever else does.
+func (c *candidates) sure(r *job) (n int32) {
+	for _, w := range r.placement.Words {
+		n += int32(bits.OnesCount64(w.Mask & c.free[w.Word]))
+	}
+	for i := range r.placement.Shares {
+		if node := r.placement.Shares[i].Node; c.p.core.sharers[node] == 1 && c.free.Has(node) {
+			n++
+		}
+	}
+	return n
+}
+
+// victimOf is a running job as those see it that want its nodes, but for what changes while it runs
+// and what depends on them.
+func victimOf(ref model.Ref, r *job) preempt.Victim {
+	return preempt.Victim{
+		Ref: ref, Job: r.Job, Start: r.started, Walltime: r.Walltime, Nodes: r.placement.Nodes(), GPUs: r.kind.gpusOf(&r.Allocation),
+		Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(),
+	}
+}
+
+// elapsed is how much of its walltime a running job has used up in all its attempts.
+func (j *job) elapsed(now model.Time) model.Duration {
+	return now.Sub(j.started) + max(0, j.Walltime-j.left)
+}
