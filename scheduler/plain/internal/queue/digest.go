@@ -13,10 +13,12 @@ type digest struct {
 	// least is, for each class of needs, the shortest requested time of a job of that class
 	// or a lower one; model.Forever of no job. So it never grows from class to class.
 	least []model.Duration
+	// stale says that jobs have left since: least may be too short then.
+	stale bool
 }
 
-// may says whether r may hold one of the jobs; c is the class of r.Free. It errs only where
-// a job needs more than r.Free and is of that class.
+// may says whether r may hold one of the jobs; c is the class of r.Free. It errs where a job needs
+// more than r.Free and is of that class, and where the digest is stale, and never says no in error.
 func (d *digest) may(c int, r *Room) bool {
 	return d.need <= r.Free && (d.least[c] <= r.Limit || d.need <= r.Extra)
 }
@@ -62,8 +64,7 @@ func (b *block) needs(need int32) bool {
 
 // survey works out the digest of b.
 func (q *Queue) survey(b *block) {
-	b.known = true
-	b.findNeed()
+	b.known, b.stale = true, false
 	for i := range b.least {
 		b.least[i] = model.Forever
 	}
@@ -88,54 +89,54 @@ func (q *Queue) group(g int) *digest {
 		if q.known == len(q.groups) {
 			q.groups = append(q.groups, digest{least: make([]model.Duration, q.classes)})
 		}
-		d := &q.groups[q.known]
-		d.need = math.MaxInt32
-		for i := range d.least {
-			d.least[i] = model.Forever
-		}
 		for _, b := range q.members(q.known) {
 			if !b.known {
 				q.survey(b)
 			}
-			d.need = min(d.need, b.need)
-			for i, w := range b.least {
-				d.least[i] = min(d.least[i], w)
-			}
 		}
+		q.groups[q.known].need = q.leastOf(q.known)
+		q.combine(q.known)
 	}
 	return &q.groups[g]
 }
 
-// forget brings the digests up to date when j has left block i. Most jobs are not those that
-// their digests tell of.
+// combine works out the digest of group g, but for its least need, from those of its blocks.
+func (q *Queue) combine(g int) {
+	d := &q.groups[g]
+	d.stale = false
+	for i := range d.least {
+		d.least[i] = model.Forever
+	}
+	for _, b := range q.members(g) {
+		for i, w := range b.least {
+			d.least[i] = min(d.least[i], w)
+		}
+	}
+}
+
+// forget brings the least needs up to date when j has left block i. The rest of the digests stays
+// as it is, a lower bound, until a search is misled by it.
 func (q *Queue) forget(i int, j *Job) {
 	b := q.blocks[i]
-	if j.Need == b.need && !b.needs(j.Need) {
-		b.findNeed()
-	}
-	c := q.class(j.Need)
-	lost := b.known && b.least[c] == j.Wall
-	if lost {
-		q.survey(b)
-	}
+	b.stale = true
 	g := i / perGroup
-	if g >= q.known {
+	if g < q.known {
+		q.groups[g].stale = true
+	}
+	if j.Need != b.need || b.needs(j.Need) {
 		return
 	}
-	d := &q.groups[g]
-	if d.need == j.Need && b.need > j.Need {
-		d.need = math.MaxInt32
-		for _, b := range q.members(g) {
-			d.need = min(d.need, b.need)
-		}
+	b.findNeed()
+	if g < q.known && q.groups[g].need == j.Need {
+		q.groups[g].need = q.leastOf(g)
 	}
-	if !lost {
-		return
+}
+
+// leastOf is the least need in group g.
+func (q *Queue) leastOf(g int) int32 {
+	need := int32(math.MaxInt32)
+	for _, b := range q.members(g) {
+		need = min(need, b.need)
 	}
-	for ; c < len(d.least) && d.least[c] == j.Wall; c++ {
-		d.least[c] = model.Forever
-		for _, b := range q.members(g) {
-			d.least[c] = min(d.least[c], b.least[c])
-		}
-	}
+	return need
 }

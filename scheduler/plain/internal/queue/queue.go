@@ -32,12 +32,13 @@ func (r *Room) holds(j *Job) bool {
 const (
 	perBlock = 128
 	perGroup = 64
+	few      = 4 // so many blocks are searched without digests
 )
 
 // block is a run of consecutive jobs.
 type block struct {
 	digest
-	known bool // the digest is that of the jobs; its need always is
+	known bool // there is a digest; its need there always is
 	n     int
 	jobs  [perBlock]Job
 }
@@ -58,15 +59,14 @@ func (b *block) seek(i int, r *Room) int {
 // Queue holds the waiting jobs in the order in which they were put. They stand in blocks, so
 // that none but those of a block move when one joins or leaves; for blocks, and groups of
 // them, a digest says whether a job may start, so that a search skips the others. The digests
-// are worked out when a search comes to them, and kept up to date from then on: a queue of one
-// block has none. Steady state allocates nothing.
+// are worked out when a search comes to them, and again when one was misled by them: a short queue
+// has none. Steady state allocates nothing.
 type Queue struct {
 	blocks []*block
 	head   int // all blocks before this one are empty, and so may be later ones but for the last
 	n      int
 	groups []digest
-	// known is how many of the groups, from the first on, have a digest that is that of their
-	// blocks, which are all known then.
+	// known is how many of the groups, from the first on, have a digest; their blocks all have one.
 	known    int
 	classes  int
 	spare    []*block
@@ -108,14 +108,12 @@ func (q *Queue) Block(i int) []Job { return q.blocks[q.head+i].list() }
 // Refs appends the first n jobs to dst, or all.
 func (q *Queue) Refs(dst []model.Ref, n int) []model.Ref {
 	n = min(n, q.n)
-	dst = slices.Grow(dst, n)
-	for _, b := range q.blocks[q.head:] {
-		for i := range b.list() {
-			if n == 0 {
-				return dst
-			}
-			n--
-			dst = append(dst, b.jobs[i].Ref)
+	for i := q.head; n > 0; i++ {
+		list := q.blocks[i].list()
+		list = list[:min(n, len(list))]
+		n -= len(list)
+		for k := range list {
+			dst = append(dst, list[k].Ref)
 		}
 	}
 	return dst
@@ -288,26 +286,49 @@ func (q *Queue) Seek(at At, r Room) (At, bool) {
 	if at.block >= len(q.blocks) {
 		return at, false
 	}
-	if found, ok := q.look(at, &r); ok {
+	found, ok := q.look(at, &r)
+	if ok {
 		return found, true
 	}
-	if at.block+1 == len(q.blocks) {
-		return at, false
+	if len(q.blocks)-q.head <= few {
+		for i := at.block + 1; i < len(q.blocks) && !ok; i++ {
+			if q.blocks[i].need <= r.Free {
+				found, ok = q.look(At{i, 0}, &r)
+			}
+		}
+		return found, ok
 	}
 	c := q.class(r.Free)
-	for i := at.block + 1; i < len(q.blocks); i++ {
-		if g := i / perGroup; (i == at.block+1 || i%perGroup == 0) && !q.group(g).may(c, &r) {
-			i = (g+1)*perGroup - 1
+	for i := at.block + 1; i < len(q.blocks) && !ok; {
+		g := i / perGroup
+		end := min((g+1)*perGroup, len(q.blocks))
+		if q.group(g).may(c, &r) {
+			found, ok = q.seekIn(i, end, c, &r)
+		}
+		i = end
+	}
+	return found, ok
+}
+
+// seekIn searches the blocks from i to end, which are all of one group, or its last ones.
+func (q *Queue) seekIn(i, end, c int, r *Room) (found At, ok bool) {
+	all := i%perGroup == 0
+	for ; i < end; i++ {
+		b := q.blocks[i]
+		if !b.may(c, r) {
 			continue
 		}
-		if !q.blocks[i].may(c, &r) {
-			continue
-		}
-		if found, ok := q.look(At{i, 0}, &r); ok {
+		if found, ok = q.look(At{i, 0}, r); ok {
 			return found, true
 		}
+		if b.stale {
+			q.survey(b)
+		}
 	}
-	return at, false
+	if g := (end - 1) / perGroup; all && q.groups[g].stale {
+		q.combine(g)
+	}
+	return found, false
 }
 
 // look searches the rest of one block.
