@@ -14,7 +14,8 @@ import (
 type conservative struct {
 	profile backfill.Profile
 	agenda  []step
-	order   []model.Ref // the queue in order, during a pass
+	order   []model.Ref // the queue in order, during a pass, as far as jobs may be in the window
+	held    []model.Ref // scratch
 	late    []model.Ref // scratch
 	fresh   []model.Ref // arrived since the last pass
 	planned int         // waiting jobs in the window
@@ -75,7 +76,7 @@ func (c *Core) passConservative(now model.Time) {
 	// A job may be overdue from its predicted end on, and the window may
 	// change whenever the order does.
 	c.plan.QuietUntil = min(c.plan.Due, c.ends.First())
-	if !c.cfg.Order.Static() && c.window() < len(c.q.ref) {
+	if !c.cfg.Order.Static() && c.window() < c.q.Len() {
 		c.plan.QuietUntil = now
 	}
 }
@@ -114,15 +115,17 @@ func (c *Core) due() model.Time {
 
 // holders are the waiting jobs among which the reservations are.
 func (c *Core) holders() []model.Ref {
+	n := c.q.Len()
 	if c.cfg.Order.Static() {
-		return c.q.ref[:c.window()]
+		n = c.window()
 	}
-	return c.q.ref
+	c.cons.held = c.q.Refs(c.cons.held[:0], n)
+	return c.cons.held
 }
 
 // window is the number of waiting jobs that hold a reservation.
 func (c *Core) window() int {
-	n := len(c.q.ref)
+	n := c.q.Len()
 	if c.cfg.Depth > 0 {
 		n = min(n, c.cfg.Depth)
 	}
@@ -241,7 +244,7 @@ func (c *Core) postpone(now model.Time) bool {
 // moves to a later slot (but for a compression after capacity was lost).
 func (c *Core) replan(now model.Time, compress bool) {
 	k := &c.cons
-	steady := c.window() == len(c.q.ref) || c.cfg.Order.Static() && len(k.fresh) == 0
+	steady := c.window() == c.q.Len() || c.cfg.Order.Static() && len(k.fresh) == 0
 	if !compress && steady && k.planned == c.window() {
 		return
 	}
@@ -312,34 +315,36 @@ func (c *Core) startDue(now model.Time) bool {
 	if c.due() != now {
 		return false
 	}
-	before := len(c.plan.Proposals)
 	c.sorted(now)
 	for _, ref := range c.cons.order[:c.window()] {
 		if j := &c.jobs[ref]; j.slot == now {
+			c.dequeue(ref)
 			c.start(now, ref)
 			j.slot, j.inside = model.Never, false
 			c.cons.planned--
 			c.cons.stale = true
 		}
 	}
-	c.sweep(len(c.plan.Proposals) - before)
 	return true
 }
 
-// sorted lists the waiting jobs in queue order.
+// sorted lists the waiting jobs in queue order. Under a static order those in the window were the
+// first until others came before them.
 func (c *Core) sorted(now model.Time) {
 	k := &c.cons
+	k.order = k.order[:0]
 	if c.cfg.Order.Static() {
-		k.order = c.q.ref
+		k.order = c.q.Refs(k.order, c.window()+len(k.fresh))
 		return
 	}
-	k.order = k.order[:0]
 	c.instant = atInstant{c, now}
 	c.heap.List, c.heap.Ties, c.heap.Tolerance = c.heap.List[:0], &c.instant, order.RankNear
-	for _, ref := range c.q.ref {
-		j := &c.jobs[ref]
-		c.cfg.Order.Refresh(&j.Asked, &j.Key, now)
-		c.heap.List = append(c.heap.List, order.Candidate{Key: c.jobs[ref].Rank(), Ref: ref})
+	for i := range c.q.Blocks() {
+		for _, w := range c.q.Block(i) {
+			j := &c.jobs[w.Ref]
+			c.cfg.Order.Refresh(&j.Asked, &j.Key, now)
+			c.heap.List = append(c.heap.List, order.Candidate{Key: j.Rank(), Ref: w.Ref})
+		}
 	}
 	c.heap.Init()
 	for len(c.heap.List) > 0 {

@@ -6,13 +6,12 @@ package plain
 
 import (
 	"fmt"
-	"slices"
-
 	"orrery/scheduler"
 	"orrery/scheduler/backfill"
 	"orrery/scheduler/cluster"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/plain/internal/queue"
 )
 
 // Config selects the policies of a Core.
@@ -60,7 +59,7 @@ type Core struct {
 	cfg  Config
 	view *cluster.View
 	jobs []job // by Ref
-	q    queue
+	q    queue.Queue
 	ends backfill.Ends
 	seq  uint64
 	plan scheduler.Plan
@@ -113,6 +112,7 @@ func (c *Core) before(a, b *job, now model.Time) bool {
 // New returns a core over an idle cluster. cfg must be valid.
 func New(cfg Config) *Core {
 	c := &Core{cfg: cfg, view: cluster.NewView(cfg.Cluster)}
+	c.q = queue.New(c.view.Total())
 	c.cons.profile.Reset(0, c.view.Total())
 	c.cons.stale = true
 	return c
@@ -134,7 +134,11 @@ func (c *Core) FirstBlocked(model.VClusterID) (model.Ref, uint64, bool) { return
 func (c *Core) Consumed(model.TenantID, model.Time) (node, gpu model.Duration) { return 0, 0 }
 
 // Work returns the counters.
-func (c *Core) Work() scheduler.Work { return c.work }
+func (c *Core) Work() scheduler.Work {
+	w := c.work
+	w.Examined += c.q.Examined()
+	return w
+}
 
 // Observe takes in facts in the order of the log; now must not decrease. The
 // cost is in proportion to what changed. A fact that contradicts the state
@@ -176,7 +180,7 @@ func (c *Core) submitted(now model.Time, f *model.Fact) {
 	if f.Request.Layout == model.PerNode && !c.view.Whole() {
 		c.shaped = true
 	}
-	if c.enqueue(f.Ref) == 0 || c.shaped {
+	if c.enqueue(f.Ref) || c.shaped {
 		c.full = true
 	}
 	c.fresh = append(c.fresh, f.Ref)
@@ -189,7 +193,7 @@ func (c *Core) cancelled(now model.Time, ref model.Ref) {
 		j.phase = withdrawn
 		return
 	}
-	if c.dequeue(ref) == 0 {
+	if c.dequeue(ref) {
 		c.full = true
 	}
 	c.drop(ref)
@@ -265,6 +269,7 @@ func (c *Core) refused(now model.Time, ref model.Ref) {
 func (c *Core) Plan(now model.Time) *scheduler.Plan {
 	c.plan.Proposals = c.plan.Proposals[:0]
 	c.plan.Due, c.plan.QuietUntil = model.Never, model.Never
+	c.q.Tidy()
 	switch {
 	case c.cfg.Backfill == order.Conservative:
 		c.passConservative(now)
@@ -293,12 +298,12 @@ func (c *Core) start(now model.Time, ref model.Ref) {
 }
 
 // Least is the smallest number of units that a waiting job could start on, 0
-// when no job waits. Cost: one look at each waiting job.
+// when no job waits.
 func (c *Core) Least() int32 {
-	if len(c.q.need) == 0 {
+	if c.q.Len() == 0 {
 		return 0
 	}
-	return c.view.Units(slices.Min(c.q.need))
+	return c.view.Units(c.q.Least())
 }
 
 // Predicted is the predicted end of the running job under ref.

@@ -6,6 +6,7 @@ import (
 	"orrery/scheduler/cluster"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/plain/internal/queue"
 )
 
 // reservation is the hold of the first blocked job under Easy. It stays valid
@@ -29,7 +30,7 @@ func (c *Core) passStatic(now model.Time) {
 	case len(c.fresh) > 0 && c.cfg.Backfill != order.None:
 		c.passFresh(now)
 	}
-	if c.cfg.Backfill == order.Easy && len(c.q.ref) > 0 {
+	if c.cfg.Backfill == order.Easy && c.q.Len() > 0 {
 		// The predicted ends of overdue jobs, and of jobs whose start the
 		// quorum has not granted yet, move with time.
 		c.plan.QuietUntil = max(c.ends.First(), now)
@@ -45,30 +46,48 @@ func (c *Core) passFull(now model.Time) {
 		c.work.Passes++
 		c.easy.known = false
 		before := len(c.plan.Proposals)
-		i, n := 0, len(c.q.ref)
-		for ; i < n && c.fits(i); i++ {
-			c.start(now, c.q.ref[i])
+		for j := c.q.Job(c.q.First()); j != nil && c.fits(j); j = c.q.Job(c.q.First()) {
+			c.start(now, j.Ref)
+			c.q.Remove(c.q.First())
 		}
-		if c.cfg.Backfill != order.None {
-			c.scan(now, i)
+		if c.cfg.Backfill != order.None && c.q.Len() > 0 {
+			c.scan(now)
 		}
-		started := len(c.plan.Proposals) - before
-		c.sweep(started)
-		again = c.shaped && started > 0
+		again = c.shaped && len(c.plan.Proposals) > before
 	}
 }
 
-// scan lets the jobs behind the blocked one at position i backfill.
-func (c *Core) scan(now model.Time, i int) {
-	free, need := c.view.Free(), c.q.need
-	for k := i + 1; k < len(need) && free > 0; k++ {
-		c.work.Examined++
-		if need[k] > free || !c.fits(k) || !c.mayBackfill(now, c.q.ref[i], c.q.ref[k]) {
+// scan lets the jobs behind the first one, which is blocked, backfill. The queue finds those
+// that may.
+func (c *Core) scan(now model.Time) {
+	head := c.q.Job(c.q.First()).Ref
+	for at := c.q.First().Behind(); c.view.Free() > 0; {
+		next, ok := c.q.Seek(at, c.room(now))
+		if !ok {
+			return
+		}
+		at = next
+		j := c.q.Job(at)
+		if !c.fits(j) || !c.mayBackfill(now, head, j.Ref) {
+			at = at.Behind()
 			continue
 		}
-		c.start(now, c.q.ref[k])
-		free = c.view.Free()
+		c.start(now, j.Ref)
+		c.q.Remove(at)
 	}
+}
+
+// room is what a job may take to backfill. What the queue cannot tell is left to mayBackfill: while no
+// job was found that fits, the reservation is not known.
+func (c *Core) room(now model.Time) queue.Room {
+	r := queue.Room{Free: c.view.Free(), Extra: c.view.Free(), Limit: model.Forever}
+	if e := &c.easy; c.cfg.Backfill == order.Easy && e.known && !c.shaped {
+		r.Extra = e.extra
+		if e.at != model.Never {
+			r.Limit = e.at.Sub(now)
+		}
+	}
+	return r
 }
 
 // passFresh tests only the jobs that arrived since the last pass: nothing was
@@ -86,20 +105,20 @@ func (c *Core) passFresh(now model.Time) {
 	}
 	for _, ref := range c.fresh {
 		c.work.Examined++
-		j := &c.jobs[ref]
-		if j.need > c.view.Free() {
+		if c.jobs[ref].need > c.view.Free() {
 			continue
 		}
-		if k := c.position(ref); c.fits(k) && c.mayBackfill(now, c.q.ref[0], ref) {
-			c.dequeue(ref)
+		at := c.position(ref)
+		if c.fits(c.q.Job(at)) && c.mayBackfill(now, c.q.Job(c.q.First()).Ref, ref) {
+			c.q.Remove(at)
 			c.start(now, ref)
 		}
 	}
 }
 
-// fits says whether the waiting job at position k could be placed now.
-func (c *Core) fits(k int) bool {
-	return c.q.need[k] <= c.view.Free() && (c.view.Whole() || c.view.Fits(c.jobs[c.q.ref[k]].Request))
+// fits says whether a waiting job could be placed now.
+func (c *Core) fits(j *queue.Job) bool {
+	return j.Need <= c.view.Free() && (c.view.Whole() || c.view.Fits(c.jobs[j.Ref].Request))
 }
 
 // mayBackfill says whether a job that fits may start while head is blocked,
@@ -144,7 +163,7 @@ func (c *Core) passDynamic(now model.Time) {
 		blocked = c.passHeap(now)
 		again = c.shaped && len(c.plan.Proposals) > before
 	}
-	if blocked >= 0 && slices.Min(c.q.need) <= c.view.Free() {
+	if blocked >= 0 && c.q.Least() <= c.view.Free() {
 		// A job that fits is held back by the blocked job alone. What was
 		// refused only gets worse with time, so that nothing changes until
 		// another job overtakes the blocked one, or an end is overdue.
@@ -156,10 +175,12 @@ func (c *Core) passDynamic(now model.Time) {
 // blocked one.
 func (c *Core) orderHoldsUntil(now model.Time, blocked model.Ref) model.Time {
 	h, at := &c.jobs[blocked], model.Never
-	for _, ref := range c.q.ref {
-		if ref != blocked {
-			b := &c.jobs[ref]
-			at = min(at, order.Overtakes(&h.Asked, &h.Key, &b.Asked, &b.Key, now))
+	for i := range c.q.Blocks() {
+		for _, w := range c.q.Block(i) {
+			if w.Ref != blocked {
+				b := &c.jobs[w.Ref]
+				at = min(at, order.Overtakes(&h.Asked, &h.Key, &b.Asked, &b.Key, now))
+			}
 		}
 	}
 	return at
@@ -173,9 +194,8 @@ func (c *Core) passHeap(now model.Time) model.Ref {
 		return -1
 	}
 	c.work.Passes++
-	c.work.Examined += uint64(len(c.q.ref))
+	c.work.Examined += uint64(c.q.Len())
 	c.easy.known = false
-	before := len(c.plan.Proposals)
 	c.instant = atInstant{c, now}
 	c.heap.Ties, c.heap.Tolerance = &c.instant, order.RankNear
 	c.heap.Init()
@@ -189,34 +209,38 @@ func (c *Core) passHeap(now model.Time) model.Ref {
 				blocked = best
 				break
 			}
+			c.dequeue(best)
 			c.start(now, best)
 		case c.cfg.Backfill == order.None:
 			c.heap.List = c.heap.List[:1]
 		case fits && c.mayBackfill(now, blocked, best):
+			c.dequeue(best)
 			c.start(now, best)
 		}
 		c.heap.Pop()
 	}
-	c.sweep(len(c.plan.Proposals) - before)
 	return blocked
 }
 
 // split puts the waiting jobs that fit into c.heap and returns the best of the
 // others, -1 when there is none; candidates says whether something fits.
 func (c *Core) split(now model.Time) (blocked model.Ref, candidates bool) {
-	free := c.view.Free()
-	if len(c.q.need) == 0 || slices.Min(c.q.need) > free {
+	if c.q.Least() > c.view.Free() {
 		return -1, false
 	}
 	c.heap.List = c.heap.List[:0]
 	blocked = -1
-	for k, ref := range c.q.ref {
-		j := &c.jobs[ref]
-		c.cfg.Order.Refresh(&j.Asked, &j.Key, now)
-		if c.fits(k) {
-			c.heap.List = append(c.heap.List, order.Candidate{Key: j.Rank(), Ref: ref})
-		} else if blocked < 0 || c.before(j, &c.jobs[blocked], now) {
-			blocked = ref
+	for i := range c.q.Blocks() {
+		list := c.q.Block(i)
+		for k := range list {
+			w := &list[k]
+			j := &c.jobs[w.Ref]
+			c.cfg.Order.Refresh(&j.Asked, &j.Key, now)
+			if c.fits(w) {
+				c.heap.List = append(c.heap.List, order.Candidate{Key: j.Rank(), Ref: w.Ref})
+			} else if blocked < 0 || c.before(j, &c.jobs[blocked], now) {
+				blocked = w.Ref
+			}
 		}
 	}
 	return blocked, len(c.heap.List) > 0

@@ -11,7 +11,7 @@ import (
 // Queue implements scheduler.Questions. A job that has no room waits for resources, and one that
 // has for those before it.
 func (c *Core) Queue(now model.Time, dst []scheduler.Standing) []scheduler.Standing {
-	line := slices.Clone(c.q.ref)
+	line := c.q.Refs(nil, c.q.Len())
 	if !c.cfg.Order.Static() {
 		for _, ref := range line {
 			c.cfg.Order.Refresh(&c.jobs[ref].Asked, &c.jobs[ref].Key, now)
