@@ -1,6 +1,13 @@
 package site
 
-import "orrery/scheduler/quota"
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/quota"
+)
 
 // Ledger is the ledger of the tenants, for tests that look into it.
 func (s *Core) Ledger() *quota.Ledger { return s.ledger.Ledger }
+
+// Delays is how many kinds of requests the last pass of a vCluster knows, since its last proposal, to delay
+// the blocked job.
+func (s *Core) Delays(v model.VClusterID) int { return len(s.vclusters[v].scratch.refused.delays) }

@@ -120,9 +120,7 @@ func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 	c.borrowed = false
 	q := p.qs.query(j, j.NodesMin, p.core.avoids(ref, p.now, p.now.Add(j.left)))
 	if p.core.confines(j) {
-		if q.Avoid != nil {
-			p.core.buf.confined.Or(q.Avoid)
-		}
+		p.core.buf.confined.Or(q.Avoid)
 		q.Avoid = p.core.buf.confined
 	}
 	if !p.qs.free.Select(&q, &c.nodes) {
