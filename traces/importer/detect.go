@@ -245,15 +245,11 @@ func (f *file) look() error {
 
 // detect reads the head and finds the format.
 func (f *file) detect(opts Options) (Format, error) {
-	err := f.look()
-	if err != nil {
+	if err := f.look(); err != nil {
 		return "", err
 	}
 	if bytes.HasPrefix(f.head.Bytes, []byte("PAR1")) {
-		if f.head.Columns, err = format.ParquetColumns(f.path); err != nil || f.member != "" {
-			f.head.Columns = nil // what is wrong with it is said where it is opened as a table
-			return Parquet, nil
-		}
+		f.head.Columns = f.columns()
 		for _, p := range formats {
 			if p.Parquet && p.Sniff(f.head).Err == nil {
 				f.in.raw = p
@@ -266,6 +262,7 @@ func (f *file) detect(opts Options) (Format, error) {
 		f.in.raw = opts.Columns.Format()
 		return Format(f.in.raw.Name), nil
 	}
+	var err error
 	if f.in.raw, err = formatOf(f.head); err != nil {
 		var data *traces.DataError
 		if errors.As(err, &data) {
@@ -274,6 +271,15 @@ func (f *file) detect(opts Options) (Format, error) {
 		return "", err
 	}
 	return Format(f.in.raw.Name), nil
+}
+
+// columns are those of a Parquet file; what is wrong with one that has none is said where it is opened as a table.
+func (f *file) columns() []string {
+	names, err := format.ParquetColumns(f.path)
+	if err != nil || f.member != "" {
+		return nil
+	}
+	return names
 }
 
 // Magic numbers at the start of a file.
