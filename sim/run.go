@@ -466,7 +466,8 @@ func (r *run) finish() (*Result, error) {
 	r.res.Awkward = *r.world.awkward()
 	if r.sited != nil {
 		r.series.SetEnergy(metric.Energy(r.sited.Energy))
-		r.res.SiteCounts = &r.sited.SiteCounts
+		counts := r.sited.SiteCounts
+		r.res.SiteCounts = &counts
 		r.res.SiteCounts.Refused = r.site.refusals()
 	}
 	if r.watch != nil {
@@ -479,5 +480,6 @@ func (r *run) finish() (*Result, error) {
 	if r.plan.Site != nil {
 		r.res.Site = &r.plan.Site.Names
 	}
-	return &r.res, nil
+	res := r.res // of which nothing holds on to r: its memory is free for what comes next
+	return &res, nil
 }

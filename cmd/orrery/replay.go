@@ -84,7 +84,7 @@ func oneFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCo
 // instead of doubled: their memory is buffers that do not grow with the rows,
 // and that saves a sixth of it for a twentieth of the time. GOGC overrides it.
 const (
-	manyRows  = 1 << 20
+	manyRows  = 1 << 18
 	largeSite = 1 << 18 // bytes of a cluster file, likewise: the text of one takes much memory for a moment
 	gcPercent = 50
 )

@@ -15,6 +15,7 @@ type conservative struct {
 	profile backfill.Profile
 	agenda  []step
 	order   []model.Ref // the queue in order, during a pass, as far as jobs may be in the window
+	listed  bool        // order is that of the queue as it is now
 	held    []model.Ref // scratch
 	late    []model.Ref // scratch
 	fresh   []model.Ref // arrived since the last pass
@@ -59,6 +60,7 @@ func (k *conservative) forget(ref model.Ref) {
 // whose time has come.
 func (c *Core) passConservative(now model.Time) {
 	k := &c.cons
+	k.listed = false
 	k.profile.Forget(now)
 	if c.cfg.Sequential {
 		c.workOff(now)
@@ -106,21 +108,24 @@ func (c *Core) due() model.Time {
 	k := &c.cons
 	if k.stale {
 		k.stale, k.due = false, model.Never
-		for _, ref := range c.holders() {
-			k.due = min(k.due, c.jobs[ref].slot)
+		for i, n := 0, c.holding(); n > 0; i++ {
+			list := c.q.Block(i)
+			list = list[:min(n, len(list))]
+			n -= len(list)
+			for _, w := range list {
+				k.due = min(k.due, c.jobs[w.Ref].slot)
+			}
 		}
 	}
 	return k.due
 }
 
-// holders are the waiting jobs among which the reservations are.
-func (c *Core) holders() []model.Ref {
-	n := c.q.Len()
+// holding is how many jobs of the queue, from the first on, those with a reservation are among.
+func (c *Core) holding() int {
 	if c.cfg.Order.Static() {
-		n = c.window()
+		return c.window()
 	}
-	c.cons.held = c.q.Refs(c.cons.held[:0], n)
-	return c.cons.held
+	return c.q.Len()
 }
 
 // window is the number of waiting jobs that hold a reservation.
@@ -204,7 +209,8 @@ func (c *Core) void(now model.Time) bool {
 	if c.due() >= now {
 		return false
 	}
-	for _, ref := range c.holders() {
+	c.cons.held = c.q.Refs(c.cons.held[:0], c.holding())
+	for _, ref := range c.cons.held {
 		if c.jobs[ref].slot < now {
 			c.unreserve(now, ref)
 		}
@@ -320,6 +326,7 @@ func (c *Core) startDue(now model.Time) bool {
 		if j := &c.jobs[ref]; j.slot == now {
 			c.dequeue(ref)
 			c.start(now, ref)
+			c.cons.listed = false
 			j.slot, j.inside = model.Never, false
 			c.cons.planned--
 			c.cons.stale = true
@@ -332,7 +339,10 @@ func (c *Core) startDue(now model.Time) bool {
 // first until others came before them.
 func (c *Core) sorted(now model.Time) {
 	k := &c.cons
-	k.order = k.order[:0]
+	if k.listed {
+		return
+	}
+	k.listed, k.order = true, k.order[:0]
 	if c.cfg.Order.Static() {
 		k.order = c.q.Refs(k.order, c.window()+len(k.fresh))
 		return

@@ -38,9 +38,9 @@ const (
 	smallBits = 12
 	firstBits = 48
 
-	// keptKeys are those of 2^18 jobs, in 16 MB: space doubles, four times for each
+	// keptKeys are those of 2^17 jobs, in 8 MB: space doubles, four times for each
 	// job, and once more at a site.
-	keptKeys = 1 << 21
+	keptKeys = 1 << 20
 	// firstKeys is the space that a selection begins with, of which a site may have one for
 	// each of many tenants.
 	firstKeys = 1 << 2

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
 // SchemaVersion is that of the tables, raised whenever one changes in a way that old
@@ -103,7 +102,3 @@ func schemaOf(table string) *parquet.Schema {
 	}
 	return schemas[table]
 }
-
-// codec compresses at the fastest level: the tables are delta-coded first, and
-// the slower levels gain little on what is left.
-var codec = &zstd.Codec{Level: zstd.SpeedFastest}

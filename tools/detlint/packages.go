@@ -143,7 +143,7 @@ var packageTable = []packageRule{
 	{dir: "sim/commitlog", may: []string{"scheduler", "scheduler/model", "scheduler/drive", "traces/hostlist", "sim/des"}},
 	{dir: "sim/record/column", may: []string{"scheduler/model"}},
 	{dir: "sim/record", may: []string{"internal/disk", "internal/pagebytes", "scheduler/model", "scheduler/drive", "sim/commitlog", "sim/record/column", "traces/hostlist", "github.com/parquet-go/parquet-go/...",
-		"github.com/google/flatbuffers/go"}, free: []exemption{files}},
+		"github.com/google/flatbuffers/go", "github.com/klauspost/compress/..."}, free: []exemption{files}},
 	{dir: "sim/metric", may: []string{"internal/spelling", "scheduler/model", "sim/metric/elastic", "sim/record/column"}},
 	{dir: "sim/metric/elastic", may: []string{"scheduler/model"}},
 	{dir: "sim/service/queueing", free: []exemption{simulated}},
