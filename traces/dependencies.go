@@ -192,7 +192,7 @@ type resolver struct {
 	next    int       // of follows
 	ids     []named   // ascending by id
 	waits   []int32   // edges of table, by the id that waits
-	near    int       // of ids, where the last row met belongs
+	place   int       // of ids, where the last row met belongs
 	left    []Rule
 }
 
@@ -252,18 +252,18 @@ func (r *resolver) find(id int64) *named {
 // findNext is find for the id of the next row: ids mostly ascend with the rows.
 func (r *resolver) findNext(id int64) *named {
 	for range 4 {
-		if r.near == len(r.ids) || r.ids[r.near].id >= id {
+		if r.place == len(r.ids) || r.ids[r.place].id >= id {
 			break
 		}
-		r.near++
+		r.place++
 	}
-	if r.near < len(r.ids) && r.ids[r.near].id == id {
-		return &r.ids[r.near]
+	if r.place < len(r.ids) && r.ids[r.place].id == id {
+		return &r.ids[r.place]
 	}
-	if (r.near == len(r.ids) || r.ids[r.near].id > id) && (r.near == 0 || r.ids[r.near-1].id < id) {
+	if (r.place == len(r.ids) || r.ids[r.place].id > id) && (r.place == 0 || r.ids[r.place-1].id < id) {
 		return nil // it belongs there
 	}
-	r.near, _ = slices.BinarySearchFunc(r.ids, id, func(n named, id int64) int { return cmp.Compare(n.id, id) })
+	r.place, _ = slices.BinarySearchFunc(r.ids, id, func(n named, id int64) int { return cmp.Compare(n.id, id) })
 	return r.find(id)
 }
 

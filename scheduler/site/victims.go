@@ -237,7 +237,7 @@ func (c *candidates) seen(ref model.Ref, usable int32) *preempt.Victim {
 	return v
 }
 
-// sure counts the nodes of use that come free when r leaves, whoever else does.
+// sure counts the nodes of use that come free when r leaves, whichever others do.
 func (c *candidates) sure(r *job) (n int32) {
 	for _, w := range r.placement.Words {
 		n += int32(bits.OnesCount64(w.Mask & c.free[w.Word]))
