@@ -6,6 +6,7 @@ package plain
 
 import (
 	"fmt"
+
 	"orrery/scheduler"
 	"orrery/scheduler/backfill"
 	"orrery/scheduler/cluster"
