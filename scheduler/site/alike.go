@@ -72,12 +72,12 @@ func refusedAlike(p *pass, ref model.Ref) bool {
 	}
 	s := nodeQueryOf(p, j)
 	for i := range r.noRoom {
-		if r.noRoom[i] == s {
+		if r.noRoom[i].nodes == s.nodes && r.noRoom[i] == s { // most differ in that
 			return true
 		}
 	}
 	for i := range r.delays {
-		if r.delays[i] == s {
+		if r.delays[i].nodes == s.nodes && r.delays[i] == s {
 			return !p.outOfTheWay(p.now.Add(j.left)) && !p.core.confines(j)
 		}
 	}
