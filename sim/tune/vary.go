@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,7 +160,11 @@ func words(list string) []string {
 func (t *tuner) varyKey(s *space, now *profiles.Profile, path, values string) error {
 	set, err := settingOf(now, path)
 	if err != nil {
-		return usagef("--vary %s=%s: %v; only keys of a profile are searched here, orrery sweep varies others", path, values, err)
+		why := err.Error()
+		if invalid := (*profiles.Error)(nil); errors.As(err, &invalid) {
+			why = invalid.Problems[0].Text // without the place in the file, which is not the user's
+		}
+		return usagef("--vary %s=%s: %s; only keys of a profile are searched here, orrery sweep varies others", path, values, why)
 	}
 	low, high, isRange := strings.Cut(values, "..")
 	if !isRange {
