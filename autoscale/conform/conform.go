@@ -34,10 +34,18 @@ func schemas() []schema {
 func cases[C any](name string, check func(c *C, t *tally)) schema {
 	return schema{name, func(raw json.RawMessage, t *tally) error {
 		var c C
-		if err := decode(raw, &c); err != nil {
+		var err error
+		if t.nulls, err = decodeNulls(raw, &c); err != nil {
 			return err
 		}
 		check(&c, t)
+		t.close()
+		switch {
+		case len(t.nulls) > 0: // those that no comparison has met are inputs
+			return fmt.Errorf("field %q is null", t.nulls[0])
+		case t.passed+t.failed+t.skipped == 0:
+			return errors.New("has no steps")
+		}
 		return nil
 	}}
 }
@@ -53,7 +61,6 @@ type File struct {
 	Failures []Failure `json:"failures"`
 	Skips    []Skip    `json:"skips"`
 	Refused  []Refusal `json:"refused"`
-	Note     string    `json:"note,omitempty"` // what is odd about the file as a whole
 }
 
 // Refusal is a case, or a whole file, that could not be understood.
@@ -62,10 +69,11 @@ type Refusal struct {
 	Reason string `json:"reason"`
 }
 
-// Failure is the first step of a case at which an answer differs.
+// Failure is the first step of a case at which an answer differs, or a count of a file
+// that is not that of its cases.
 type Failure struct {
-	Case  string `json:"case"`
-	Step  int    `json:"step"` // from 0; 0 for a case without steps
+	Case  string `json:"case,omitempty"` // none for the file
+	Step  *int   `json:"step"`           // from 0; null for a case without steps
 	Field string `json:"field"`
 	Want  any    `json:"want"`
 	Got   any    `json:"got"`
@@ -112,7 +120,8 @@ func Check(name string, content []byte) (f File, ok bool) {
 		f.refuse("", "no cases")
 	default:
 		if h.Count != len(h.Cases) {
-			f.Note = fmt.Sprintf("%d cases where its count says %d", len(h.Cases), h.Count)
+			f.Failed++
+			f.Failures = append(f.Failures, Failure{Field: "count", Want: h.Count, Got: len(h.Cases)})
 		}
 		for i, raw := range h.Cases {
 			f.checkCase(s, raw, i)
@@ -173,7 +182,8 @@ func names() []string {
 // tally counts the checks of one case. A check is one step, or the whole of a case that
 // has none; it fails when any of its fields differs.
 type tally struct {
-	step    int
+	step    int      // none for the whole of a case
+	nulls   []string // fields that are null and may not be
 	begun   bool
 	bad     bool
 	passed  int
@@ -182,6 +192,12 @@ type tally struct {
 	reason  string
 	first   *Failure
 }
+
+// none is the step of a check that is of the whole of a case.
+const none = -1
+
+// whole begins the check of a case without steps.
+func (t *tally) whole() { t.check(none) }
 
 // check begins the check of a step.
 func (t *tally) check(step int) {
@@ -211,14 +227,32 @@ func (t *tally) skip(reason string) {
 // fault fails the check that has been begun.
 func (t *tally) fault(field string, got, want any) {
 	t.bad = true
-	if t.first == nil {
-		t.first = &Failure{Step: t.step, Field: field, Want: want, Got: got}
+	if t.first != nil {
+		return
 	}
+	t.first = &Failure{Field: field, Want: want, Got: got}
+	if step := t.step; step != none {
+		t.first.Step = &step
+	}
+}
+
+// null says whether an expected field is null, of which nothing can be true.
+func (t *tally) null(field string) bool {
+	for i, path := range t.nulls {
+		if t.step == none && path == field || t.step != none && strings.HasSuffix(path, fmt.Sprintf("s[%d].%s", t.step, field)) {
+			t.nulls = slices.Delete(t.nulls, i, i+1)
+			return true
+		}
+	}
+	return false
 }
 
 // expect compares one field of the check that has been begun.
 func expect[T comparable](t *tally, field string, got, want T) {
-	if got != want {
+	switch {
+	case t.null(field):
+		t.fault(field, got, nil)
+	case got != want:
 		t.fault(field, got, want)
 	}
 }
@@ -246,10 +280,20 @@ func expectMaybe[T comparable](t *tally, field string, got, want *T) {
 // decode reads a case strictly: each of its fields must be known, and each field of the
 // schema that does not say omitempty must be there.
 func decode(raw json.RawMessage, into any) error {
+	nulls, err := decodeNulls(raw, into)
+	if err == nil && len(nulls) > 0 {
+		err = fmt.Errorf("field %q is null", nulls[0])
+	}
+	return err
+}
+
+// decodeNulls returns the fields that are null where the schema has a value: they are
+// read as zero, which is not what they say.
+func decodeNulls(raw json.RawMessage, into any) (nulls []string, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return required(raw, into)
 }

@@ -122,7 +122,7 @@ func checkHPATrace(c *hpaTrace, t *tally) {
 	}
 	p, bad := hpa.New(cfg)
 	if err != nil || bad != nil {
-		t.check(0)
+		t.whole()
 		t.fault("config", fmt.Sprint(err, bad), "valid")
 		return
 	}
@@ -184,7 +184,7 @@ func changes(list []hpaChange) hpa.Changes {
 }
 
 func checkHPARates(c *hpaRates, t *tally) {
-	t.check(0)
+	t.whole()
 	cfg := hpa.Defaults()
 	cfg.Min, cfg.Max = c.Min, c.Max
 	if err := behaviours(&cfg, c.Up, c.Down); err != nil {
@@ -232,7 +232,7 @@ type hpaStabilize struct {
 const testFactor = 8
 
 func checkHPAStabilize(c *hpaStabilize, t *tally) {
-	t.check(0)
+	t.whole()
 	h := history(c.Recommendations)
 	var got int64
 	switch c.Op {

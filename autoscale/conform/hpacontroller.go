@@ -92,19 +92,21 @@ func (c *hpaController) choices() []unrecorded {
 func checkHPAController(c *hpaController, t *tally) {
 	var first tally
 	for i, u := range c.choices() {
-		var trial tally
-		trial.check(0)
+		trial := tally{nulls: slices.Clone(t.nulls)}
+		trial.whole()
 		c.run(u, &trial)
 		trial.close()
 		if trial.failed == 0 {
-			t.check(0)
+			t.whole()
+			t.nulls = trial.nulls
 			return
 		}
 		if i == 0 {
 			first = trial
 		}
 	}
-	t.check(0)
+	t.whole()
+	t.nulls = first.nulls
 	t.fault(first.first.Field, first.first.Got, first.first.Want)
 }
 
@@ -125,11 +127,15 @@ type faults struct {
 	pods bool
 }
 
+// hpaSelectors are the reasons for which a selector selects no pods. Which of them it is,
+// the policy cannot know: the stated one is an input.
+var hpaSelectors = []string{"InvalidSelector", "AmbiguousSelector"}
+
 // faults are inputs that stand in the conditions. Clients that are overridden without a
 // condition lose the metrics that are no resources.
 func (c *hpaController) faults() faults {
 	able, active := c.condition("AbleToScale"), c.condition("ScalingActive")
-	f := faults{size: able == "FailedGetScale", update: able == "FailedUpdateScale", selector: strings.HasSuffix(active, "Selector")}
+	f := faults{size: able == "FailedGetScale", update: able == "FailedUpdateScale", selector: slices.Contains(hpaSelectors, active)}
 	if !c.Override {
 		return f
 	}
@@ -318,9 +324,44 @@ func (c *hpaController) run(u unrecorded, t *tally) {
 	if len(c.Conditions) > 0 {
 		c.expectConditions(t, p, d, rescaled)
 	}
-	if c.CPUCurrent > 0 && c.Target > 0 && len(c.Metrics) == 0 && p.Last().Err == nil && d.Rule == hpa.RuleMetric && d.Guard != hpa.GuardNoSize {
+	switch {
+	case c.CPUCurrent == 0 && !slices.Contains(t.nulls, "cpu_current"):
+	case c.Target > 0 && len(c.Metrics) == 0 && p.Last().Err == nil && d.Rule == hpa.RuleMetric && d.Guard != hpa.GuardNoSize:
 		expect(t, "cpu_current", p.Last().Use.Percent, c.CPUCurrent)
+	default:
+		c.expectUse(t)
 	}
+}
+
+// expectUse compares the use of the CPU where the evaluation of a row did not come to it,
+// or had other metrics: it is that of an evaluation of the same pods by the CPU alone, in
+// which nothing fails.
+func (c *hpaController) expectUse(t *tally) {
+	alone := *c
+	alone.Metrics, alone.Conditions, alone.Override = nil, nil, false
+	alone.Target, alone.Spec, alone.Min, alone.Max = max(1, c.Target), max(1, c.Status), 1, max(1, c.Status)
+	cfg, err := alone.config(unrecorded{})
+	if err != nil {
+		t.fault("config", err.Error(), "valid")
+		return
+	}
+	p, err := hpa.New(cfg)
+	if err != nil {
+		t.fault("config", err.Error(), "valid")
+		return
+	}
+	facts, err := alone.facts(&cfg)
+	if err != nil {
+		t.fault("pods", err.Error(), "valid")
+		return
+	}
+	p.Observe(hpaNow, facts)
+	p.Plan(hpaNow)
+	if err := p.Last().Err; err != nil {
+		t.fault("cpu_current", err.Error(), c.CPUCurrent)
+		return
+	}
+	expect(t, "cpu_current", p.Last().Use.Percent, c.CPUCurrent)
 }
 
 // expectConditions compares the conditions that the controller would set.
@@ -357,7 +398,7 @@ func (c *hpaController) expectConditions(t *tally, p *hpa.Policy, d autoscale.De
 // failed is the reason of a metric without a value.
 func (c *hpaController) failed(e *hpa.Evaluation) string {
 	if c.faults().selector {
-		return c.condition("ScalingActive") // which of the ways in which it does not select, the policy cannot know
+		return c.condition("ScalingActive")
 	}
 	switch s := c.spec(e.Failed); {
 	case s == nil:

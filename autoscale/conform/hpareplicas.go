@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 
 	"orrery/autoscale"
@@ -198,7 +199,7 @@ func (c *hpaReplicas) metric() (hpa.Metric, error) {
 
 // checkHPAReplicas compares what the metric alone demands.
 func checkHPAReplicas(c *hpaReplicas, t *tally) {
-	t.check(0)
+	t.whole()
 	cfg := hpa.Defaults()
 	cfg.Max = math.MaxInt32
 	cfg.Tolerance = hpa.Tolerances{Up: c.ToleranceUp, Down: c.ToleranceDown}
@@ -236,23 +237,35 @@ func checkHPAReplicas(c *hpaReplicas, t *tally) {
 	}
 }
 
-// hpaErrors are the words by which the original names each error.
+// hpaErrors are the messages of the original for each error, with the parts that differ
+// between pods and metrics open. A case states a message, or that from a part of it on
+// which is the same for all.
 var hpaErrors = []struct {
-	err   error
-	words string
+	err     error
+	message *regexp.Regexp
 }{
-	{hpa.ErrNoMetrics, "no metrics returned from"},
-	{hpa.ErrNoPods, "no pods returned by selector"},
-	{hpa.ErrUnready, "did not receive metrics for"},
-	{hpa.ErrNoRequest, "missing request for"},
-	{hpa.ErrOtherPods, "no metrics returned matched known pods"},
+	{hpa.ErrNoMetrics, regexp.MustCompile(`^(unable to get (metrics for resource|metric|external metric) [^ :]+: )?no metrics returned from (resource|custom|external) metrics API$`)},
+	{hpa.ErrNoPods, regexp.MustCompile(`^no pods returned by selector( while calculating replica count)?$`)},
+	{hpa.ErrUnready, regexp.MustCompile(`^did not receive metrics for( targeted)?( any ready)? pods( \(pods might be unready\))?$`)},
+	{hpa.ErrNoRequest, regexp.MustCompile(`^missing request for( (cpu|memory)( in container \S+ of Pod \S+)?)?$`)},
+	{hpa.ErrOtherPods, regexp.MustCompile(`^no metrics returned matched known pods$`)},
 }
 
 func (c *hpaReplicas) expectError(t *tally, err error) {
 	for _, x := range hpaErrors {
-		if errors.Is(err, x.err) && strings.Contains(c.Error, x.words) {
+		if errors.Is(err, x.err) && x.message.MatchString(c.Error) && (c.Resource == nil || c.ofResource()) {
 			return
 		}
 	}
-	t.fault("expected_error", fmt.Sprint(err), c.Error)
+	got := any(nil)
+	if err != nil {
+		got = err.Error()
+	}
+	t.fault("expected_error", got, c.Error)
+}
+
+// ofResource says whether the message names the resource of the case, if it names one.
+func (c *hpaReplicas) ofResource() bool {
+	_, rest, ok := strings.Cut(c.Error, "for resource ")
+	return !ok || strings.HasPrefix(rest, c.Resource.Name+":")
 }

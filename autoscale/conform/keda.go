@@ -30,7 +30,7 @@ type kedaCase struct {
 // checkKEDA makes one evaluation. An error is that of a second trigger, for one that
 // fails cannot be active itself.
 func checkKEDA(c *kedaCase, t *tally) {
-	t.check(0)
+	t.whole()
 	const now = model.Time(30 * model.Day)
 	cfg := keda.Config{Idle: -1, Triggers: 2, Cooldown: span(c.Cooldown), Initial: span(c.Initial), Created: now.Add(-span(c.Created))}
 	if c.Min != nil {

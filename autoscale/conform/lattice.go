@@ -59,7 +59,7 @@ func checkLattice(c *latticeCase, t *tally) {
 		DownWindow: span(g.DownWindow), Cooldown: span(g.Cooldown), Interval: model.Microsecond, // each step is an evaluation
 	})
 	if err != nil {
-		t.check(0)
+		t.whole()
 		t.fault("config", err.Error(), "valid")
 		return
 	}
@@ -138,7 +138,7 @@ func checkLatticeCode(c *latticeCodeCase, t *tally) {
 	g := &c.Config
 	p, err := lattice.NewCoded(lattice.CodedConfig{UpThreshold: g.Up, DownThreshold: g.Down, Cooldown: span(g.Cooldown), Min: g.Min, Max: g.Max})
 	if err != nil {
-		t.check(0)
+		t.whole()
 		t.fault("config", err.Error(), "valid")
 		return
 	}
@@ -175,7 +175,7 @@ type latticeBorrowing struct {
 }
 
 func checkLatticeBorrowing(c *latticeBorrowing, t *tally) {
-	t.check(0)
+	t.whole()
 	l := lattice.Lending{Total: c.Total, Idle: c.Idle, Share: c.Share, Lends: c.Lends, Borrows: c.Borrows}
 	expect(t, "expected_granted", l.Grant(c.Requested), c.Granted)
 }

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"math"
@@ -172,7 +173,7 @@ func licences(names []string) (list []lcm.Licence) {
 }
 
 func checkLCMPlacement(c *lcmPlacement, t *tally) {
-	t.check(0)
+	t.whole()
 	var e lcm.Engine
 	var workers []lcm.Worker
 	for i := range c.Workers {
@@ -200,7 +201,11 @@ func checkLCMPlacement(c *lcmPlacement, t *tally) {
 	if w.Template != nil {
 		expect(t, "expected.template", lcm.ChooseCoded(s.Licences), *w.Template)
 	}
-	if w.Score != nil && len(list) > 0 {
+	switch {
+	case w.Score == nil:
+	case len(list) == 0:
+		t.fault("expected.score", nil, *w.Score)
+	default:
 		sameScore(t, "expected.score", list[0].Score, *w.Score)
 	}
 	if w.Rejections != nil {
@@ -245,30 +250,32 @@ type lcmTemplate struct {
 }
 
 func checkLCMTemplate(c *lcmTemplate, t *tally) {
-	t.check(0)
+	t.whole()
 	switch {
 	case c.Op == "effective_capacity" && c.Worker != nil:
 		c.effective(t)
 	case c.Op == "template_code":
-		expect(t, "expected", lcm.ChooseCoded(licences(c.Licences)), c.name(t))
+		c.expectName(t, lcm.ChooseCoded(licences(c.Licences)))
 	case c.Op == "template_seed" && c.Need != nil:
 		var list []lcm.Template
 		for _, x := range c.Templates {
 			list = append(list, lcm.Template{Name: x.Name, Enabled: x.Enabled, Capacity: x.Capacity.capacity(), Cost: x.Cost})
 		}
 		_, name, tier := lcm.Choose(c.Need.capacity(), list)
-		expect(t, "expected", name, c.name(t))
+		c.expectName(t, name)
 		expect(t, "expected_tier", int(tier), c.Tier)
 	default:
 		t.fault("op", c.Op, "effective_capacity, template_code or template_seed, with what belongs to it")
 	}
 }
 
-func (c *lcmTemplate) name(t *tally) (s string) {
-	if err := json.Unmarshal(c.Want, &s); err != nil {
-		t.fault("expected", err.Error(), "a name")
+func (c *lcmTemplate) expectName(t *tally, got string) {
+	var want *string
+	if err := json.Unmarshal(c.Want, &want); err != nil {
+		t.fault("expected", got, string(c.Want))
+		return
 	}
-	return s
+	expectMaybe(t, "expected", &got, want)
 }
 
 // effective compares a capacity, which is empty when it is not known.
@@ -277,11 +284,15 @@ func (c *lcmTemplate) effective(t *tally) {
 		CPU     *int64 `json:"cpu_cores"`
 		Memory  *int64 `json:"memory_gb"`
 		Storage *int64 `json:"storage_gb"`
+		Nodes   *int64 `json:"max_nodes"` // no worker here declares a limit
 	}
-	if err := json.Unmarshal(c.Want, &want); err != nil {
+	d := json.NewDecoder(bytes.NewReader(c.Want))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&want); err != nil {
 		t.fault("expected", err.Error(), "a capacity")
 		return
 	}
+	expectMaybe(t, "expected.max_nodes", nil, want.Nodes)
 	got, ok := c.Worker.Declared.effective(c.Worker.Hardware)
 	if want.CPU == nil || want.Memory == nil || want.Storage == nil {
 		expect(t, "expected is known", ok, false)
@@ -314,7 +325,7 @@ func checkLCMGuards(c *lcmGuards, t *tally) {
 	cfg.Enabled, cfg.MinWorkers, cfg.Cooldown = true, c.Min, span(c.Cooldown)
 	r, err := lcm.NewReconciler(cfg)
 	if err != nil {
-		t.check(0)
+		t.whole()
 		t.fault("config", err.Error(), "valid")
 		return
 	}
@@ -357,12 +368,12 @@ type lcmCommand struct {
 		Worker  string `json:"worker_status,omitempty"`
 		Desired string `json:"desired_status,omitempty"`
 		Event   string `json:"event,omitempty"`
-		Note    string `json:"note,omitempty"`
+		Note    string `json:"note,omitempty"` // a remark
 	} `json:"expected"`
 }
 
 func checkLCMCommand(c *lcmCommand, t *tally) {
-	t.check(0)
+	t.whole()
 	in, w := &c.Input, &c.Want
 	var status lcm.Status
 	event, worker, desired := "", "", ""
@@ -401,7 +412,7 @@ type lcmRetry struct {
 
 // checkLCMRetry compares what becomes of a session after a decision about it.
 func checkLCMRetry(c *lcmRetry, t *tally) {
-	t.check(0)
+	t.whole()
 	cfg := lcm.SchedulerCoded()
 	got, after, calls, requeue := "success", int64(0), int64(0), model.Duration(0)
 	switch c.Decision {

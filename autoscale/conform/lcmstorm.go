@@ -97,7 +97,7 @@ func (c *lcmStorm) run(aware bool, t *tally) (f lcmFleet, done model.Time) {
 // checkLCMStorm counts the calls of sessions for workers while those boot: as coded each
 // session calls in every cycle, and with the fix only for what is not coming already.
 func checkLCMStorm(c *lcmStorm, t *tally) {
-	t.check(0)
+	t.whole()
 	f, done := c.run(false, t)
 	expect(t, "expected_code.requests", f.requests, c.Code.Requests)
 	expect(t, "expected_code.accepted", int64(len(f.ready)), c.Code.Accepted)

@@ -145,7 +145,7 @@ func mean(use, request, n int64) float32 {
 // checkMaestroState makes one check with the points that each trigger reads: those of one
 // kind differ there between the directions, so they cannot be those of a policy.
 func checkMaestroState(c *maestroCheck, t *tally) {
-	t.check(0)
+	t.whole()
 	cfg, ok := c.Config.config(c.Period, t)
 	if !ok {
 		return
@@ -200,7 +200,7 @@ func checkMaestroTrace(c *maestroTrace, t *tally) {
 	cfg, ok := c.Config.config(c.Period, t)
 	p, err := maestro.New(cfg)
 	if !ok || err != nil {
-		t.check(0)
+		t.whole()
 		t.bad = true
 		return
 	}
@@ -253,7 +253,7 @@ type maestroDelta struct {
 }
 
 func checkMaestroDelta(c *maestroDelta, t *tally) {
-	t.check(0)
+	t.whole()
 	kind, ok := maestroKind(c.Type)
 	if !ok {
 		t.fault("type", c.Type, "room, cpu, mem or legacy")
@@ -284,7 +284,7 @@ type maestroThreshold struct {
 }
 
 func checkMaestroThreshold(c *maestroThreshold, t *tally) {
-	t.check(0)
+	t.whole()
 	cfg := maestro.Defaults()
 	x := maestro.Trigger{Usage: c.Usage, Threshold: c.Threshold, Time: model.Duration(c.Size) * cfg.Period}
 	var list []float32
@@ -318,7 +318,7 @@ type maestroClamp struct {
 }
 
 func checkMaestroClamp(c *maestroClamp, t *tally) {
-	t.check(0)
+	t.whole()
 	expectWays(t, c.Up, c.Down, func(up bool) int64 {
 		if up {
 			return maestro.ClampUp(c.Amount, c.Current, c.Min, c.Max)
@@ -344,7 +344,7 @@ type maestroV10 struct {
 }
 
 func checkMaestroV10(c *maestroV10, t *tally) {
-	t.check(0)
+	t.whole()
 	cfg := maestro.V10Config{ReadyTarget: c.Target, DownThreshold: c.Threshold, MaxMatches: c.Matches, Buffer: c.Amount}
 	switch want := c.Want.(type) {
 	case bool:

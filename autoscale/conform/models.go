@@ -17,6 +17,10 @@ const tolerance = 1e-9
 
 // expectNear compares a figure that both sides have computed in floating point.
 func expectNear(t *tally, field string, got, want float64) {
+	if t.null(field) {
+		t.fault(field, got, nil)
+		return
+	}
 	if math.IsNaN(got) || math.Abs(got-want) > float64(tolerance*max(math.Abs(got), math.Abs(want))) {
 		t.fault(field, got, want)
 	}
@@ -47,7 +51,7 @@ type elasticCase struct {
 }
 
 func checkElasticity(c *elasticCase, t *tally) {
-	t.check(0)
+	t.whole()
 	v, err := elastic.Measure(elastic.Series{Step: span(c.Step), Demand: c.Demand, Supply: c.Supply})
 	if err != nil {
 		t.fault("demand", err.Error(), "measurable")
@@ -130,7 +134,7 @@ func checkQueue(c *queueCase, t *tally) {
 }
 
 func (c *exactQueue) check(t *tally) {
-	t.check(0)
+	t.whole()
 	q := queueing.Queue{Arrivals: c.Lambda, Service: c.Mu, Servers: c.Servers}
 	s, err := q.Steady()
 	if err != nil {
@@ -148,7 +152,7 @@ func (c *exactQueue) check(t *tally) {
 }
 
 func (c *generalQueue) check(t *tally) {
-	t.check(0)
+	t.whole()
 	q := queueing.Queue{Arrivals: c.Lambda, Service: c.Mu, Servers: c.Servers, ArrivalSCV: c.ArrivalSCV, ServiceSCV: c.ServiceSCV}
 	allen, err := q.AllenCunneen()
 	if err != nil {

@@ -110,7 +110,7 @@ type neonGoal struct {
 }
 
 func checkNeonGoal(c *neonGoal, t *tally) {
-	t.check(0)
+	t.whole()
 	a, err := neon.NewAgent(c.Config.config(&c.VM), c.VM.Using.amount())
 	if err != nil {
 		t.fault("config", err.Error(), "valid")
@@ -137,7 +137,7 @@ type neonWorkingSet struct {
 }
 
 func checkNeonWorkingSet(c *neonWorkingSet, t *tally) {
-	t.check(0)
+	t.whole()
 	var got float64
 	switch {
 	case len(c.Series) == 0:

@@ -76,7 +76,7 @@ type neonAgent struct {
 func checkNeonAgent(c *neonTrace, t *tally) {
 	a, err := neon.NewAgent(c.Config.config(&c.VM), c.VM.Using.amount())
 	if err != nil {
-		t.check(0)
+		t.whole()
 		t.fault("config", err.Error(), "valid")
 		return
 	}

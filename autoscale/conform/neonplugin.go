@@ -82,7 +82,7 @@ func lastPermit(n *int64) int64 {
 }
 
 func checkNeonTransition(c *neonTransition, t *tally) {
-	t.check(0)
+	t.whole()
 	l := neon.Ledger{Total: c.Node.Total, Reserved: c.Node.Reserved, Buffer: c.Node.Buffer, Pressure: c.Node.Pressure}
 	w := &c.Want
 	switch {
@@ -187,7 +187,7 @@ func checkNeonPressure(c *struct {
 	Memory neonUsed `json:"mem"`
 	Want   bool     `json:"expected"`
 }, t *tally) {
-	t.check(0)
+	t.whole()
 	expect(t, "expected", neon.TooFull(c.CPU.ledger(), c.Memory.ledger(), false), c.Want)
 }
 
@@ -204,11 +204,13 @@ type neonQueue struct {
 
 func checkNeonQueue(c *neonQueue, t *tally) {
 	var q neon.Queue
+	loads := map[autoscale.Entity]*float64{} // of those that wait
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		t.check(i)
 		switch s.Op {
 		case "add", "update":
+			loads[s.VM] = s.Load
 			if s.Load != nil {
 				q.Put(s.VM, *s.Load, true)
 			} else {
@@ -216,15 +218,21 @@ func checkNeonQueue(c *neonQueue, t *tally) {
 			}
 		case "remove":
 			q.Remove(s.VM)
+			delete(loads, s.VM)
 		default:
 			t.fault("op", s.Op, "add, update or remove")
 		}
 		var next *float64
-		_, load, has, ok := q.Next()
+		vm, load, has, ok := q.Next()
 		if has {
 			next = &load
 		}
-		expect(t, "next is none", !ok, s.Next < 0)
+		switch same, waits := loads[s.Next]; {
+		case !ok:
+			expect(t, "next", -1, s.Next)
+		case !waits || has != (same != nil) || has && *same != load: // of several equal ones any may be next
+			t.fault("next", vm, s.Next)
+		}
 		expectMaybe(t, "next_load1", next, s.NextLoad)
 	}
 }
@@ -235,7 +243,7 @@ func checkNeonWatermark(c *struct {
 	Fraction float32 `json:"fraction"`
 	Want     int64   `json:"expected"`
 }, t *tally) {
-	t.check(0)
+	t.whole()
 	expect(t, "expected", neon.Watermark(c.Total, c.Fraction), c.Want)
 }
 
@@ -247,7 +255,7 @@ func checkNeonScore(c *struct {
 	Whole    int64   `json:"expected_int"`
 	Want     float64 `json:"expected_float"`
 }, t *tally) {
-	t.check(0)
+	t.whole()
 	v := neon.PluginDefaults().Scoring.Score(c.Reserved, c.Total, c.Largest)
 	if !(v >= c.Want-1e-9 && v <= c.Want+1e-9) {
 		expect(t, "expected_float", v, c.Want)

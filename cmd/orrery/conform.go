@@ -118,7 +118,7 @@ func (c *conformed) show(m *Main, print *printer) error {
 	for i := range c.Files {
 		f := &c.Files[i]
 		for _, x := range f.Failures {
-			say("%s: case %s, step %d: %s: want %s, got %s", f.Name, x.Case, x.Step, x.Field, valueText(x.Want), valueText(x.Got))
+			say("%s: %s%s: want %s, got %s", f.Name, placeText(x), x.Field, valueText(x.Want), valueText(x.Got))
 		}
 		for _, x := range f.Skips {
 			say("%s: case %s: %d skipped: %s", f.Name, x.Case, x.Checks, x.Reason)
@@ -130,11 +130,19 @@ func (c *conformed) show(m *Main, print *printer) error {
 			}
 			say("%s: case %s: refused: %s", f.Name, x.Case, x.Reason)
 		}
-		if f.Note != "" {
-			say("%s: %s", f.Name, f.Note)
-		}
 	}
 	return nil
+}
+
+// placeText is where in a file a difference is; nothing for the file as a whole.
+func placeText(x conform.Failure) string {
+	switch {
+	case x.Case == "":
+		return ""
+	case x.Step == nil:
+		return fmt.Sprintf("case %s: ", x.Case)
+	}
+	return fmt.Sprintf("case %s, step %d: ", x.Case, *x.Step)
 }
 
 // valueText is a value as the files write it.
