@@ -42,9 +42,10 @@ service answers back: what a policy sees depends on how many replicas it has.
 docs/SCALING-FORMAT.md has every key, docs/SERVICES.md what is simulated.
 
 Printed are the misses, latencies, cost and elasticity metrics of each policy as means
-over the seeds with how far their 95 % intervals reach; the differences from the first
-policy, paired by seed; how often each rule fired and which guard stopped it; and the
-first decisions that wanted a change.
+over the seeds with how far their 95 % intervals reach; of the shapes step and flash the
+reaction time, overshoot and settling time of each; the differences from the first policy,
+paired by seed; how often each rule fired and which guard stopped it; and the first
+decisions that wanted a change.
 
 --out writes a page with supply over demand and cost over misses, its figures,
 decisions.csv and result.json.
@@ -214,6 +215,11 @@ func (v *scaleVerb) show(c *scaling.Comparison) error {
 	}
 	if err := v.print.table(scalingpage.PolicyTable(c)); err != nil {
 		return err
+	}
+	if t := scalingpage.ResponseTable(c); t != nil {
+		if err := v.print.section(scalingpage.OnsetText(c), t); err != nil {
+			return err
+		}
 	}
 	if err := v.print.section("Against "+c.Policies[0].Name+", paired over the seeds", scalingpage.AgainstTable(c)); err != nil {
 		return err

@@ -23,6 +23,8 @@ type pageContent struct {
 	Summary     []string
 	Table       page.Table
 	Against     page.Table
+	Response    page.Table // without rows where the demand has no step
+	Onset       string
 	First       string
 	Figures     []page.Figure
 	Guards      page.Table
@@ -43,6 +45,9 @@ func Write(dir string, c *scaling.Comparison, made page.Made) error {
 		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
 		Table:  page.TableOf(PolicyTable(c)), Against: page.Coloured(AgainstTable(c)), First: c.Policies[0].Name,
 		Guards: page.TableOf(GuardTable(c)), Decisions: page.TableOf(DecisionTable(c, pageDecisions)),
+	}
+	if t := ResponseTable(c); t != nil {
+		p.Response, p.Onset = page.TableOf(t), OnsetText(c)
 	}
 	for i := range c.Policies {
 		p.Left = p.Left || len(c.Policies[i].Decisions) > pageDecisions

@@ -69,6 +69,40 @@ func PolicyTable(c *scaling.Comparison) *table.Table {
 	return t.Optional("changes", "reversals").Optional("υ %").Optional("util %").Optional("won")
 }
 
+// ResponseTable has how each policy answered the step of the demand, as means over the seeds
+// in which it reacted; nil where the demand has no step.
+func ResponseTable(c *scaling.Comparison) *table.Table {
+	if c.Onset == nil {
+		return nil
+	}
+	heads := []string{"policy"}
+	for _, m := range scaling.ResponseMeasures() {
+		heads = append(heads, m.Name+" "+m.Unit)
+	}
+	t := table.New(append(heads, "note")...)
+	for i := range c.Policies {
+		p := &c.Policies[i]
+		row := []any{p.Name}
+		for k := range p.Answers {
+			if v := p.Answers[k].Mean; v != nil {
+				row = append(row, table.Quantity(withReach(*v), v.Estimate))
+				continue
+			}
+			row = append(row, "-")
+		}
+		t.Row(append(row, p.Unanswered)...)
+	}
+	return t
+}
+
+// OnsetText says which step the responses are to.
+func OnsetText(c *scaling.Comparison) string {
+	if c.Onset == nil || c.Onset.Reason != "" {
+		return "Response to the step"
+	}
+	return fmt.Sprintf("Response to the step at %s from a need of %d to %d", c.Onset.At, c.Onset.Before, c.Onset.After)
+}
+
 // AgainstTable compares each policy with the first by what matters most: paired over the
 // seeds.
 func AgainstTable(c *scaling.Comparison) *table.Table {

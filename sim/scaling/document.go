@@ -19,6 +19,7 @@ type Document struct {
 	Policies  []PolicyDocument `json:"policies"`
 	NeedsSum  int64            `json:"needed_replica_steps"` // sum of the needs over the steps, of the first seed
 	Confident float64          `json:"confidence"`
+	Onset     *OnsetDocument   `json:"onset,omitempty"` // of the shapes step and flash alone
 }
 
 // PolicyDocument is one policy in it.
@@ -28,6 +29,32 @@ type PolicyDocument struct {
 	Won      float64           `json:"won"`
 	Measures []MeasureDocument `json:"measures"`
 	Rules    []RuleDocument    `json:"rules"` // of the first seed
+	Response *ResponseDocument `json:"response,omitempty"`
+}
+
+// OnsetDocument is the step that the responses answer.
+type OnsetDocument struct {
+	AtUS    int64  `json:"at_us"`
+	UntilUS int64  `json:"until_us"`
+	Before  int64  `json:"need_before"`
+	After   int64  `json:"need_after"`
+	Reason  string `json:"reason,omitempty"` // why there is none to answer
+}
+
+// ResponseDocument is how a policy answered it. Numbers of seeds that did not react are null.
+type ResponseDocument struct {
+	Reason   string           `json:"reason,omitempty"` // why numbers are null
+	Measures []AnswerDocument `json:"measures"`
+}
+
+// AnswerDocument is one measure of it, over the seeds that reacted.
+type AnswerDocument struct {
+	Name  string     `json:"name"`
+	Unit  string     `json:"unit"`
+	Mean  *float64   `json:"mean"`
+	Low   *float64   `json:"low"`
+	High  *float64   `json:"high"`
+	Seeds []*float64 `json:"seeds"`
 }
 
 // MeasureDocument is one measure of a policy.
@@ -70,6 +97,9 @@ func (c *Comparison) Document() Document {
 		Name: c.Name, Seeds: c.Seeds, Fluid: c.Fluid, StepUS: int64(c.Step), LengthUS: int64(c.Length), Requests: c.Requests,
 		Notes: append([]string{}, c.Notes...), Confident: stat.Defaults().Confidence,
 	}
+	if o := c.Onset; o != nil {
+		d.Onset = &OnsetDocument{int64(o.At), int64(o.Until), o.Before, o.After, o.Reason}
+	}
 	for _, n := range c.Needs {
 		d.NeedsSum += n
 	}
@@ -87,9 +117,25 @@ func (c *Comparison) Document() Document {
 		for _, r := range p.First.Rules {
 			x.Rules = append(x.Rules, RuleDocument{string(r.Rule), string(r.Guard), r.Proposed, r.N})
 		}
+		if c.Onset != nil {
+			x.Response = p.answered()
+		}
 		d.Policies = append(d.Policies, x)
 	}
 	return d
+}
+
+// answered is how the policy answered the step.
+func (p *Policy) answered() *ResponseDocument {
+	r := &ResponseDocument{Reason: p.Unanswered}
+	for k, m := range ResponseMeasures() {
+		a := AnswerDocument{Name: m.Name, Unit: m.Unit, Seeds: p.Answers[k].Seeds}
+		if i := p.Answers[k].Mean; i != nil {
+			a.Mean, a.Low, a.High = number(i.Estimate), number(i.Low), number(i.High)
+		}
+		r.Measures = append(r.Measures, a)
+	}
+	return r
 }
 
 // JSON is the document as a file has it.

@@ -86,6 +86,9 @@ type Policy struct {
 	Against    []stat.Interval // difference from the first policy, by measure; none of the first
 	Won        float64         // share of the comparisons with the others, over the five elasticity metrics, that it won
 
+	Answers    []Answer // to the step of the demand, by measure of ResponseMeasures; none without a step
+	Unanswered string   // why seeds, or all, have none
+
 	First     service.Outcome // of the first seed, with its timeline
 	Decisions []Decision      // of the first seed
 	Left      int64           // decisions that the log has no room for
@@ -103,6 +106,7 @@ type Comparison struct {
 	Requests    float64 // of the first seed
 	Notes       []string
 	Needs       []int64 // of the first seed, by step: the smallest size that meets the goal
+	Onset       *Onset  // nil where the demand has no step
 	Policies    []Policy
 }
 
@@ -130,6 +134,9 @@ func Run(ctx context.Context, s *profiles.Scaling, recorded *demand.Demand, prog
 		}
 		if seed == 0 {
 			c.Needs, c.Notes, c.Fluid, c.Length = needs, d.Notes, config.Fluid, model.Duration(d.End)
+			if c.Onset, err = onsetOf(s, &config); err != nil {
+				return nil, err
+			}
 		}
 		for i := range s.Policies {
 			if err := ctx.Err(); err != nil {
@@ -164,6 +171,9 @@ func (c *Comparison) one(s *profiles.Scaling, i, seed int, d *demand.Demand, con
 	}
 	if seed == 0 {
 		p.First, c.Requests = *out, out.Requests
+	}
+	if c.Onset != nil {
+		return p.answer(c.Onset, out.Sizes)
 	}
 	return nil
 }
@@ -245,6 +255,11 @@ func (c *Comparison) finish() error {
 				return err
 			}
 			p.Against = append(p.Against, against)
+		}
+		if c.Onset != nil {
+			if err := p.sumUp(c.Onset, settings); err != nil {
+				return err
+			}
 		}
 	}
 	c.pairs()

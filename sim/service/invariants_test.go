@@ -8,6 +8,7 @@ import (
 
 	"orrery/autoscale"
 	"orrery/autoscale/hpa"
+	"orrery/autoscale/keda"
 	"orrery/autoscale/kpa"
 	"orrery/autoscale/lattice"
 	_ "orrery/internal/fixedseed"
@@ -74,7 +75,7 @@ func (g *guarded) Plan(now model.Time) *autoscale.Plan {
 
 // anyPolicy draws one with bounds of 2 and 9 and the series that it goes by.
 func anyPolicy(t *rapid.T) (autoscale.Policy, []Source) {
-	switch rapid.IntRange(0, 3).Draw(t, "policy") {
+	switch rapid.IntRange(0, 4).Draw(t, "policy") {
 	case 0:
 		c := lattice.Defaults()
 		c.Min, c.Max, c.Target = 2, 9, 0.7
@@ -93,6 +94,16 @@ func anyPolicy(t *rapid.T) (autoscale.Policy, []Source) {
 		p, err := hpa.New(c)
 		require.NoError(t, err)
 		return p, []Source{{Series: Utilization, PerReplica: true}}
+	case 3:
+		c := hpa.Defaults()
+		c.Min, c.Max, c.Metrics = 2, 9, []hpa.Metric{{Kind: hpa.TotalPerPod, Target: 7}}
+		inner, err := hpa.New(c)
+		require.NoError(t, err)
+		k := keda.Defaults()
+		k.Min = 2
+		p, err := keda.New(k, inner)
+		require.NoError(t, err)
+		return p, []Source{{Series: RequestRate}, {Series: Concurrency, Active: true}}
 	}
 	c := kpa.Defaults()
 	c.Min, c.Max, c.Target = 2, 9, 3

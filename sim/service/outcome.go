@@ -30,6 +30,7 @@ type Outcome struct {
 
 	Step     model.Duration
 	Timeline []Point
+	Sizes    []Size      // that served, one for each change; none served before the first
 	Rules    []RuleCount // in the order in which they first came
 
 	held, served int64 // µs of replicas
@@ -49,6 +50,20 @@ type Point struct {
 
 	ready, held int64
 	busy        float64
+}
+
+// Size is how many replicas serve from an instant on.
+type Size struct {
+	At model.Time
+	N  int64
+}
+
+// Serving notes how many serve since an instant, where that is another number than before.
+func (o *Outcome) Serving(since model.Time, n int64) {
+	if k := len(o.Sizes); k > 0 && o.Sizes[k-1].N == n || k == 0 && n == 0 {
+		return
+	}
+	o.Sizes = append(o.Sizes, Size{since, n})
 }
 
 // RuleCount is how often a rule fired with a guard.

@@ -242,6 +242,7 @@ func (s *Sim) advance(now model.Time) {
 		return
 	}
 	dt := int64(now - s.latest)
+	s.out.Serving(s.latest, s.fleet.up())
 	s.out.held += dt * s.fleet.held()
 	s.out.served += dt * s.fleet.up()
 	s.point.ready += dt * s.fleet.up()

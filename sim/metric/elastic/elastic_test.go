@@ -94,4 +94,8 @@ func TestRespond(t *testing.T) {
 	r, err = Respond(Series{model.Minute, down, []float64{4, 4, 4, 2, 1}}, 1)
 	require.NoError(t, err)
 	require.Equal(t, Never, r.Reaction, "there is no step at that sample")
+	far := []float64{0, 40, 40, 40, 40, 40}
+	r, err = Respond(Series{model.Minute, far, []float64{0, 10, 37, 42, 38, 40}}, 1)
+	require.NoError(t, err)
+	require.Equal(t, Response{0, 2 * model.Minute, 2 * model.Minute, 2}, r, "two of forty are within the band, three are not")
 }

@@ -11,9 +11,14 @@ import (
 type Response struct {
 	Reaction  model.Duration // until the supply first moves the demand's way
 	Reached   model.Duration // until it first meets the new demand, or falls to it
-	Settling  model.Duration // until it stays where it ends
+	Settling  model.Duration // until it stays within Band of where it ends
 	Overshoot float64        // most beyond the new demand, in units, in the direction of the step
 }
+
+// Band is how far the supply may be from where it ends and count as settled: a part of the
+// height of the step, as control engineers have it. Steps of less than 20 whole units have
+// none.
+const Band = 0.05
 
 // Never is the span of what does not come.
 const Never = model.Forever
@@ -33,6 +38,7 @@ func Respond(s Series, at int) (Response, error) {
 		sign = -1
 	}
 	end, from := s.Supply[len(s.Supply)-1], s.Supply[at-1]
+	band := float64(Band * math.Abs(s.Demand[at]-s.Demand[at-1]))
 	for i := at; i < len(s.Supply); i++ {
 		since, to := model.Duration(i-at)*s.Step, s.Demand[at]
 		if float64(sign*(s.Supply[i]-from)) > 0 {
@@ -43,7 +49,7 @@ func Respond(s Series, at int) (Response, error) {
 		}
 		r.Overshoot = math.Max(r.Overshoot, float64(sign*(s.Supply[i]-to)))
 		switch {
-		case s.Supply[i] != end:
+		case math.Abs(s.Supply[i]-end) > band:
 			r.Settling = Never
 		case r.Settling == Never:
 			r.Settling = since

@@ -34,6 +34,9 @@ type seen struct {
 func (f *Fleet) settle(now model.Time) {
 	s := &f.seen
 	dt := float64(now - s.at)
+	if dt > 0 {
+		s.out.Serving(s.at, s.ready)
+	}
 	for i, v := range [...]float64{float64(s.ready), float64(s.live), s.busy} {
 		s.step[i] += float64(v * dt)
 	}
