@@ -111,7 +111,7 @@ type ScalingPolicy struct {
 	Name     string         `yaml:"name" unit:"name" doc:"in tables; the kind where it is left out"`
 	Kind     string         `yaml:"kind" of:"fixed,clairvoyant,lattice,lattice-coded,hpa,kpa,keda,maestro,maestro-10,neon,lcm,lcm-coded" default:"fixed" doc:"which policy of docs/AUTOSCALING.md"`
 	Size     int64          `yaml:"size" default:"1" min:"0" unit:"replicas" doc:"of fixed"`
-	Lead     model.Duration `yaml:"lead" zero:"boot" default:"boot" min:"0s" unit:"span" doc:"of clairvoyant: how far it looks ahead; boot is that mean and three standard deviations"`
+	Lead     model.Duration `yaml:"lead" zero:"boot" default:"boot" min:"0s" unit:"span" doc:"of clairvoyant, a reference that knows what each step needs: how far it looks ahead; boot is that mean and three standard deviations"`
 	Min      int64          `yaml:"min" default:"1" min:"0" unit:"replicas" doc:"least size"`
 	Max      int64          `yaml:"max" default:"100" min:"1" unit:"replicas" doc:"largest size"`
 	Metric   string         `yaml:"metric" default:"utilization" unit:"name" doc:"of lattice, hpa and keda: utilization, queue, concurrency, rate or wait; of lattice and of hpa the utilisation is a mean, the others are per replica"`

@@ -1,6 +1,7 @@
-// Package clairvoyant gives a service at each instant the smallest size that meets the
-// demand to come: a lower bound of the cost at which no policy can miss its goal. It
-// knows the demand of the whole run, which no policy in production does.
+// Package clairvoyant gives a service the sizes that it is told it needs, each a lead ahead.
+// It knows those of the whole run, which no policy in production does: a reference. How good
+// a one depends on the needs: those of a steady state are near the least cost of meeting the
+// goal where work is short against a step and demand steady within it, and no bound elsewhere.
 package clairvoyant
 
 import (
@@ -13,7 +14,7 @@ import (
 // RuleDemand is the only rule.
 const RuleDemand autoscale.Rule = "demand"
 
-// Need is the smallest size that meets the goal from an instant on.
+// Need is the size that is needed from an instant on.
 type Need struct {
 	At model.Time
 	N  int64

@@ -14,12 +14,13 @@ type Standing int
 
 // The standings, in the order in which they are drawn.
 const (
-	Refused  Standing = iota // breaks a bound, or failed
-	Tried                    // one of many
-	Front                    // no other is better in every objective
-	Baseline                 // a named profile that others are held against
-	Current                  // what is deployed now
-	Chosen                   // what is recommended
+	Refused   Standing = iota // breaks a bound, or failed
+	Tried                     // one of many
+	Front                     // no other is better in every objective
+	Baseline                  // a named profile that others are held against
+	Reference                 // one that knows what others cannot
+	Current                   // what is deployed now
+	Chosen                    // what is recommended
 )
 
 var standings = [...]struct {
@@ -28,12 +29,13 @@ var standings = [...]struct {
 	width vg.Length // of its line
 	size  vg.Length // of its mark
 }{
-	Refused:  {"breaks a bound or failed", alpha(Muted, 90), 0.5 * pt, 2 * pt},
-	Tried:    {"tried", alpha(Sky, 170), 0.6 * pt, 2 * pt},
-	Front:    {"on the front", Blue, 1.1 * pt, 3 * pt},
-	Baseline: {"baseline", Orange, 1.3 * pt, 3.6 * pt},
-	Current:  {"current", Vermilion, 2 * pt, 4.6 * pt},
-	Chosen:   {"recommended", Green, 2.2 * pt, 5 * pt},
+	Refused:   {"breaks a bound or failed", alpha(Muted, 90), 0.5 * pt, 2 * pt},
+	Tried:     {"tried", alpha(Sky, 170), 0.6 * pt, 2 * pt},
+	Front:     {"on the front", Blue, 1.1 * pt, 3 * pt},
+	Baseline:  {"baseline", Orange, 1.3 * pt, 3.6 * pt},
+	Reference: {"reference", Ink, 1.3 * pt, 3.6 * pt},
+	Current:   {"current", Vermilion, 2 * pt, 4.6 * pt},
+	Chosen:    {"recommended", Green, 2.2 * pt, 5 * pt},
 }
 
 // Candidate is a row of a study: where it stands on each axis, NaN where it has no
@@ -97,10 +99,11 @@ const (
 	ring
 	square
 	diamond
+	hollow // diamond
 	star
 )
 
-var marks = [...]mark{Refused: ring, Tried: disc, Front: disc, Baseline: diamond, Current: square, Chosen: star}
+var marks = [...]mark{Refused: ring, Tried: disc, Front: disc, Baseline: diamond, Reference: hollow, Current: square, Chosen: star}
 
 // stamp draws a mark around a point.
 func stamp(c *draw.Canvas, m mark, at vg.Point, r vg.Length, col color.Color) {
@@ -111,6 +114,8 @@ func stamp(c *draw.Canvas, m mark, at vg.Point, r vg.Length, col color.Color) {
 		c.FillPolygon(col, []vg.Point{{X: at.X - r, Y: at.Y - r}, {X: at.X + r, Y: at.Y - r}, {X: at.X + r, Y: at.Y + r}, {X: at.X - r, Y: at.Y + r}})
 	case diamond:
 		c.FillPolygon(col, []vg.Point{{X: at.X, Y: at.Y - r}, {X: at.X + r, Y: at.Y}, {X: at.X, Y: at.Y + r}, {X: at.X - r, Y: at.Y}})
+	case hollow:
+		c.StrokeLines(draw.LineStyle{Color: col, Width: 1.2 * pt}, []vg.Point{{X: at.X - r, Y: at.Y}, {X: at.X, Y: at.Y + r}, {X: at.X + r, Y: at.Y}, {X: at.X, Y: at.Y - r}, {X: at.X - r, Y: at.Y}})
 	case star:
 		pts := make([]vg.Point, 10)
 		for i := range pts {

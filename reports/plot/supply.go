@@ -139,13 +139,17 @@ func (m missedMarks) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 // Pareto draws policies over what they miss and what they cost: TradeOff with the words of a
-// comparison in which nothing is recommended. Those on the front have the standing Chosen.
+// comparison in which nothing is recommended. Those on the front have the standing Chosen, one
+// that knows the demand is a Reference.
 func Pareto(name string, x, y Measure, all []Candidate) *Figure {
 	f := TradeOff(name, x, y, all, false)
 	f.Note = "means over the seeds; " + betterCorner(x, y)
 	f.Alt = f.Title + ": " + f.Note
 	f.legend = []entry{
 		{text: "no other policy is better in both", color: standings[Chosen].color, mark: marks[Chosen]}, {text: "another one is", color: standings[Baseline].color, mark: marks[Baseline]},
+	}
+	if slices.ContainsFunc(all, func(c Candidate) bool { return c.Standing == Reference }) {
+		f.legend = append(f.legend, entry{text: "knows the demand ahead: a reference", color: standings[Reference].color, mark: marks[Reference]})
 	}
 	for _, c := range all {
 		f.Alt += fmt.Sprintf("; %s: %s and %s", c.Name, x.Say(c.At[0]), y.Say(c.At[1]))

@@ -163,13 +163,12 @@ func About(c *scaling.Comparison) []string {
 		mode = "as flows"
 	}
 	out := []string{fmt.Sprintf("%s, %s, %s of demand with %s requests, simulated %s.", table.Counted(len(c.Policies), "policy"), table.Counted(c.Seeds, "seed"), plot.Span(c.Length.Seconds()), plot.Count(int64(c.Requests)), mode)}
-	if len(c.Policies) > 1 {
-		missed, cost := measureAt("missed"), measureAt("cost")
-		best := func(k int) string {
-			least := slices.MinFunc(c.Policies, func(a, b scaling.Policy) int { return int(math.Copysign(1, a.Mean[k].Estimate-b.Mean[k].Estimate)) })
-			return fmt.Sprintf("%s (%s)", least.Name, figureText(least.Mean[k].Estimate))
+	if rivals := compared(c); len(rivals) > 1 {
+		line := fmt.Sprintf("Fewest missed, in percent: %s. Lowest cost: %s. Not dominated by cost and misses: %s", best(rivals, measureAt("missed")), best(rivals, measureAt("cost")), strings.Join(front(rivals), ", "))
+		if len(rivals) < len(c.Policies) {
+			line += "; clairvoyant is a reference and left out"
 		}
-		out = append(out, fmt.Sprintf("Fewest missed, in percent: %s. Lowest cost: %s. Not dominated by cost and misses: %s.", best(missed), best(cost), strings.Join(front(c), ", ")))
+		out = append(out, line+".")
 	}
 	for _, n := range c.Notes {
 		out = append(out, n+".")
@@ -177,17 +176,41 @@ func About(c *scaling.Comparison) []string {
 	return out
 }
 
+// reference is whether a policy knows the demand ahead, which none in production does.
+func reference(p scaling.Policy) bool { return p.Kind == "clairvoyant" }
+
+// compared are the policies but for references: those that compete.
+func compared(c *scaling.Comparison) []scaling.Policy {
+	return slices.DeleteFunc(slices.Clone(c.Policies), reference)
+}
+
+// best names the policies with the least of a measure, and how much it is.
+func best(policies []scaling.Policy, k int) string {
+	var names []string
+	least := math.Inf(1)
+	for i := range policies {
+		v := policies[i].Mean[k].Estimate
+		if v < least {
+			names, least = nil, v
+		}
+		if v == least {
+			names = append(names, policies[i].Name)
+		}
+	}
+	return fmt.Sprintf("%s (%s)", strings.Join(names, ", "), figureText(least))
+}
+
 // front are the policies than which no other misses less at no more cost.
-func front(c *scaling.Comparison) (names []string) {
+func front(policies []scaling.Policy) (names []string) {
 	missed, cost := measureAt("missed"), measureAt("cost")
-	for i := range c.Policies {
-		a := c.Policies[i].Mean
-		if !slices.ContainsFunc(c.Policies, func(p scaling.Policy) bool {
+	for i := range policies {
+		a := policies[i].Mean
+		if !slices.ContainsFunc(policies, func(p scaling.Policy) bool {
 			b := p.Mean
 			no := b[missed].Estimate <= a[missed].Estimate && b[cost].Estimate <= a[cost].Estimate
 			return no && (b[missed].Estimate < a[missed].Estimate || b[cost].Estimate < a[cost].Estimate)
 		}) {
-			names = append(names, c.Policies[i].Name)
+			names = append(names, policies[i].Name)
 		}
 	}
 	return names
@@ -197,7 +220,7 @@ func front(c *scaling.Comparison) (names []string) {
 func figures(c *scaling.Comparison) []*plot.Figure {
 	var rows []plot.SupplyRow
 	var all []plot.Candidate
-	names := front(c)
+	names := front(compared(c))
 	missed, cost := measureAt("missed"), measureAt("cost")
 	for i := range c.Policies {
 		p := &c.Policies[i]
@@ -217,7 +240,10 @@ func figures(c *scaling.Comparison) []*plot.Figure {
 		}
 		rows = append(rows, r)
 		standing := plot.Baseline
-		if slices.Contains(names, p.Name) {
+		switch {
+		case reference(*p):
+			standing = plot.Reference
+		case slices.Contains(names, p.Name):
 			standing = plot.Chosen
 		}
 		all = append(all, plot.Candidate{Name: p.Name, Standing: standing, At: []float64{p.Mean[missed].Estimate / 100, p.Mean[cost].Estimate}})

@@ -105,7 +105,7 @@ type Comparison struct {
 	Length      model.Duration
 	Requests    float64 // of the first seed
 	Notes       []string
-	Needs       []int64 // of the first seed, by step: the smallest size that meets the goal
+	Needs       []int64 // of the first seed, by step: the smallest size whose steady state meets the goal
 	Onset       *Onset  // nil where the demand has no step
 	Policies    []Policy
 }

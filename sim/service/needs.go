@@ -9,12 +9,15 @@ import (
 	"orrery/sim/service/queueing"
 )
 
-// Needs is the smallest number of replicas that meets the goal in each step of the
-// timeline, from the workload model and the demand alone:
+// Needs is the smallest number of replicas that meets the goal at the mean rate of each step
+// of the timeline, from the workload model and the demand alone:
 //   - of a queue, the fewest servers of the M/M/c queue at the mean rate of the step of which
 //     no more than 1 - Share of the requests wait beyond the limit;
 //   - of rooms, the fewest of the M/G/c/c system (Erlang's loss formula) that loses no more;
 //   - of inference, the fewest whose steady batch meets the limit.
+//
+// All are of a steady state: what a step inherits from the one before and how the demand
+// varies within it are left out.
 func Needs(c *Config, d *demand.Demand) []int64 {
 	steps := d.Rates(c.Step)
 	out := make([]int64, len(steps))
