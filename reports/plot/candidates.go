@@ -18,9 +18,9 @@ const (
 	Tried                     // one of many
 	Front                     // no other is better in every objective
 	Baseline                  // a named profile that others are held against
-	Reference                 // one that knows what others cannot
 	Current                   // what is deployed now
 	Chosen                    // what is recommended
+	Reference                 // one that knows what others cannot; no candidate of a study
 )
 
 var standings = [...]struct {
@@ -33,9 +33,9 @@ var standings = [...]struct {
 	Tried:     {"tried", alpha(Sky, 170), 0.6 * pt, 2 * pt},
 	Front:     {"on the front", Blue, 1.1 * pt, 3 * pt},
 	Baseline:  {"baseline", Orange, 1.3 * pt, 3.6 * pt},
-	Reference: {"reference", Ink, 1.3 * pt, 3.6 * pt},
 	Current:   {"current", Vermilion, 2 * pt, 4.6 * pt},
 	Chosen:    {"recommended", Green, 2.2 * pt, 5 * pt},
+	Reference: {"reference", Ink, 1.3 * pt, 3.6 * pt},
 }
 
 // Candidate is a row of a study: where it stands on each axis, NaN where it has no
@@ -103,7 +103,7 @@ const (
 	star
 )
 
-var marks = [...]mark{Refused: ring, Tried: disc, Front: disc, Baseline: diamond, Reference: hollow, Current: square, Chosen: star}
+var marks = [...]mark{Refused: ring, Tried: disc, Front: disc, Baseline: diamond, Current: square, Chosen: star, Reference: hollow}
 
 // stamp draws a mark around a point.
 func stamp(c *draw.Canvas, m mark, at vg.Point, r vg.Length, col color.Color) {
