@@ -53,6 +53,27 @@ func TestBrokenScaling(t *testing.T) {
 	}
 }
 
+// Switches of policies that cannot be are told with their place and what to write.
+func TestBrokenSwitches(t *testing.T) {
+	for keys, want := range map[string]string{
+		"kind: lattice, behavior: {enabled: false}":                                     "s.yaml:4:40: policies[0].behavior: does not apply to kind: lattice, but to hpa or keda: leave it out",
+		"kind: hpa, behavior: {scale_up: {stabilization_window: 2h}}":                   "s.yaml:4:70: policies[0].behavior.scale_up.stabilization_window: found 2h, want 0s to 1h",
+		"kind: hpa, up_window: 1m, behavior: {scale_up: {stabilization_window: 2m}}":    "stands beside up_window, which says the same: leave one of them out",
+		"kind: hpa, down_window: 1m, behavior: {scale_down: {stabilization_window: 0}}": "stands beside down_window",
+		"kind: hpa, behavior: {scale_down: {policies: []}}":                             "is an empty list, want one policy or more: leave the key out for those of Kubernetes, or forbid the change by select_policy: disabled",
+		"kind: hpa, behavior: {scale_up: {policies: [{value: 3}, {value: 0}]}}":         "policies[0].behavior.scale_up.policies[1].value: found 0, want 1 to 1000000",
+		"kind: hpa, behavior: {scale_up: {policies: [{type: pod}]}}":                    `found "pod" (did you mean pods?), want pods or percent`,
+		"kind: hpa, behavior: {scale_up: {policies: [{period: 1h}]}}":                   "found 1h, want 1s to 30m",
+		"kind: hpa, behavior: {scale_up: {select_policy: Max}}":                         `want max, min or disabled`,
+		"kind: hpa, behavior: {up_factor: 0.5}":                                         "found 0.5, want 1 to 1000000",
+		"kind: hpa, behavior: {scale_down: {tolerance: -1}}":                            "found -1, want 0 to 100",
+		"kind: hpa, behaviour: {}":                                                      "there is no such key (did you mean behavior?)",
+	} {
+		_, err := ParseScaling("s.yaml", []byte("demand: {shape: step, base: 1, peak: 4, at: 10m, length: 1h}\nservice: {work: 1s}\npolicies:\n  - {name: a, "+keys+"}\n"))
+		require.ErrorContains(t, err, want, keys)
+	}
+}
+
 func FuzzScaling(f *testing.F) {
 	f.Add([]byte(smallScaling))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -220,6 +220,7 @@ func (r *run) hpa(p *profiles.ScalingPolicy) (*hpa.Policy, error) {
 		c.Tolerance = hpa.Tolerances{Up: p.Tolerance, Down: p.Tolerance}
 	}
 	c.Up.Window, c.Down.Window = usual(p.UpWindow, c.Up.Window), usual(p.DownWindow, c.Down.Window)
+	behavior(&c, p)
 	c.Interval = usual(p.Interval, c.Interval)
 	c.MaxAge = max(c.MaxAge, 2*r.config.Scrape.Interval)
 	s := r.source(p, 0)
