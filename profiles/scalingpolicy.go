@@ -39,6 +39,28 @@ type ScalingPolicy struct {
 	CountOwn      bool           `yaml:"count_own" default:"false" doc:"of lcm: takes what it has placed off the cached capacity"`
 	IdleAfter     model.Duration `yaml:"idle_after" zero:"never" default:"never" min:"0s" unit:"span" doc:"of lcm: idle workers are drained after it, down to min; never is the original's default"`
 
+	MissingKeepsWindows   bool `yaml:"missing_keeps_windows" default:"false" doc:"of lattice: a missing sample is passed over and the windows go on; false begins both anew"`
+	ChangeRestartsWindows bool `yaml:"change_restarts_windows" default:"false" doc:"of lattice: a change of size begins both windows anew; false lets them go on during the cooldown"`
+	CooldownPerDirection  bool `yaml:"cooldown_per_direction" default:"false" doc:"of lattice: growth waits for the last growth alone, and shrinking for the last shrinking"`
+	CooldownOnSuccess     bool `yaml:"cooldown_on_success" default:"false" doc:"of lattice-coded: a change that is made starts the cooldown; false is the original, where a decision does, whatever becomes of it"`
+
+	MaxUpRate   float64 `yaml:"max_scale_up_rate" default:"1000" min:"1.01" unit:"times" doc:"of kpa: replicas that are ready to those of one evaluation later, at most"`
+	MaxDownRate float64 `yaml:"max_scale_down_rate" default:"2" min:"1.01" unit:"times" doc:"of kpa: likewise on the way down: 2 halves them at most"`
+	Activation  int64   `yaml:"activation_scale" default:"1" min:"1" unit:"replicas" doc:"of kpa: least size while there is any demand, also with min: 0"`
+
+	Trigger      string         `yaml:"trigger" of:"room,legacy,cpu,memory" default:"room" doc:"of maestro: usage that its triggers go by: rooms that are occupied, the same with a fixed step, CPU, or memory; a session takes its slot's share of both"`
+	Delta        int64          `yaml:"delta" default:"1" min:"1" max:"1000000" unit:"rooms" doc:"of maestro with trigger: legacy: step of a change"`
+	DownTime     model.Duration `yaml:"down_time" zero:"usual" default:"usual" min:"10s" unit:"span" doc:"of maestro: span of the points of the trigger that shrinks, usually that of both"`
+	LargerWindow bool           `yaml:"larger_window" default:"false" doc:"of maestro: points are kept for the longer of time and down_time; false is the original, which goes by down_time"`
+	PanicRooms   int64          `yaml:"panic_rooms" default:"0" min:"0" max:"1000000" unit:"rooms" doc:"of maestro: rooms that are added at once when one becomes occupied and the occupied share is above limit; 0 is no panic"`
+	MaxScaleUp   int64          `yaml:"max_scale_up" default:"300" min:"1" max:"1000000" unit:"rooms" doc:"of maestro: most that one evaluation adds, but for a panic"`
+	Buffer       int64          `yaml:"buffer" default:"0" min:"0" max:"1000000" unit:"rooms" doc:"of maestro-10: free rooms beyond the occupied ones, in the place of ready_target; 0 goes by ready_target"`
+
+	Polling   bool `yaml:"polling" default:"true" doc:"of lcm: looks for sessions at each interval; false leaves it to watch"`
+	AutoPause bool `yaml:"auto_pause" default:"false" doc:"of lcm: the control plane stops every worker that is idle_after idle by itself, as the sources do, and asks neither min nor cooldown"`
+
+	ResizeRetry *model.Duration `yaml:"resize_retry" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"of neon: wait after a change of size that failed; usual is 5s"`
+
 	Behavior ScalingBehavior `yaml:"behavior" doc:"of hpa and keda: how fast the size may change, as the behavior of a HorizontalPodAutoscaler says it"`
 }
 
@@ -72,6 +94,10 @@ var policyKeys = map[string]string{
 	"up_threshold": "lattice-coded", "down_threshold": "lattice lattice-coded maestro", "up_window": "lattice hpa", "down_window": "lattice hpa kpa",
 	"cooldown": "lattice lattice-coded keda maestro lcm lcm-coded", "down_cooldown": "maestro maestro-10", "tolerance": "hpa keda", "behavior": "hpa keda", "panic": "kpa", "time": "maestro",
 	"share": "maestro", "limit": "maestro", "ready_target": "maestro-10",
+	"missing_keeps_windows": "lattice", "change_restarts_windows": "lattice", "cooldown_per_direction": "lattice", "cooldown_on_success": "lattice-coded",
+	"max_scale_up_rate": "kpa", "max_scale_down_rate": "kpa", "activation_scale": "kpa",
+	"trigger": "maestro", "delta": "maestro", "down_time": "maestro", "larger_window": "maestro", "panic_rooms": "maestro", "max_scale_up": "maestro", "buffer": "maestro-10",
+	"polling": "lcm lcm-coded", "auto_pause": "lcm lcm-coded", "resize_retry": "neon",
 	"watch": "lcm lcm-coded", "pending_aware": "lcm lcm-coded", "count_own": "lcm lcm-coded", "idle_after": "lcm lcm-coded",
 	"min": "lattice lattice-coded hpa kpa keda maestro maestro-10 neon lcm lcm-coded", "max": "lattice lattice-coded hpa kpa keda maestro maestro-10 neon lcm lcm-coded",
 }
@@ -118,6 +144,10 @@ func (s *Scaling) goesBy(c *checker, p *ScalingPolicy, at string) {
 		c.add(at+".kind", "found %s, which scales rooms: want service.kind: rooms", p.Kind)
 	case p.Kind == "maestro" && p.Target >= 1:
 		c.add(at+".target", "found %v, want a share of rooms below 1", p.Target)
+	case p.Kind == "maestro" && c.src.has(at+".delta") && p.Trigger != "legacy":
+		c.add(at+".delta", "does not apply with trigger: %s, whose usage says the step: use trigger: legacy, or leave it out", p.Trigger)
+	case p.Kind == "maestro-10" && p.Buffer > 0 && c.src.has(at+".ready_target"):
+		c.add(at+".ready_target", "stands beside buffer, which takes its place: leave one of them out")
 	case p.Kind == "neon":
 		s.neon(c, p, at)
 	case p.Kind == "lcm", p.Kind == "lcm-coded":
@@ -141,6 +171,10 @@ func (s *Scaling) neon(c *checker, p *ScalingPolicy, at string) {
 func (s *Scaling) lcm(c *checker, p *ScalingPolicy, at string) {
 	x, f := &s.Service, &s.Faults
 	switch {
+	case !p.Polling && !p.Watch:
+		c.add(at+".polling", "is off, and so is watch: no session would be placed; leave one of them on")
+	case p.AutoPause && p.IdleAfter == 0:
+		c.add(at+".auto_pause", "pauses idle workers, and idle_after is never: say after how long a worker is idle")
 	case x.Kind != "rooms":
 		c.add(at+".kind", "found %s, which places sessions on workers: want service.kind: rooms, where each replica stands for a worker of so many slots", p.Kind)
 	case x.Line != -1:
