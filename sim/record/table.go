@@ -17,7 +17,7 @@ import (
 
 const (
 	batchRows    = 1024    // rows gathered before the columns are filled
-	rowGroupRows = 1 << 16 // rows whose pages are held in memory
+	rowGroupRows = 1 << 14 // rows whose pages are held in memory
 )
 
 // table writes one Parquet file in constant memory: rows gather in a batch,
