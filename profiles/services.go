@@ -3,6 +3,7 @@ package profiles
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -70,6 +71,45 @@ func (s *Service) applies(f field) bool {
 		return block.name != "policy" || !some || slices.Contains(strings.Fields(kinds), s.Policy.Kind)
 	}
 	return true
+}
+
+// idle says why the key at a path below s has no effect beside its policy or in a cluster, ""
+// where it has one. Conditions of its tags are not looked at.
+func (s *Service) idle(path string) string {
+	for _, x := range elsewhere {
+		if x.key == path {
+			return "in a cluster (" + x.why + ")"
+		}
+	}
+	key, ofPolicy := strings.CutPrefix(path, "policy.")
+	if kinds, some := policyKeys[key]; ofPolicy && some && !slices.Contains(strings.Fields(kinds), s.Policy.Kind) {
+		return "with policy.kind: " + s.Policy.Kind
+	}
+	return ""
+}
+
+// forgetIdle takes from what the file is known to say the keys of services that have no
+// effect any more: another policy is no reason to refuse a file that says what goes with the old.
+func (c *Cluster) forgetIdle() {
+	if c.src == nil {
+		return
+	}
+	at := maps.Clone(c.src.at)
+	for i := range c.Services {
+		t := target{root: reflect.ValueOf(&c.Services[i]).Elem()}
+		visit(t.root, "", func(path string, v reflect.Value, f field) bool {
+			idle := t.idle(path, f) != "" && isDefault(v, f)
+			if idle {
+				delete(at, fmt.Sprintf("services[%d].%s", i, path))
+			}
+			return !idle && f.kind == aBlock
+		})
+	}
+	if len(at) < len(c.src.at) {
+		src := *c.src
+		src.at = at
+		c.src = &src
+	}
 }
 
 // Scaling is the service as a comparison with one policy has it.
