@@ -112,6 +112,46 @@ func (c *Cluster) forgetIdle() {
 	}
 }
 
+// DiffServices lists the keys in which services of two cluster files differ, by their paths
+// (services.NAME.KEY), in the order of a and of the documents; a service that one of them
+// does not have is passed over.
+func DiffServices(a, b *Cluster) []Difference {
+	var out []Difference
+	for i := range a.Services {
+		j := slices.IndexFunc(b.Services, func(s Service) bool { return s.Name == a.Services[i].Name })
+		if j < 0 {
+			continue
+		}
+		before, after := a.Services[i].leaves(), b.Services[j].leaves()
+		for k, x := range before {
+			if y := after[k]; x.text != y.text {
+				out = append(out, Difference{"services." + a.Services[i].Name + "." + x.key, x.text, y.text, x.value, y.value, x.unit})
+			}
+		}
+	}
+	return out
+}
+
+// leaves lists all keys of every service, in the same order.
+func (s *Service) leaves() (out []leaf) {
+	t := target{root: reflect.ValueOf(s).Elem()}
+	blocks := map[string]bool{} // that do not apply
+	visit(t.root, "", func(path string, v reflect.Value, f field) bool {
+		idle := blocks[parent(path)] || t.idle(path, f) != ""
+		if f.kind == aBlock {
+			blocks[path] = idle
+			return true
+		}
+		one := leaf{path, formatScalar(v, f), unitOf(f), valueOf(v, f)}
+		if idle {
+			one.text, one.value = "", nil
+		}
+		out = append(out, one)
+		return false
+	})
+	return out
+}
+
 // Scaling is the service as a comparison with one policy has it.
 func (s *Service) Scaling() *Scaling {
 	out := &Scaling{Name: s.Name, Demand: s.Demand, Service: s.Service, Faults: s.Faults, Policies: []ScalingPolicy{s.Policy}, Seeds: 1, Step: s.Step}

@@ -300,12 +300,15 @@ func (v *tuneVerb) write(r *tune.Report, p *tune.Problem) error {
 	for _, p := range r.Profiles() {
 		files[v.profileFile(r, p.VCluster)] = p.Profile.YAML()
 	}
+	if c := r.Cluster(); c != nil {
+		files[tunedCluster] = c.YAML()
+	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := v.m.create(filepath.Join(v.out, name), writing(files[name])); err != nil {
 			return err
 		}
 	}
-	for _, name := range v.profileFiles(p) {
+	for _, name := range append(v.profileFiles(p), tunedCluster) {
 		if files[name] != nil {
 			continue
 		}
@@ -315,6 +318,9 @@ func (v *tuneVerb) write(r *tune.Report, p *tune.Problem) error {
 	}
 	return study.Write(v.out, tunepage.Study(r, v.out), v.m.made())
 }
+
+// tunedCluster is the cluster file to use where services change.
+const tunedCluster = "cluster.yaml"
 
 // profileFile is the name of the profile to use in a vCluster.
 func (v *tuneVerb) profileFile(r *tune.Report, vcluster string) string {
@@ -383,25 +389,45 @@ func (v *tuneVerb) next(r *tune.Report, log []string) {
 	if r.Decision != tune.Change {
 		return
 	}
-	var words []string
-	for _, flag := range v.given() {
-		if !strings.HasPrefix(flag, "--profile=") && !strings.HasPrefix(flag, "--seed=") && (len(r.Profiles()) > 0 || !strings.HasPrefix(flag, "--order=") && !strings.HasPrefix(flag, "--backfill=")) {
-			words = append(words, quoted(flag))
-		}
-	}
-	for _, p := range r.Profiles() {
-		path := filepath.Join(v.out, v.profileFile(r, p.VCluster))
-		if !filepath.IsAbs(path) {
-			path = "./" + path // a file, and no name of a profile
-		}
-		words = append(words, "--profile", quoted(p.VCluster+"="+path))
-	}
-	if len(r.Profiles()) == 0 {
-		for _, c := range r.Changes {
-			words = append(words, "--"+c.Key, c.After)
-		}
-	}
+	words := v.recommended(r)
 	for _, name := range log {
 		fmt.Fprintf(escaped{v.m.Stdout}, "Next: %s\n", strings.Join(append([]string{"orrery", "replay", quoted(name)}, words...), " "))
 	}
+}
+
+// recommended are the flags of a replay under what is recommended: those that were given,
+// with the files that were written or the flags that change.
+func (v *tuneVerb) recommended(r *tune.Report) (words []string) {
+	instead := []string{"--profile", "--seed"} // what is given in their place, or is no setting of a replay here
+	switch {
+	case r.Cluster() != nil: // it has the profiles and the routing in it
+		instead = append(instead, "--cluster", "--vcluster-of")
+	case len(r.Profiles()) == 0:
+		instead = append(instead, "--order", "--backfill")
+	}
+	for _, flag := range v.given() {
+		if name, _, _ := strings.Cut(flag, "="); !slices.Contains(instead, name) {
+			words = append(words, quoted(flag))
+		}
+	}
+	file := func(name string) string {
+		path := filepath.Join(v.out, name)
+		if !filepath.IsAbs(path) {
+			path = "./" + path // a file, and no name of one of the program
+		}
+		return path
+	}
+	switch {
+	case r.Cluster() != nil:
+		words = append(words, "--cluster", quoted(file(tunedCluster)))
+	case len(r.Profiles()) == 0:
+		for _, c := range r.Changes {
+			words = append(words, "--"+c.Key, c.After)
+		}
+	default:
+		for _, p := range r.Profiles() {
+			words = append(words, "--profile", quoted(p.VCluster+"="+file(v.profileFile(r, p.VCluster))))
+		}
+	}
+	return words
 }

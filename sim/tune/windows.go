@@ -238,6 +238,9 @@ func (t *tuner) groups() error {
 			parts = plan.PartsOf(c, t.problem.Traces[k].Set.Tenants)
 		}
 		goal := search.Goal{Objectives: t.opt.Objectives, Constraints: t.opt.Constraints}
+		if err := (services{t.problem.Cluster}).asked(&goal); err != nil {
+			return err
+		}
 		for _, name := range goal.Metrics() {
 			if err := measureOf(name).In(parts); err != nil {
 				return usagef("%v", err)
