@@ -138,11 +138,16 @@ func (s *space) varyGroup(values string, ranged bool) error {
 	return nil
 }
 
-// put adds a parameter, or takes it for the one of its name.
+// put adds a parameter, or takes it for the one of its name. Weights come first, as in
+// the points of the sensitivity.
 func (s *space) put(p search.Parameter) {
 	i := slices.IndexFunc(s.Space, func(o search.Parameter) bool { return o.Name == p.Name })
 	if i >= 0 {
 		s.Space[i] = p
+		return
+	}
+	if p.Kind == search.Simplex {
+		s.Space = slices.Insert(s.Space, 0, p)
 		return
 	}
 	s.Space = append(s.Space, p)
