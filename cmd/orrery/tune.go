@@ -69,7 +69,8 @@ Of settings it also says which matter: by a screening, by their parts of the
 variance, and around the point that is chosen.
 
 DIR gets page.md, report.html, tune.json, and profile.yaml (one for each
-vCluster that is tuned) when something is to change. All runs are kept in
+vCluster that is tuned) when something is to change; cluster.yaml with all in it
+when that is about services (--vary services.NAME.KEY). All runs are kept in
 DIR/study: the same command goes on with what an interrupt has left.
 DIR/settings.json says which log and which settings it is of; others need a
 directory of their own.
@@ -108,7 +109,7 @@ func (v *tuneVerb) flags(cmd *cobra.Command) {
 	f.StringVar(&v.vcluster, "vcluster", "", "tune the vCluster `NAME` alone; without it all, alike")
 	f.StringArrayVar(&v.objectives, "objective", nil, "`METRIC` to make small or large, or METRIC of KIND NAME, with min: or max: before it where it is not clear; several are traded off, the first decides (default "+tune.DefaultObjective.Metric+")")
 	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) in each window and on the whole log, of the run or of a group of jobs: \"within_target of class 10 >= 100%\" (vcluster, tenant, class, kind, size, runtime or user); may be given several times (default "+tune.DefaultConstraints+")")
-	f.StringArrayVar(&o.Vary, "vary", nil, "setting `PATH=LOW..HIGH` or PATH=A,B,C of the profile to search instead of the default ones; weights (or weights=A,B,C) stands for their shares, and default for the default ones; may be given several times")
+	f.StringArrayVar(&o.Vary, "vary", nil, "setting `PATH=LOW..HIGH` or PATH=A,B,C of the profile, or of a service (services.NAME.policy.KEY, services.NAME.max), to search instead of the default ones; weights (or weights=A,B,C) stands for their shares, and default for the default ones; may be given several times")
 	f.IntVar(&o.Budget, "budget", o.Budget, "`N` points that the search tries")
 	f.Var(choice{word: &o.Method, of: search.Methods(), what: "method"}, "method", "method of the search (default by budget and objectives)")
 	f.IntVar(&o.Batch, "batch", o.Batch, "`N` points that the search asks for before it looks at results: more keep more workers busy, fewer find more (default 2 for bayes, the method's own for others)")
