@@ -81,7 +81,8 @@ func (s *Service) idle(path string) string {
 			return "in a cluster (" + x.why + ")"
 		}
 	}
-	key, ofPolicy := strings.CutPrefix(path, "policy.")
+	rest, ofPolicy := strings.CutPrefix(path, "policy.")
+	key, _, _ := strings.Cut(rest, ".")
 	if kinds, some := policyKeys[key]; ofPolicy && some && !slices.Contains(strings.Fields(kinds), s.Policy.Kind) {
 		return "with policy.kind: " + s.Policy.Kind
 	}
@@ -91,7 +92,7 @@ func (s *Service) idle(path string) string {
 // forgetIdle takes from what the file is known to say the keys of services that have no
 // effect any more: another policy is no reason to refuse a file that says what goes with the old.
 func (c *Cluster) forgetIdle() {
-	if c.src == nil {
+	if c.src == nil || len(c.Services) == 0 {
 		return
 	}
 	at := maps.Clone(c.src.at)
@@ -99,8 +100,8 @@ func (c *Cluster) forgetIdle() {
 		t := target{root: reflect.ValueOf(&c.Services[i]).Elem()}
 		visit(t.root, "", func(path string, v reflect.Value, f field) bool {
 			idle := t.idle(path, f) != "" && isDefault(v, f)
-			if idle {
-				delete(at, fmt.Sprintf("services[%d].%s", i, path))
+			if key := fmt.Sprintf("services[%d].%s", i, path); idle && c.src.has(key) {
+				maps.DeleteFunc(at, func(k string, _ place) bool { return k == key || strings.HasPrefix(k, key+".") || strings.HasPrefix(k, key+"[") })
 			}
 			return !idle && f.kind == aBlock
 		})
@@ -141,6 +142,9 @@ func (s *Service) leaves() (out []leaf) {
 		if f.kind == aBlock {
 			blocks[path] = idle
 			return true
+		}
+		if f.kind >= aNodes { // no single value
+			return false
 		}
 		one := leaf{path, formatScalar(v, f), unitOf(f), valueOf(v, f)}
 		if idle {
