@@ -137,7 +137,9 @@ func anyMaestro(t *rapid.T) (autoscale.Policy, []Source) {
 	trigger.Time = model.Duration(rapid.IntRange(1, 12).Draw(t, "time")) * 10 * model.Second
 	down := trigger
 	down.Usage = rapid.Int64Range(20, 60).Draw(t, "lower usage")
-	minutes := func(name string) model.Duration { return model.Duration(rapid.IntRange(0, 5).Draw(t, name)) * model.Minute }
+	minutes := func(name string) model.Duration {
+		return model.Duration(rapid.IntRange(0, 5).Draw(t, name)) * model.Minute
+	}
 	c.Up = maestro.Direction{Triggers: []maestro.Trigger{trigger}, Cooldown: minutes("cooldown")}
 	c.Down = maestro.Direction{Triggers: []maestro.Trigger{down}, Cooldown: minutes("down cooldown")}
 	c.LargerWindow = rapid.Bool().Draw(t, "larger window")
