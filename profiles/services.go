@@ -101,7 +101,9 @@ func (c *Cluster) forgetIdle() {
 		visit(t.root, "", func(path string, v reflect.Value, f field) bool {
 			idle := t.idle(path, f) != "" && isDefault(v, f)
 			if key := fmt.Sprintf("services[%d].%s", i, path); idle && c.src.has(key) {
-				maps.DeleteFunc(at, func(k string, _ place) bool { return k == key || strings.HasPrefix(k, key+".") || strings.HasPrefix(k, key+"[") })
+				maps.DeleteFunc(at, func(k string, _ place) bool {
+					return k == key || strings.HasPrefix(k, key+".") || strings.HasPrefix(k, key+"[")
+				})
 			}
 			return !idle && f.kind == aBlock
 		})
