@@ -1,6 +1,7 @@
 package hosting
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -37,11 +38,11 @@ type Takings struct {
 	asked    []proposed // proposals to preempt that are not answered
 	before   []model.NodeID
 	changes  int64 // of what jobs hold, so far
-	byOwner  book
-	byTenant book
+	byOwner  ledger
+	byTenant ledger
 }
 
-// sides are the numbers of a party in both books: services first.
+// sides are the numbers of a party in both ledgers: services first.
 type sides struct{ owner, tenant int32 }
 
 // holder is a job in the system.
@@ -68,7 +69,7 @@ type nodeAccount struct {
 	counts   bool
 	borrowed bool
 	holder   model.Ref
-	of       [2]*Taking // in both books; the second may be nil
+	of       [2]*Taking // in both ledgers; the second may be nil
 	since    model.Time
 }
 
@@ -79,42 +80,43 @@ type proposed struct {
 	causeJob model.JobID
 }
 
-// book holds the takings among parties.
-type book struct {
+// ledger holds the takings among parties.
+type ledger struct {
 	parties []Party
 	at      map[[2]int32]*Taking
+	pairs   [][2]int32 // of which there are takings
 }
 
-func newBook(services []hosted, groups []string) book {
-	b := book{at: map[[2]int32]*Taking{}}
+func newLedger(services []hosted, groups []string) ledger {
+	l := ledger{at: map[[2]int32]*Taking{}}
 	for i := range services {
-		b.parties = append(b.parties, Party{Service: services[i].cfg.Name})
+		l.parties = append(l.parties, Party{Service: services[i].cfg.Name})
 	}
 	for _, g := range groups {
-		b.parties = append(b.parties, Party{Group: g})
+		l.parties = append(l.parties, Party{Group: g})
 	}
-	return b
+	return l
 }
 
 // between is the taking of to from from.
-func (b *book) between(from, to int32) *Taking {
-	t := b.at[[2]int32{from, to}]
+func (l *ledger) between(from, to int32) *Taking {
+	t := l.at[[2]int32{from, to}]
 	if t == nil {
-		t = &Taking{From: b.parties[from], To: b.parties[to]}
-		b.at[[2]int32{from, to}] = t
+		t = &Taking{From: l.parties[from], To: l.parties[to]}
+		l.at[[2]int32{from, to}] = t
+		l.pairs = append(l.pairs, [2]int32{from, to})
 	}
 	return t
 }
 
-// list is all of the book, in the order of the parties.
-func (b *book) list() []Taking {
+// list is all of the ledger, in the order of the parties.
+func (l *ledger) list() []Taking {
+	slices.SortFunc(l.pairs, func(a, b [2]int32) int { //detlint:total a pair is there once
+		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	})
 	var out []Taking
-	for from := range b.parties {
-		for to := range b.parties {
-			if t := b.at[[2]int32{int32(from), int32(to)}]; t != nil {
-				out = append(out, *t)
-			}
-		}
+	for _, p := range l.pairs {
+		out = append(out, *l.at[p])
 	}
 	return out
 }
@@ -127,7 +129,7 @@ func NewTakings(s *Services, site *model.Site, vclusters, tenants []string) *Tak
 	}
 	t := &Takings{
 		services: s, refs: map[model.JobID]model.Ref{}, nodes: make([]nodeAccount, len(site.Nodes)),
-		byOwner: newBook(s.list, vclusters), byTenant: newBook(s.list, append(slices.Clone(tenants), "")),
+		byOwner: newLedger(s.list, vclusters), byTenant: newLedger(s.list, append(slices.Clone(tenants), "")),
 	}
 	for i := range site.Nodes {
 		t.home = append(t.home, site.Nodes[i].Home)
@@ -135,7 +137,7 @@ func NewTakings(s *Services, site *model.Site, vclusters, tenants []string) *Tak
 	return t
 }
 
-// pair are the takings of to from from, in both books; in that of the tenants those alone with
+// pair are the takings of to from from, in both ledgers; in that of the tenants those alone with
 // a service on one side.
 func (t *Takings) pair(from, to sides) (of [2]*Taking) {
 	of[0] = t.byOwner.between(from.owner, to.owner)

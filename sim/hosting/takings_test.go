@@ -54,7 +54,7 @@ func (s *story) tell(now model.Time, kind model.FactKind, ref model.Ref) {
 }
 
 // TestTakingsAreCountedOnce: what a job borrows counts until it is preempted; what is taken
-// counts for the one for whom it was, and for nobody after it.
+// counts for the one for whom it was, and for none after it.
 func TestTakingsAreCountedOnce(t *testing.T) {
 	s := newStory()
 	s.submit(0, 5, 0) // of a
