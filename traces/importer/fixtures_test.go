@@ -78,7 +78,8 @@ func TestErrorsOfFormats(t *testing.T) {
 		"TIMESTAMP,ContextTokens,GeneratedTokens\n":           "found a header without rows",
 		"period,count\n1998-05-01 00:00:00,many\n":            `line 2, column count: found "many"`,
 		`{"nb_res": 8, "jobs": [{"id": 0, "subtime": 1, "res": 2, "profile": "d"}, {"id": 1, "res": 2, "profile": "d"}], "profiles": {"d": {"type": "delay", "delay": 2}}}`: "row 2, column subtime: found nothing, expected seconds",
-		"\"DateTime\",\"A\"\n\"2020-01-01 00:00:00\",5\n\"soon\",6\n": `line 3, column DateTime: found "soon"`,
+		"task_name,instance_num,job_name,task_type,status,start_time,end_time,plan_cpu,plan_mem\nM1,1,,1,Terminated,97,110,50.0,1\n":                                        `line 2, column job_name: found "", expected the name of a job`,
+		"\"DateTime\",\"A\"\n\"2020-01-01 00:00:00\",5\n\"soon\",6\n":                                                                                                       `line 3, column DateTime: found "soon"`,
 	} {
 		dir := t.TempDir()
 		_, err := Import([]string{save(t, "bad.csv", text)}, filepath.Join(dir, "x.trace"), Options{})

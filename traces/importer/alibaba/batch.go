@@ -119,7 +119,11 @@ type wait struct {
 }
 
 func (d *dag) task(c *format.Cells, s *format.Sink) error {
-	if job := c.Text(2); job != d.job {
+	job := c.Text(2)
+	if job == "" {
+		c.Fail(2, "the name of a job, which says whose tasks this one waits for")
+	}
+	if job != d.job {
 		if err := d.edges(s); err != nil {
 			return err
 		}
