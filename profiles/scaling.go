@@ -18,6 +18,7 @@ type Scaling struct {
 	Description string          `yaml:"description" unit:"text" doc:"what it is to find out"`
 	Demand      ScalingDemand   `yaml:"demand" doc:"what comes from outside"`
 	Service     ScalingService  `yaml:"service" doc:"what is scaled, and what it does with the demand"`
+	Machines    ScalingMachines `yaml:"machines" when:"service.kind=machines" doc:"virtual machines that are resized while they run, and their nodes"`
 	Faults      ScalingFaults   `yaml:"faults" doc:"what fails"`
 	Policies    []ScalingPolicy `yaml:"policies" doc:"each runs on the same demand; the others are compared with the first"`
 	Seeds       int32           `yaml:"seeds" default:"8" min:"1" max:"1000" unit:"seeds" doc:"runs of each policy, numbered from 1: of all that is drawn"`
@@ -48,19 +49,19 @@ type ScalingDemand struct {
 
 // ScalingService is the workload model with its supply.
 type ScalingService struct {
-	Kind      string         `yaml:"kind" of:"queue,rooms,inference" default:"queue" doc:"requests that wait in line, sessions that occupy rooms, or batches of a language model"`
+	Kind      string         `yaml:"kind" of:"queue,rooms,inference,machines" default:"queue" doc:"requests that wait in line, sessions that occupy rooms, batches of a language model, or virtual machines that are resized while they run"`
 	Mode      string         `yaml:"mode" of:"auto,exact,fluid" default:"auto" doc:"request by request, or as a flow; auto is fluid for more than 2,000,000 requests"`
 	Slots     int64          `yaml:"slots" default:"1" min:"1" max:"100000" when:"service.kind=queue|rooms" unit:"requests" doc:"that a replica serves at once"`
 	Line      int64          `yaml:"line" zero:"usual" default:"usual" min:"-1" unit:"requests" doc:"that may wait; -1 is no limit; usual is no limit, and of rooms none at all"`
 	Patience  model.Duration `yaml:"patience" zero:"endless" default:"endless" min:"0s" unit:"span" doc:"a request that waits for longer leaves"`
 	Balancing string         `yaml:"balancing" of:"one-line,random,two-choices,least-loaded" default:"one-line" doc:"how requests come to replicas: one line for all, or one for each"`
-	Work      model.Duration `yaml:"work" default:"100ms" min:"1us" when:"service.kind=queue|rooms" unit:"span" doc:"of a request on one slot, the life of a session; where the demand does not say"`
+	Work      model.Duration `yaml:"work" default:"100ms" min:"1us" when:"service.kind=queue|rooms|machines" unit:"span" doc:"of a request on one slot or one CPU, the life of a session; where the demand does not say"`
 	WorkCV    float64        `yaml:"work_cv" default:"1" min:"0" max:"20" when:"service.kind=queue|rooms" unit:"1" doc:"its coefficient of variation; 1 is exponential, others gamma distributed"`
 	ArrivalCV float64        `yaml:"arrival_cv" default:"1" min:"0" max:"20" unit:"1" doc:"that of the time between arrivals; 1 is Poisson, 0 even"`
 	Batch     ScalingBatch   `yaml:"batch" when:"service.kind=inference" doc:"how a replica generates tokens"`
 	Goal      ScalingGoal    `yaml:"goal" doc:"what requests are to get"`
 
-	Start       int64          `yaml:"start" zero:"min" default:"min" min:"0" unit:"replicas" doc:"that are ready at the beginning; min is that of the policy"`
+	Start       int64          `yaml:"start" zero:"min" default:"min" min:"0" unit:"replicas" doc:"that are ready at the beginning; min is that of the policy; of machines the compute units of each"`
 	Limit       int64          `yaml:"limit" zero:"none" default:"none" min:"0" unit:"replicas" doc:"most that the platform gives"`
 	Boot        model.Duration `yaml:"boot" default:"1m" min:"0s" unit:"span" doc:"from an order to a replica that serves, the mean"`
 	BootCV      float64        `yaml:"boot_cv" default:"0" min:"0" max:"5" unit:"1" doc:"its coefficient of variation"`
@@ -68,7 +69,7 @@ type ScalingService struct {
 	WarmRate    float64        `yaml:"warm_rate" default:"0.5" min:"0.01" max:"1" unit:"1" doc:"speed in it"`
 	Drain       model.Duration `yaml:"drain" zero:"endless" default:"endless" min:"0s" unit:"span" doc:"deadline of a replica that is given up; what it still serves then is lost"`
 	Latency     model.Duration `yaml:"latency" default:"0s" min:"0s" unit:"span" doc:"from a proposal to its result"`
-	Price       float64        `yaml:"price" default:"1" min:"0" unit:"1/h" doc:"of a replica hour"`
+	Price       float64        `yaml:"price" default:"1" min:"0" unit:"1/h" doc:"of a replica hour; of machines of the hour of a compute unit"`
 	Granularity model.Duration `yaml:"granularity" default:"0s" min:"0s" unit:"span" doc:"of charging: begun ones count; 0s charges what is held"`
 	Scrape      model.Duration `yaml:"scrape" default:"15s" min:"1s" unit:"span" doc:"between scrapes of the metrics; KPA has its own of 2 s"`
 	Delay       model.Duration `yaml:"delay" default:"0s" min:"0s" unit:"span" doc:"from a scrape until policies see it"`
@@ -98,12 +99,17 @@ type ScalingFaults struct {
 	GapFrom   model.Duration `yaml:"gap_from" default:"0s" min:"0s" unit:"span" doc:"beginning of a gap of all metrics"`
 	GapLength model.Duration `yaml:"gap_length" default:"0s" min:"0s" unit:"span" doc:"of it; 0s is none"`
 	Gaps      float64        `yaml:"gaps" default:"0" min:"0" max:"1" unit:"1" doc:"share of the scrapes that fail besides"`
-	Error     float64        `yaml:"error" default:"0" min:"0" max:"1" unit:"1" doc:"share of the proposals that cannot be carried out"`
+	Error     float64        `yaml:"error" default:"0" min:"0" max:"1" unit:"1" doc:"share of the proposals that cannot be carried out; of machines of the resizes"`
 	Slow      float64        `yaml:"slow" default:"0" min:"0" max:"1" unit:"1" doc:"share of the boots that take slow_by times as long"`
 	SlowBy    float64        `yaml:"slow_by" default:"3" min:"1" max:"1000" unit:"times" doc:"as long"`
 	Fail      float64        `yaml:"fail" default:"0" min:"0" max:"1" unit:"1" doc:"share of the boots that fail"`
 	FailAfter model.Duration `yaml:"fail_after" default:"5m" min:"0s" unit:"span" doc:"until that shows"`
 	MTBF      model.Duration `yaml:"mtbf" zero:"never" default:"never" min:"0s" unit:"span" doc:"mean time until a replica that serves is lost"`
+
+	OutageFrom    model.Duration `yaml:"outage_from" default:"0s" min:"0s" when:"service.kind=machines" unit:"span" doc:"beginning of an outage of the permit server"`
+	OutageLength  model.Duration `yaml:"outage_length" default:"0s" min:"0s" when:"service.kind=machines" unit:"span" doc:"of it; 0s is none"`
+	RestartAt     model.Duration `yaml:"restart_at" default:"0s" min:"0s" when:"service.kind=machines" unit:"span" doc:"when all agents end"`
+	RestartLength model.Duration `yaml:"restart_length" default:"0s" min:"0s" when:"service.kind=machines" unit:"span" doc:"until fresh ones begin, which know no permit; 0s is no restart"`
 }
 
 // ScalingPolicy is one policy. Which keys go with which kind is in docs/SCALING-FORMAT.md.
@@ -135,6 +141,9 @@ type ScalingPolicy struct {
 	PendingAware  bool           `yaml:"pending_aware" default:"false" doc:"of lcm: counts the room on workers that boot before it calls for another"`
 	CountOwn      bool           `yaml:"count_own" default:"false" doc:"of lcm: takes what it has placed off the cached capacity"`
 	IdleAfter     model.Duration `yaml:"idle_after" zero:"never" default:"never" min:"0s" unit:"span" doc:"of lcm: idle workers are drained after it, down to min; never is the original's default"`
+
+	Agent  ScalingAgent  `yaml:"agent" doc:"of neon on machines: what an agent goes by beside the load"`
+	Plugin ScalingPlugin `yaml:"plugin" doc:"of neon on machines: the scheduler, which grants permits and moves machines"`
 }
 
 // policyKeys are the keys that only some kinds of policies have.
@@ -145,6 +154,7 @@ var policyKeys = map[string]string{
 	"cooldown": "lattice lattice-coded keda maestro lcm lcm-coded", "down_cooldown": "maestro maestro-10", "tolerance": "hpa keda", "panic": "kpa", "time": "maestro",
 	"share": "maestro", "limit": "maestro", "ready_target": "maestro-10",
 	"watch": "lcm lcm-coded", "pending_aware": "lcm lcm-coded", "count_own": "lcm lcm-coded", "idle_after": "lcm lcm-coded",
+	"agent": "neon", "plugin": "neon",
 	"min": "lattice lattice-coded hpa kpa keda maestro maestro-10 neon lcm lcm-coded", "max": "lattice lattice-coded hpa kpa keda maestro maestro-10 neon lcm lcm-coded",
 }
 
@@ -178,6 +188,7 @@ func ParseScaling(file string, text []byte) (*Scaling, error) {
 	c := &checker{problems{src: src}, reflect.ValueOf(s).Elem(), ""}
 	c.check()
 	s.demandAt(c, "")
+	s.machines(c)
 	s.policies(c)
 	return s, c.err()
 }
@@ -242,6 +253,7 @@ func (s *Scaling) policyAt(c *checker, i int, at string) {
 		}
 	}
 	s.goesBy(c, p, at)
+	s.onMachines(c, p, at)
 }
 
 // goesBy checks the metric of a policy.
@@ -265,9 +277,15 @@ func (s *Scaling) goesBy(c *checker, p *ScalingPolicy, at string) {
 
 // neon checks a service that Neon's agent sizes as one machine, a compute unit for each replica.
 func (s *Scaling) neon(c *checker, p *ScalingPolicy, at string) {
+	machines := s.Service.Kind == "machines"
+	for _, key := range []string{"agent", "plugin"} {
+		if !machines && c.src.has(at+"."+key) {
+			c.add(at+"."+key, "goes with service.kind: machines: leave it out")
+		}
+	}
 	switch {
-	case s.Service.Kind != "queue":
-		c.add(at+".kind", "found neon, which resizes a machine of so many compute units: want service.kind: queue, where each replica stands for one")
+	case s.Service.Kind != "queue" && !machines:
+		c.add(at+".kind", "found neon, which resizes a machine of so many compute units: want service.kind: machines, or queue, where each replica stands for one")
 	case p.Min < 1:
 		c.add(at+".min", "found 0, want 1 or more: a machine has a compute unit at least")
 	case s.Service.Start > 0 && (s.Service.Start < p.Min || s.Service.Start > p.Max):

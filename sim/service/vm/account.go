@@ -21,7 +21,8 @@ func (w *World) settle(now model.Time, m *machine) {
 	done := min(float64(has*s), called+m.backlog)
 	late := max(0, called-done)
 	w.out.Demand, w.out.Throttled = w.out.Demand+called, w.out.Throttled+late
-	w.step.Called, w.step.Throttled = w.step.Called+called, w.step.Throttled+late
+	n := &w.step.Nodes[m.node]
+	n.Called, n.Throttled = n.Called+called, n.Throttled+late
 	m.called += called
 	m.backlog = max(0, m.backlog+called-done)
 	run := m.cpu + m.backlog/m.work // tasks that run or want to
@@ -108,7 +109,7 @@ func (w *World) record(now model.Time) {
 	s := x.Width.Seconds()
 	for n := range x.Nodes {
 		y := &x.Nodes[n]
-		*y = Node{y.Needed / s, y.Has / s, y.Reserved / s, y.Logical / s, y.Capacity / s}
+		*y = Node{y.Needed / s, y.Has / s, y.Reserved / s, y.Logical / s, y.Capacity / s, y.Called, y.Throttled}
 	}
 	w.out.Timeline = append(w.out.Timeline, *x)
 	w.step = Step{At: now, Nodes: make([]Node, len(w.nodes))}

@@ -89,7 +89,7 @@ func (w *World) faults() {
 	}
 }
 
-// fails is the end of an agent: what the actuators are doing goes on, but nobody hears of it.
+// fails is the end of an agent: what the actuators are doing goes on, but no agent hears of it.
 func (w *World) fails(m *machine) {
 	m.agent, m.permit, m.back, m.wake = nil, nil, false, model.Never
 	m.facts = m.facts[:0]

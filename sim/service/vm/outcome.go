@@ -53,10 +53,8 @@ type Size struct {
 
 // Step is one step of the timeline.
 type Step struct {
-	At        model.Time
-	Width     model.Duration
-	Called    float64 // CPU seconds
-	Throttled float64 // CPU seconds
+	At    model.Time
+	Width model.Duration
 
 	Begun, Moved, Stayed int64 // migrations
 	Partial, Unanswered  int64 // requests for permits
@@ -70,4 +68,6 @@ type Node struct {
 	Reserved float64
 	Logical  float64 // pressures, by the resource of which it is more
 	Capacity float64
+
+	Called, Throttled float64 // CPU seconds of its machines in the step
 }

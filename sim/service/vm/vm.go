@@ -20,8 +20,15 @@ import (
 type asked struct {
 	autoscale.Proposal
 	busy bool
-	lost bool // sent in an outage: nobody gets it
+	lost bool // sent in an outage: it is never read
 	deaf bool // the agent that asked is gone
+}
+
+// RoomError is that no node has room for a machine at the beginning.
+type RoomError struct{ Machine, Of int }
+
+func (e *RoomError) Error() string {
+	return fmt.Sprintf("no node has room for machine %d of %d", e.Machine, e.Of)
 }
 
 // machine is one with its agent.
@@ -133,7 +140,7 @@ func (w *World) begin(demands []*demand.Demand) (err error) {
 		*m = machine{demand: d, pod: autoscale.Entity(2 * i), size: w.cfg.Initial, wake: model.Never, work: 1, goal: least, permits: least}
 		var ok bool
 		if m.node, ok = w.place(w.cfg.Initial, -1); !ok {
-			return fmt.Errorf("no node has room for machine %d of %d", i+1, len(demands))
+			return &RoomError{i + 1, len(demands)}
 		}
 		if err := w.plugin.Reserve(m.pod, m.node, w.podOf(m.size), false); err != nil {
 			return fmt.Errorf("placing machine %d: %w", i+1, err)
