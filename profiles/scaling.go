@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
-	"orrery/internal/spelling"
 	"orrery/scheduler/model"
 )
 
@@ -112,52 +110,6 @@ type ScalingFaults struct {
 	RestartLength model.Duration `yaml:"restart_length" default:"0s" min:"0s" when:"service.kind=machines" unit:"span" doc:"until fresh ones begin, which know no permit; 0s is no restart"`
 }
 
-// ScalingPolicy is one policy. Which keys go with which kind is in docs/SCALING-FORMAT.md.
-type ScalingPolicy struct {
-	Name     string         `yaml:"name" unit:"name" doc:"in tables; the kind where it is left out"`
-	Kind     string         `yaml:"kind" of:"fixed,clairvoyant,lattice,lattice-coded,hpa,kpa,keda,maestro,maestro-10,neon,lcm,lcm-coded" default:"fixed" doc:"which policy of docs/AUTOSCALING.md"`
-	Size     int64          `yaml:"size" default:"1" min:"0" unit:"replicas" doc:"of fixed"`
-	Lead     model.Duration `yaml:"lead" zero:"boot" default:"boot" min:"0s" unit:"span" doc:"of clairvoyant, a reference that knows what each step needs: how far it looks ahead; boot is that mean and three standard deviations"`
-	Min      int64          `yaml:"min" default:"1" min:"0" unit:"replicas" doc:"least size"`
-	Max      int64          `yaml:"max" default:"100" min:"1" unit:"replicas" doc:"largest size"`
-	Metric   string         `yaml:"metric" default:"utilization" unit:"name" doc:"of lattice, hpa and keda: utilization, queue, concurrency, rate or wait; of lattice and of hpa the utilisation is a mean, the others are per replica"`
-	Target   float64        `yaml:"target" default:"0.7" min:"0.000001" unit:"as the metric" doc:"of lattice, hpa, keda and kpa (concurrency per replica), of maestro the share of rooms that are occupied, and of neon the load average per CPU (its own is 0.9)"`
-	Window   model.Duration `yaml:"window" zero:"scrape" default:"scrape" min:"0s" unit:"span" doc:"over which the metric is averaged"`
-	Interval model.Duration `yaml:"interval" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"between evaluations"`
-
-	UpThreshold   float64        `yaml:"up_threshold" default:"0.8" min:"0" max:"1" unit:"1" doc:"of lattice-coded"`
-	DownThreshold float64        `yaml:"down_threshold" zero:"usual" default:"usual" min:"0" max:"1" unit:"1" doc:"of lattice a share of the target, usually 0.5; of lattice-coded a utilisation, usually 0.2; of maestro the share of rooms below which it shrinks, usually 0.5"`
-	UpWindow      model.Duration `yaml:"up_window" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"of lattice and hpa"`
-	DownWindow    model.Duration `yaml:"down_window" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"of lattice and hpa, and of kpa the delay on the way down"`
-	Cooldown      model.Duration `yaml:"cooldown" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"between changes; of keda before it goes to zero; of maestro upwards; of lcm between two drains"`
-	DownCooldown  model.Duration `yaml:"down_cooldown" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"of maestro and maestro-10"`
-	Tolerance     float64        `yaml:"tolerance" zero:"usual" default:"usual" min:"0" max:"1" unit:"1" doc:"of hpa and keda"`
-	Panic         float64        `yaml:"panic" zero:"usual" default:"usual" min:"1.01" unit:"times" doc:"of kpa: demand over size that begins a panic"`
-	Time          model.Duration `yaml:"time" default:"2m" min:"10s" unit:"span" doc:"of maestro: span of the points of a trigger"`
-	Share         float64        `yaml:"share" default:"0.5" min:"0" max:"1" unit:"1" doc:"of maestro: of the points that must be beyond the target"`
-	Limit         float64        `yaml:"limit" default:"0.9" min:"0.01" max:"1" unit:"1" doc:"of maestro: occupied share from which it grows at once"`
-	ReadyTarget   float64        `yaml:"ready_target" default:"0.2" min:"0.01" max:"0.95" unit:"1" doc:"of maestro-10: share of the matches that are to be free"`
-	Watch         bool           `yaml:"watch" default:"true" doc:"of lcm: also looks half a second behind each session that comes, beside its cycle"`
-	PendingAware  bool           `yaml:"pending_aware" default:"false" doc:"of lcm: counts the room on workers that boot before it calls for another"`
-	CountOwn      bool           `yaml:"count_own" default:"false" doc:"of lcm: takes what it has placed off the cached capacity"`
-	IdleAfter     model.Duration `yaml:"idle_after" zero:"never" default:"never" min:"0s" unit:"span" doc:"of lcm: idle workers are drained after it, down to min; never is the original's default"`
-
-	Agent  ScalingAgent  `yaml:"agent" doc:"of neon on machines: what an agent goes by beside the load"`
-	Plugin ScalingPlugin `yaml:"plugin" doc:"of neon on machines: the scheduler, which grants permits and moves machines"`
-}
-
-// policyKeys are the keys that only some kinds of policies have.
-var policyKeys = map[string]string{
-	"size": "fixed", "lead": "clairvoyant", "metric": "lattice hpa keda", "target": "lattice hpa keda kpa maestro neon", "window": "lattice hpa keda lattice-coded",
-	"interval":     "lattice lattice-coded hpa kpa keda maestro maestro-10 neon lcm lcm-coded",
-	"up_threshold": "lattice-coded", "down_threshold": "lattice lattice-coded maestro", "up_window": "lattice hpa", "down_window": "lattice hpa kpa",
-	"cooldown": "lattice lattice-coded keda maestro lcm lcm-coded", "down_cooldown": "maestro maestro-10", "tolerance": "hpa keda", "panic": "kpa", "time": "maestro",
-	"share": "maestro", "limit": "maestro", "ready_target": "maestro-10",
-	"watch": "lcm lcm-coded", "pending_aware": "lcm lcm-coded", "count_own": "lcm lcm-coded", "idle_after": "lcm lcm-coded",
-	"agent": "neon", "plugin": "neon",
-	"min": "lattice lattice-coded hpa kpa keda maestro maestro-10 neon lcm lcm-coded", "max": "lattice lattice-coded hpa kpa keda maestro maestro-10 neon lcm lcm-coded",
-}
-
 // ScalingMetrics are the series that a policy may go by.
 func ScalingMetrics() []string {
 	return []string{"utilization", "queue", "concurrency", "rate", "wait"}
@@ -240,70 +192,5 @@ func (s *Scaling) policies(c *checker) {
 			c.add(at+".max", "found %d, less than the min of %d", p.Max, p.Min)
 		}
 		s.policyAt(c, i, at)
-	}
-}
-
-// policyAt checks the keys of policy i, which are below at.
-func (s *Scaling) policyAt(c *checker, i int, at string) {
-	p := &s.Policies[i]
-	for _, f := range fieldsOf(reflect.TypeFor[ScalingPolicy]()) {
-		kinds, some := policyKeys[f.key]
-		if some && c.src.has(join(at, f.key)) && !slices.Contains(strings.Fields(kinds), p.Kind) {
-			c.add(join(at, f.key), "does not apply to kind: %s, but to %s: leave it out", p.Kind, oneOf(strings.Fields(kinds)))
-		}
-	}
-	s.goesBy(c, p, at)
-	s.onMachines(c, p, at)
-}
-
-// goesBy checks the metric of a policy.
-func (s *Scaling) goesBy(c *checker, p *ScalingPolicy, at string) {
-	rooms := s.Service.Kind == "rooms"
-	switch {
-	case strings.HasPrefix(p.Metric, "recorded"), strings.HasPrefix(p.Metric, "trace"), p.Metric == "sm_util":
-		c.add(at+".metric", "found %s: a recorded utilisation was made by the size at the recording and does not answer to a policy; invert it to demand (demand.invert), and scale on utilization", p.Metric)
-	case !slices.Contains(ScalingMetrics(), p.Metric):
-		c.add(at+".metric", "found %s%s, want %s", p.Metric, spelling.Hint(p.Metric, ScalingMetrics()), oneOf(ScalingMetrics()))
-	case strings.HasPrefix(p.Kind, "maestro") && !rooms:
-		c.add(at+".kind", "found %s, which scales rooms: want service.kind: rooms", p.Kind)
-	case p.Kind == "maestro" && p.Target >= 1:
-		c.add(at+".target", "found %v, want a share of rooms below 1", p.Target)
-	case p.Kind == "neon":
-		s.neon(c, p, at)
-	case p.Kind == "lcm", p.Kind == "lcm-coded":
-		s.lcm(c, p, at)
-	}
-}
-
-// neon checks a service that Neon's agent sizes as one machine, a compute unit for each replica.
-func (s *Scaling) neon(c *checker, p *ScalingPolicy, at string) {
-	machines := s.Service.Kind == "machines"
-	for _, key := range []string{"agent", "plugin"} {
-		if !machines && c.src.has(at+"."+key) {
-			c.add(at+"."+key, "goes with service.kind: machines: leave it out")
-		}
-	}
-	switch {
-	case s.Service.Kind != "queue" && !machines:
-		c.add(at+".kind", "found neon, which resizes a machine of so many compute units: want service.kind: machines, or queue, where each replica stands for one")
-	case p.Min < 1:
-		c.add(at+".min", "found 0, want 1 or more: a machine has a compute unit at least")
-	case s.Service.Start > 0 && (s.Service.Start < p.Min || s.Service.Start > p.Max):
-		c.add("service.start", "found %d, want %d to %d, the bounds of the policy %s", s.Service.Start, p.Min, p.Max, p.Name)
-	}
-}
-
-// lcm checks a service whose sessions LCM places itself, on workers of its own.
-func (s *Scaling) lcm(c *checker, p *ScalingPolicy, at string) {
-	x, f := &s.Service, &s.Faults
-	switch {
-	case x.Kind != "rooms":
-		c.add(at+".kind", "found %s, which places sessions on workers: want service.kind: rooms, where each replica stands for a worker of so many slots", p.Kind)
-	case x.Line != -1:
-		c.add(at+".kind", "found %s, whose sessions wait for a worker: want service.line: -1, so that those of the other policies do so too", p.Kind)
-	case x.Mode == "fluid" || x.Patience > 0 || x.Start > 0 || x.Limit > 0 || x.Warm > 0:
-		c.add(at+".kind", "found %s, which begins without workers, has its limit in max and sessions that wait without end: leave mode: fluid, patience, start, limit and warm of the service out", p.Kind)
-	case f.GapLength > 0 || f.Gaps > 0 || f.Slow > 0 || f.Fail > 0 || f.MTBF > 0:
-		c.add(at+".kind", "found %s, of which the faults but for error are not simulated: leave them out", p.Kind)
 	}
 }

@@ -53,6 +53,54 @@ func TestBrokenScaling(t *testing.T) {
 	}
 }
 
+// Switches of policies that cannot be are told with their place and what to write.
+func TestBrokenSwitches(t *testing.T) {
+	for keys, want := range map[string]string{
+		"kind: lattice, behavior: {enabled: false}":                                     "s.yaml:4:40: policies[0].behavior: does not apply to kind: lattice, but to hpa or keda: leave it out",
+		"kind: hpa, behavior: {scale_up: {stabilization_window: 2h}}":                   "s.yaml:4:70: policies[0].behavior.scale_up.stabilization_window: found 2h, want 0s to 1h",
+		"kind: hpa, up_window: 1m, behavior: {scale_up: {stabilization_window: 2m}}":    "stands beside up_window, which says the same: leave one of them out",
+		"kind: hpa, down_window: 1m, behavior: {scale_down: {stabilization_window: 0}}": "stands beside down_window",
+		"kind: hpa, behavior: {scale_down: {policies: []}}":                             "is an empty list, want one policy or more: leave the key out for those of Kubernetes, or forbid the change by select_policy: disabled",
+		"kind: hpa, behavior: {scale_up: {policies: [{value: 3}, {value: 0}]}}":         "policies[0].behavior.scale_up.policies[1].value: found 0, want 1 to 1000000",
+		"kind: hpa, behavior: {scale_up: {policies: [{type: pod}]}}":                    `found "pod" (did you mean pods?), want pods or percent`,
+		"kind: hpa, behavior: {scale_up: {policies: [{period: 1h}]}}":                   "found 1h, want 1s to 30m",
+		"kind: hpa, behavior: {scale_up: {select_policy: Max}}":                         `want max, min or disabled`,
+		"kind: hpa, behavior: {up_factor: 0.5}":                                         "found 0.5, want 1 to 1000000",
+		"kind: hpa, behavior: {scale_down: {tolerance: -1}}":                            "found -1, want 0 to 100",
+		"kind: kpa, max_scale_up_rate: 1":                                               "policies[0].max_scale_up_rate: found 1, want 1.01 or more",
+		"kind: kpa, activation_scale: 0":                                                "found 0, want 1 or more",
+		"kind: hpa, max_scale_down_rate: 3":                                             "does not apply to kind: hpa, but to kpa: leave it out",
+		"kind: lattice-coded, cooldown_per_direction: true":                             "does not apply to kind: lattice-coded, but to lattice: leave it out",
+		"kind: lattice, cooldown_on_success: true":                                      "does not apply to kind: lattice, but to lattice-coded: leave it out",
+		"kind: lattice, missing_keeps_windows: 1":                                       `policies[0].missing_keeps_windows: found "1", want true or false`,
+		"kind: lattice, panic_rooms: 1":                                                 "does not apply to kind: lattice, but to maestro: leave it out",
+		"kind: neon, resize_retry: -1s":                                                 "found -1s, want 0s or more",
+		"kind: hpa, behaviour: {}":                                                      "there is no such key (did you mean behavior?)",
+	} {
+		_, err := ParseScaling("s.yaml", []byte("demand: {shape: step, base: 1, peak: 4, at: 10m, length: 1h}\nservice: {work: 1s}\npolicies:\n  - {name: a, "+keys+"}\n"))
+		require.ErrorContains(t, err, want, keys)
+	}
+}
+
+// Switches of policies of rooms.
+func TestBrokenSwitchesOfRooms(t *testing.T) {
+	for keys, want := range map[string]string{
+		"kind: maestro, delta: 3":                        "policies[0].delta: does not apply with trigger: room, whose usage says the step: use trigger: legacy, or leave it out",
+		"kind: maestro, trigger: gpu":                    `found "gpu" (did you mean cpu?), want room, legacy, cpu or memory`,
+		"kind: maestro, down_time: 5s":                   "found 5s, want 10s or more",
+		"kind: maestro, max_scale_up: 0":                 "found 0, want 1 to 1000000",
+		"kind: maestro, panic_rooms: -1":                 "found -1, want 0 to 1000000",
+		"kind: maestro-10, buffer: 3, ready_target: 0.1": "policies[0].ready_target: stands beside buffer, which takes its place: leave one of them out",
+		"kind: maestro-10, trigger: cpu":                 "does not apply to kind: maestro-10, but to maestro: leave it out",
+		"kind: lcm, polling: false, watch: false":        "policies[0].polling: is off, and so is watch: no session would be placed; leave one of them on",
+		"kind: lcm, auto_pause: true":                    "policies[0].auto_pause: pauses idle workers, and idle_after is never: say after how long a worker is idle",
+	} {
+		_, err := ParseScaling("s.yaml", []byte("demand: {shape: step, base: 1, peak: 4, at: 10m, length: 1h}\nservice: {kind: rooms, line: -1}\npolicies:\n  - {name: a, "+keys+"}\n"))
+		require.ErrorContains(t, err, "s.yaml:4:", keys)
+		require.ErrorContains(t, err, want, keys)
+	}
+}
+
 func FuzzScaling(f *testing.F) {
 	f.Add([]byte(smallScaling))
 	f.Fuzz(func(t *testing.T, text []byte) {

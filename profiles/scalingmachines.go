@@ -52,6 +52,14 @@ type ScalingAgent struct {
 	TotalTarget  float64 `yaml:"total_target" default:"0.9" min:"0.01" max:"1" unit:"1" doc:"share that is to be in use or hold the working set; with cache_metrics"`
 	CacheMetrics bool    `yaml:"cache_metrics" default:"false" doc:"goes by the working set as well"`
 	CacheShare   float64 `yaml:"cache_share" default:"0.75" min:"0.01" max:"1" unit:"1" doc:"of the memory that the working set may have"`
+	CacheWindow  int64   `yaml:"cache_window" default:"5" min:"2" max:"60" unit:"min" doc:"over which the growth of the working set is compared"`
+	CacheWait    int64   `yaml:"cache_wait" default:"5" min:"2" max:"60" unit:"min" doc:"of the working set that count in any case; at least cache_window"`
+	StepUp       bool    `yaml:"step_up" default:"false" doc:"tells the monitor of one compute unit at a time, as comments of the original intend; its code tells all at once"`
+
+	PermitRetry model.Duration `yaml:"permit_retry" default:"3s" min:"0s" unit:"span" doc:"wait after a request for a permit that failed"`
+	DeniedRetry model.Duration `yaml:"denied_retry" default:"2s" min:"0s" unit:"span" doc:"wait after one that was granted in part"`
+	TellRetry   model.Duration `yaml:"tell_retry" default:"3s" min:"0s" unit:"span" doc:"wait after a request to the monitor that failed"`
+	DownRetry   model.Duration `yaml:"down_retry" default:"5s" min:"0s" unit:"span" doc:"wait after a step down that the monitor refused"`
 }
 
 // ScalingPlugin are keys of Neon's plugin.

@@ -72,6 +72,16 @@ func (s *Service) applies(f field) bool {
 	return true
 }
 
+// idle says why an assigned key of the policy has no effect, "" when it has one.
+func (s *Service) idle(path string) string {
+	rest, ofPolicy := strings.CutPrefix(path, "policy.")
+	key, _, _ := strings.Cut(rest, ".")
+	if kinds, some := policyKeys[key]; ofPolicy && some && !slices.Contains(strings.Fields(kinds), s.Policy.Kind) {
+		return "with policy.kind: " + s.Policy.Kind
+	}
+	return ""
+}
+
 // Scaling is the service as a comparison with one policy has it.
 func (s *Service) Scaling() *Scaling {
 	out := &Scaling{Name: s.Name, Demand: s.Demand, Service: s.Service, Faults: s.Faults, Policies: []ScalingPolicy{s.Policy}, Seeds: 1, Step: s.Step}

@@ -39,6 +39,46 @@ func TestServicesOfACluster(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 0.5, with.Services[0].Policy.Target, 0)
 	require.EqualValues(t, 4, with.Services[0].Max)
+	require.InDelta(t, 0.7, c.Services[0].Policy.Target, 0, "the first is as it was")
+}
+
+// The switches of a policy can be swept, told apart and printed.
+func TestSwitchesOfServices(t *testing.T) {
+	text := strings.Replace(aServed, "kind: lattice, target: 0.7", "kind: hpa, behavior: {scale_down: {policies: [{value: 2, period: 1m}]}}", 1)
+	c, err := ParseCluster("site.yaml", []byte(text))
+	require.NoError(t, err)
+	c, err = c.WithAll(nil) // with its profiles
+	require.NoError(t, err)
+	for path, value := range map[string]string{
+		"behavior.enabled": "false", "behavior.up_factor": "4", "behavior.scale_up.select_policy": "min", "behavior.scale_down.stabilization_window": "0s", "behavior.scale_up.tolerance": "0.2",
+	} {
+		path = "services.chat.policy." + path
+		require.Contains(t, c.SettingPaths(), path)
+		with, err := c.WithAll([]Assignment{{path, value}})
+		require.NoError(t, err, path)
+		is, err := with.Setting(path)
+		require.NoError(t, err, path)
+		require.Equal(t, value, is.Value, path)
+		require.NotEqual(t, string(c.JSON()), string(with.JSON()), path)
+		for _, text := range [][]byte{with.JSON(), with.FullJSON(), with.YAML(), with.BriefYAML()} {
+			again, err := ParseCluster("site.yaml", text)
+			require.NoError(t, err, "%s", text)
+			require.Equal(t, string(with.JSON()), string(again.JSON()))
+		}
+	}
+	for _, path := range c.SettingPaths() { // said or left out, a default is the same
+		if key, ok := strings.CutPrefix(path, "services.chat.policy."); ok && c.Services[0].idle("policy."+key) == "" {
+			is, err := c.Setting(path)
+			require.NoError(t, err, path)
+			with, err := c.WithAll([]Assignment{{path, is.Value}})
+			require.NoError(t, err, path)
+			require.Equal(t, string(c.JSON()), string(with.JSON()), path)
+		}
+	}
+	_, err = c.WithAll([]Assignment{{"services.chat.policy.panic", "3"}})
+	require.ErrorContains(t, err, "services.chat.policy.panic: does not apply with policy.kind: hpa: leave it out")
+	_, err = c.WithAll([]Assignment{{"services.chat.policy.behavior.scale_up.policies", "3"}})
+	require.ErrorContains(t, err, "is list of blocks, want a key of one value")
 }
 
 // What is wrong with a service is told by its place in the file.

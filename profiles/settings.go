@@ -135,7 +135,7 @@ func (c *Cluster) apart() (*Cluster, error) {
 	}
 	out.NodeTypes, out.Groups, out.Tenants = slices.Clone(c.NodeTypes), slices.Clone(c.Groups), slices.Clone(c.Tenants)
 	out.QOS, out.Partitions, out.Reservations = slices.Clone(c.QOS), slices.Clone(c.Partitions), slices.Clone(c.Reservations)
-	out.Classes = slices.Clone(c.Classes)
+	out.Classes, out.Services = slices.Clone(c.Classes), slices.Clone(c.Services)
 	return &out, nil
 }
 
@@ -185,7 +185,11 @@ func settle(targets []target) (idle []Problem) {
 	for i := range targets {
 		t := &targets[i]
 		c := checker{root: t.root}
-		if why := c.inert(t.leaf); why != "" {
+		why := c.inert(t.leaf)
+		if s, ok := t.root.Addr().Interface().(*Service); ok && why == "" {
+			why = s.idle(t.path)
+		}
+		if why != "" {
 			p := Problem{Key: t.full, Text: "does not apply " + why + ": leave it out"}
 			if !slices.Contains(idle, p) {
 				idle = append(idle, p)

@@ -2,7 +2,6 @@ package scaling
 
 import (
 	"fmt"
-	"math"
 
 	"orrery/autoscale"
 	"orrery/autoscale/clairvoyant"
@@ -11,7 +10,6 @@ import (
 	"orrery/autoscale/keda"
 	"orrery/autoscale/kpa"
 	"orrery/autoscale/lattice"
-	"orrery/autoscale/maestro"
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/sim/service"
@@ -197,6 +195,7 @@ func (r *run) lattice(p *profiles.ScalingPolicy) (err error) {
 	c.DownThreshold = usual(p.DownThreshold, c.DownThreshold)
 	c.UpWindow, c.DownWindow = usual(p.UpWindow, c.UpWindow), usual(p.DownWindow, c.DownWindow)
 	c.Cooldown, c.Interval = usual(p.Cooldown, c.Cooldown), usual(p.Interval, c.Interval)
+	c.MissingKeepsWindows, c.ChangeRestartsWindows, c.CooldownPerDirection = p.MissingKeepsWindows, p.ChangeRestartsWindows, p.CooldownPerDirection
 	s := r.source(p, 0)
 	s.Average = p.Metric != "utilization" && p.Metric != "wait" // per replica
 	r.see(s)
@@ -208,6 +207,7 @@ func (r *run) latticeCoded(p *profiles.ScalingPolicy) (err error) {
 	c := lattice.CodedDefaults()
 	c.Min, c.Max, c.UpThreshold = p.Min, p.Max, p.UpThreshold
 	c.DownThreshold, c.Cooldown, c.Interval = usual(p.DownThreshold, c.DownThreshold), usual(p.Cooldown, c.Cooldown), p.Interval
+	c.CooldownOnSuccess = p.CooldownOnSuccess
 	r.see(service.Source{Series: service.Utilization, Metric: lattice.Utilisation, Window: p.Window}, service.Source{Series: service.QueueDepth, Metric: lattice.QueueDepth})
 	r.policy, err = lattice.NewCoded(c)
 	return err
@@ -220,6 +220,7 @@ func (r *run) hpa(p *profiles.ScalingPolicy) (*hpa.Policy, error) {
 		c.Tolerance = hpa.Tolerances{Up: p.Tolerance, Down: p.Tolerance}
 	}
 	c.Up.Window, c.Down.Window = usual(p.UpWindow, c.Up.Window), usual(p.DownWindow, c.Down.Window)
+	behavior(&c, p)
 	c.Interval = usual(p.Interval, c.Interval)
 	c.MaxAge = max(c.MaxAge, 2*r.config.Scrape.Interval)
 	s := r.source(p, 0)
@@ -243,6 +244,7 @@ func (r *run) kpa(p *profiles.ScalingPolicy) (err error) {
 	c.Min, c.Max, c.Target = p.Min, p.Max, p.Target
 	c.Total, c.DownDelay, c.Interval = p.Target/0.7, p.DownWindow, usual(p.Interval, c.Interval)
 	c.PanicThreshold = usual(p.Panic, c.PanicThreshold)
+	c.MaxUp, c.MaxDown, c.Activation = p.MaxUpRate, p.MaxDownRate, p.Activation
 	r.config.Scrape.Interval = min(r.config.Scrape.Interval, c.Interval)
 	r.see(service.Source{Series: service.Concurrency, Metric: kpa.Stable, Window: c.StableWindow}, service.Source{Series: service.Concurrency, Metric: kpa.Panic, Window: c.StableWindow / 10})
 	r.policy, err = kpa.New(c)
@@ -261,31 +263,6 @@ func (r *run) keda(p *profiles.ScalingPolicy) error {
 	}
 	r.see(service.Source{Series: service.Concurrency, Active: true})
 	r.policy, err = keda.New(c, inner)
-	return err
-}
-
-func (r *run) maestro(p *profiles.ScalingPolicy, seed uint64) (err error) {
-	c := maestro.Defaults()
-	c.Min, c.Max, c.Seed, c.Period = p.Min, p.Max, seed, usual(p.Interval, c.Period)
-	t := maestro.DefaultTrigger()
-	t.Time, t.Threshold, t.Usage, t.Limit = p.Time, percent(p.Share), percent(p.Target), percent(p.Limit)
-	down := t
-	down.Usage = percent(usual(p.DownThreshold, 0.5))
-	const cooldown = 10 * model.Minute
-	c.Up = maestro.Direction{Triggers: []maestro.Trigger{t}, Cooldown: usual(p.Cooldown, model.Minute)}
-	c.Down = maestro.Direction{Triggers: []maestro.Trigger{down}, Cooldown: usual(p.DownCooldown, cooldown)}
-	r.policy, err = maestro.New(c)
-	return err
-}
-
-func percent(share float64) int64 { return int64(math.Round(float64(100 * share))) }
-
-func (r *run) maestro10(p *profiles.ScalingPolicy) (err error) {
-	c := maestro.V10Defaults()
-	c.Min, c.Max, c.ReadyTarget, c.DownCooldown = p.Min, p.Max, p.ReadyTarget, p.DownCooldown
-	c.MaxMatches, c.Period = r.config.Slots, usual(p.Interval, c.Period)
-	r.see(service.Source{Series: service.Running, Metric: maestro.RunningMatches}, service.Source{Series: service.Free, Metric: maestro.FreeMatches})
-	r.policy, err = maestro.NewV10(c)
 	return err
 }
 

@@ -27,9 +27,10 @@ func fleet(p *profiles.ScalingPolicy, c *service.Config, d *demand.Demand, watch
 	x.Scheduler.Sessions = []lcm.Session{{Need: one}}
 	x.Scheduler.Templates = []lcm.Template{{Name: "multi-sessions", Enabled: true, Capacity: all, Cost: c.Supply.Price}}
 	x.Scheduler.Interval = usual(p.Interval, x.Scheduler.Interval)
-	x.Scheduler.Watch, x.Scheduler.PendingAware, x.Scheduler.CountOwn = p.Watch, p.PendingAware, p.CountOwn
+	x.Scheduler.Watch, x.Scheduler.Polling, x.Scheduler.PendingAware, x.Scheduler.CountOwn = p.Watch, p.Polling, p.PendingAware, p.CountOwn
 	if p.IdleAfter > 0 {
 		r := lcm.ReconcilerDefaults()
+		r.AutoPause = p.AutoPause
 		r.Enabled, r.IdleAfter, r.MinWorkers = true, p.IdleAfter, p.Min
 		r.Cooldown = usual(p.Cooldown, r.Cooldown)
 		x.Reconciler = &r

@@ -116,7 +116,12 @@ func machinesOf(s *profiles.Scaling, p *profiles.ScalingPolicy, seed uint64) vm.
 	}
 	out.Initial = units(usual(s.Service.Start, p.Min))
 	a.Min, a.Max, a.LoadTarget, a.Tick = units(p.Min), units(p.Max), p.Target, usual(p.Interval, a.Tick)
-	a.MemoryTarget, a.TotalTarget, a.CacheMetrics, a.CacheShare = p.Agent.MemoryTarget, p.Agent.TotalTarget, p.Agent.CacheMetrics, p.Agent.CacheShare
+	y := &p.Agent
+	a.MemoryTarget, a.TotalTarget, a.CacheMetrics, a.CacheShare, a.CacheWindow, a.CacheWait = y.MemoryTarget, y.TotalTarget, y.CacheMetrics, y.CacheShare, int(y.CacheWindow), int(y.CacheWait)
+	a.StepUp, a.PermitRetry, a.DeniedRetry, a.TellRetry, a.DownRetry = y.StepUp, y.PermitRetry, y.DeniedRetry, y.TellRetry, y.DownRetry
+	if p.ResizeRetry != nil {
+		a.VMRetry = *p.ResizeRetry
+	}
 	x := &p.Plugin
 	g.CPUWatermark, g.MemoryWatermark, g.Migrate, g.AccountPressure = float32(x.CPUWatermark), float32(x.MemoryWatermark), x.Migrate, x.AccountPressure
 	g.RefuseOver, g.EvenWatermark, g.CheckUnit, g.RandomScore = x.RefuseOver, x.EvenWatermark, x.CheckUnit, x.RandomScore

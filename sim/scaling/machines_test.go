@@ -74,7 +74,8 @@ service: {kind: machines, work: 1s, start: 3}
 machines: {unit_cpus: 0.5, unit_memory: 2GiB, nodes: [{count: 2, cpus: 6, memory: 24GiB}, {cpus: 4.5, memory: 8GiB}]}
 faults: {outage_from: 1m, outage_length: 2m, restart_at: 3m, restart_length: 4m, gap_from: 5m, gap_length: 6m, gaps: 0.1, error: 0.2}
 policies:
-  - {kind: neon, min: 2, max: 4, target: 0.8, interval: 20s, agent: {memory_target: 0.6, total_target: 0.7, cache_metrics: true, cache_share: 0.5},
+  - {kind: neon, min: 2, max: 4, target: 0.8, interval: 20s, resize_retry: 6s,
+     agent: {memory_target: 0.6, total_target: 0.7, cache_metrics: true, cache_share: 0.5, cache_window: 3, cache_wait: 4, step_up: true, permit_retry: 7s, denied_retry: 8s, tell_retry: 9s, down_retry: 10s},
      plugin: {cpu_watermark: 0.75, memory_watermark: 0.5, migrate: false, account_pressure: true, refuse_over: true, even_watermark: true, check_unit: true, random_score: true}}
 `)
 	require.NoError(t, Check(s))
@@ -85,6 +86,8 @@ policies:
 	agent := neon.Defaults()
 	agent.Unit, agent.Min, agent.Max, agent.LoadTarget, agent.Tick = units(1), units(2), units(4), 0.8, 20*model.Second
 	agent.MemoryTarget, agent.TotalTarget, agent.CacheMetrics, agent.CacheShare = 0.6, 0.7, true, 0.5
+	agent.CacheWindow, agent.CacheWait, agent.StepUp = 3, 4, true
+	agent.VMRetry, agent.PermitRetry, agent.DeniedRetry, agent.TellRetry, agent.DownRetry = 6*model.Second, 7*model.Second, 8*model.Second, 9*model.Second, 10*model.Second
 	require.Equal(t, agent, c.Agent)
 	plugin := neon.Documented()
 	plugin.Unit, plugin.Slot, plugin.CPUWatermark, plugin.MemoryWatermark, plugin.Migrate, plugin.RandomScore, plugin.Seed = units(1), 2<<30, 0.75, 0.5, false, true, 7
