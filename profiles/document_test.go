@@ -123,7 +123,7 @@ func keyTable(keys []documentKey) string {
 }
 
 func TestKeysAreComplete(t *testing.T) {
-	for _, k := range slices.Concat(profileKeys(), clusterKeys(), experimentKeys(), gateKeys()) {
+	for _, k := range slices.Concat(profileKeys(), clusterKeys(), experimentKeys(), gateKeys(), scalingKeys()) {
 		require.NotEmpty(t, k.Doc, k.Path)
 		require.NotContains(t, k.Doc, "|", k.Path)
 		if k.Type == "number" || k.Type == "whole number" {

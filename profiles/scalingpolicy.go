@@ -44,9 +44,11 @@ type ScalingPolicy struct {
 	CooldownPerDirection  bool `yaml:"cooldown_per_direction" default:"false" doc:"of lattice: growth waits for the last growth alone, and shrinking for the last shrinking"`
 	CooldownOnSuccess     bool `yaml:"cooldown_on_success" default:"false" doc:"of lattice-coded: a change that is made starts the cooldown; false is the original, where a decision does, whatever becomes of it"`
 
-	MaxUpRate   float64 `yaml:"max_scale_up_rate" default:"1000" min:"1.01" unit:"times" doc:"of kpa: replicas that are ready to those of one evaluation later, at most"`
-	MaxDownRate float64 `yaml:"max_scale_down_rate" default:"2" min:"1.01" unit:"times" doc:"of kpa: likewise on the way down: 2 halves them at most"`
-	Activation  int64   `yaml:"activation_scale" default:"1" min:"1" unit:"replicas" doc:"of kpa: least size while there is any demand, also with min: 0"`
+	MaxUpRate    float64        `yaml:"max_scale_up_rate" default:"1000" min:"1.01" unit:"times" doc:"of kpa: replicas that are ready to those of one evaluation later, at most"`
+	MaxDownRate  float64        `yaml:"max_scale_down_rate" default:"2" min:"1.01" unit:"times" doc:"of kpa: likewise on the way down: 2 halves them at most"`
+	Activation   int64          `yaml:"activation_scale" default:"1" min:"1" unit:"replicas" doc:"of kpa: least size while there is any demand, also with min: 0"`
+	StableWindow model.Duration `yaml:"stable_window" default:"1m" min:"6s" max:"1h" unit:"span" doc:"of kpa: demand is averaged over it, and in a panic over a tenth of it; a panic lasts as long behind its cause"`
+	ZeroGrace    model.Duration `yaml:"scale_to_zero_grace" default:"30s" min:"0s" unit:"span" doc:"of kpa with min: 0: the last replica stays for so long without demand"`
 
 	Trigger      string         `yaml:"trigger" of:"room,legacy,cpu,memory" default:"room" doc:"of maestro: usage that its triggers go by: rooms that are occupied, the same with a fixed step, CPU, or memory; a session takes its slot's share of both"`
 	Delta        int64          `yaml:"delta" default:"1" min:"1" max:"1000000" unit:"rooms" doc:"of maestro with trigger: legacy: step of a change"`
@@ -56,8 +58,9 @@ type ScalingPolicy struct {
 	MaxScaleUp   int64          `yaml:"max_scale_up" default:"300" min:"1" max:"1000000" unit:"rooms" doc:"of maestro: most that one evaluation adds, but for a panic"`
 	Buffer       int64          `yaml:"buffer" default:"0" min:"0" max:"1000000" unit:"rooms" doc:"of maestro-10: free rooms beyond the occupied ones, in the place of ready_target; 0 goes by ready_target"`
 
-	Polling   bool `yaml:"polling" default:"true" doc:"of lcm: looks for sessions at each interval; false leaves it to watch"`
-	AutoPause bool `yaml:"auto_pause" default:"false" doc:"of lcm: the control plane stops every worker that is idle_after idle by itself, as the sources do, and asks neither min nor cooldown"`
+	Polling    bool  `yaml:"polling" default:"true" doc:"of lcm: looks for sessions at each interval; false leaves it to watch"`
+	AutoPause  bool  `yaml:"auto_pause" default:"false" doc:"of lcm: the control plane stops every worker that is idle_after idle by itself, as the sources do, and asks neither min nor cooldown"`
+	MaxRetries int64 `yaml:"max_retries" zero:"usual" default:"usual" min:"1" max:"1000000" unit:"attempts" doc:"of lcm: failures of one session in a row until it is given up, usually 35; of lcm-coded until it comes again after 5 min, usually 5"`
 
 	ResizeRetry *model.Duration `yaml:"resize_retry" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"of neon: wait after a change of size that failed; usual is 5s"`
 
@@ -98,9 +101,9 @@ var policyKeys = map[string]string{
 	"cooldown": "lattice lattice-coded keda maestro lcm lcm-coded", "down_cooldown": "maestro maestro-10", "tolerance": "hpa keda", "behavior": "hpa keda", "panic": "kpa", "time": "maestro",
 	"share": "maestro", "limit": "maestro", "ready_target": "maestro-10",
 	"missing_keeps_windows": "lattice", "change_restarts_windows": "lattice", "cooldown_per_direction": "lattice", "cooldown_on_success": "lattice-coded",
-	"max_scale_up_rate": "kpa", "max_scale_down_rate": "kpa", "activation_scale": "kpa",
+	"max_scale_up_rate": "kpa", "max_scale_down_rate": "kpa", "activation_scale": "kpa", "stable_window": "kpa", "scale_to_zero_grace": "kpa",
 	"trigger": "maestro", "delta": "maestro", "down_time": "maestro", "larger_window": "maestro", "panic_rooms": "maestro", "max_scale_up": "maestro", "buffer": "maestro-10",
-	"polling": "lcm lcm-coded", "auto_pause": "lcm lcm-coded", "resize_retry": "neon", "agent": "neon", "plugin": "neon",
+	"polling": "lcm lcm-coded", "auto_pause": "lcm lcm-coded", "max_retries": "lcm lcm-coded", "resize_retry": "neon", "agent": "neon", "plugin": "neon",
 	"watch": "lcm lcm-coded", "pending_aware": "lcm lcm-coded", "count_own": "lcm lcm-coded", "idle_after": "lcm lcm-coded",
 	"min": "lattice lattice-coded hpa kpa keda maestro maestro-10 neon lcm lcm-coded", "max": "lattice lattice-coded hpa kpa keda maestro maestro-10 neon lcm lcm-coded",
 }

@@ -111,6 +111,16 @@ const stepped = `services:
   policy: {kind: lattice, target: 0.7}
 `
 
+// TestSwitchInsideACluster: with a window of 4 min and a cooldown of 3 min the second node
+// comes 3 min behind the first, or 5 min where a change begins the window anew.
+func TestSwitchInsideACluster(t *testing.T) {
+	site := "groups: [{name: a, nodes: 12}]\nvclusters: [{name: batch, home: 4}, {name: serving, home: 8}]\n"
+	for key, second := range map[string]int64{"up_window: 4m": 1020, "up_window: 4m, change_restarts_windows: true": 1140} {
+		seen, _, _ := hostedReplay(t, site+strings.Replace(stepped, "target: 0.7", "target: 0.7, "+key, 1), nil, submittedJob{0, 1800, 4, 9, 0, traces.Job{VCluster: "batch"}})
+		require.Equal(t, []sized{{0, 2, ""}, {840, 3, ""}, {second, 4, ""}}, seen[:3], key)
+	}
+}
+
 // TestLatticeInsideACluster: with free nodes it takes one 120, 300 and 480 s behind the step,
 // as it does alone, and gives them back.
 func TestLatticeInsideACluster(t *testing.T) {

@@ -29,6 +29,27 @@ const (
 		"name": "cpu", "pod_names": null, "requests_milli_per_container": [50, 50], "target_utilization": 50}, "tolerance_down": 0.1, "tolerance_up": 0.1}`
 )
 
+// A selector that cannot be read comes of a client in its place, and one that others have too
+// does not: the one stated for the other is a failure.
+func TestReasonsOfSelectors(t *testing.T) {
+	row := func(reason string, override bool) string {
+		return fmt.Sprintf(`{"id": "f", "action": "none", "conditions": [["AbleToScale", "True", "SucceededGetScale"], ["ScalingActive", "False", %q]], "cpu_current": 20, "cpu_target": 10,
+			"error": "internal", "expected": 2, "levels_milli": [20, 20], "max": 9, "min": 1, "override_clients": %t, "requests_milli": [100, 100], "spec": 2, "status": 2}`, reason, override)
+	}
+	for _, x := range []struct {
+		reason   string
+		override bool
+		passed   int
+	}{{"InvalidSelector", true, 1}, {"AmbiguousSelector", false, 1}, {"AmbiguousSelector", true, 0}, {"InvalidSelector", false, 0}} {
+		f, _ := Check("x.json", file("hpa-controller", row(x.reason, x.override)))
+		require.Empty(t, f.Refused)
+		require.Equal(t, []int{x.passed, 1 - x.passed}, []int{f.Passed, f.Failed}, x)
+		if x.passed == 0 {
+			require.Equal(t, "conditions", f.Failures[0].Field)
+		}
+	}
+}
+
 // Each case alone, all of them in another order, and under other names: the same passes.
 func TestOrderAndNamesDoNotMatter(t *testing.T) {
 	cases := []string{upThenCool, atQuota}

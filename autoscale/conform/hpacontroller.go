@@ -127,15 +127,19 @@ type faults struct {
 	pods bool
 }
 
-// hpaSelectors are the reasons for which a selector selects no pods. Which of them it is,
-// the policy cannot know: the stated one is an input.
-var hpaSelectors = []string{"InvalidSelector", "AmbiguousSelector"}
+// The reasons for which a selector selects no pods, which the policy is told and does not
+// find. One that cannot be read comes of a client that is overridden; one that others select
+// by too comes with the clients as they are.
+const (
+	invalidSelector   = "InvalidSelector"
+	ambiguousSelector = "AmbiguousSelector"
+)
 
 // faults are inputs that stand in the conditions. Clients that are overridden without a
 // condition lose the metrics that are no resources.
 func (c *hpaController) faults() faults {
 	able, active := c.condition("AbleToScale"), c.condition("ScalingActive")
-	f := faults{size: able == "FailedGetScale", update: able == "FailedUpdateScale", selector: slices.Contains(hpaSelectors, active)}
+	f := faults{size: able == "FailedGetScale", update: able == "FailedUpdateScale", selector: active == invalidSelector || active == ambiguousSelector}
 	if !c.Override {
 		return f
 	}
@@ -282,17 +286,18 @@ func (c *hpaController) spec(i int) *hpaMetricSpec {
 	return &c.Metrics[i]
 }
 
-// run makes the evaluation of a row and compares all that it tells.
-func (c *hpaController) run(u unrecorded, t *tally) {
+// evaluate makes the evaluation of a row; it has none where the row cannot be one, which is
+// a fault.
+func (c *hpaController) evaluate(u unrecorded, t *tally) (*hpa.Policy, *autoscale.Plan) {
 	cfg, err := c.config(u)
 	if err != nil {
 		t.fault("config", err.Error(), "valid")
-		return
+		return nil, nil
 	}
 	p, err := hpa.New(cfg)
 	if err != nil {
 		t.fault("config", err.Error(), "valid")
-		return
+		return nil, nil
 	}
 	if u.begun {
 		p.Restore(history(c.Recommendations), nil, nil)
@@ -300,10 +305,18 @@ func (c *hpaController) run(u unrecorded, t *tally) {
 	facts, err := c.facts(&cfg)
 	if err != nil {
 		t.fault("pods", err.Error(), "valid")
-		return
+		return nil, nil
 	}
 	p.Observe(hpaNow, facts)
-	plan := p.Plan(hpaNow)
+	return p, p.Plan(hpaNow)
+}
+
+// run makes the evaluation of a row and compares all that it tells.
+func (c *hpaController) run(u unrecorded, t *tally) {
+	p, plan := c.evaluate(u, t)
+	if p == nil {
+		return
+	}
 	d, got := plan.Decisions[0], c.Spec
 	rescaled := len(plan.Proposals) > 0 && !c.faults().update
 	if rescaled {
@@ -340,23 +353,10 @@ func (c *hpaController) expectUse(t *tally) {
 	alone := *c
 	alone.Metrics, alone.Conditions, alone.Override = nil, nil, false
 	alone.Target, alone.Spec, alone.Min, alone.Max = max(1, c.Target), max(1, c.Status), 1, max(1, c.Status)
-	cfg, err := alone.config(unrecorded{})
-	if err != nil {
-		t.fault("config", err.Error(), "valid")
+	p, _ := alone.evaluate(unrecorded{}, t)
+	if p == nil {
 		return
 	}
-	p, err := hpa.New(cfg)
-	if err != nil {
-		t.fault("config", err.Error(), "valid")
-		return
-	}
-	facts, err := alone.facts(&cfg)
-	if err != nil {
-		t.fault("pods", err.Error(), "valid")
-		return
-	}
-	p.Observe(hpaNow, facts)
-	p.Plan(hpaNow)
 	if err := p.Last().Err; err != nil {
 		t.fault("cpu_current", err.Error(), c.CPUCurrent)
 		return
@@ -398,7 +398,10 @@ func (c *hpaController) expectConditions(t *tally, p *hpa.Policy, d autoscale.De
 // failed is the reason of a metric without a value.
 func (c *hpaController) failed(e *hpa.Evaluation) string {
 	if c.faults().selector {
-		return c.condition("ScalingActive")
+		if c.Override {
+			return invalidSelector
+		}
+		return ambiguousSelector
 	}
 	switch s := c.spec(e.Failed); {
 	case s == nil:

@@ -245,6 +245,7 @@ func (r *run) kpa(p *profiles.ScalingPolicy) (err error) {
 	c.Total, c.DownDelay, c.Interval = p.Target/0.7, p.DownWindow, usual(p.Interval, c.Interval)
 	c.PanicThreshold = usual(p.Panic, c.PanicThreshold)
 	c.MaxUp, c.MaxDown, c.Activation = p.MaxUpRate, p.MaxDownRate, p.Activation
+	c.StableWindow, c.ZeroGrace = p.StableWindow, p.ZeroGrace
 	r.config.Scrape.Interval = min(r.config.Scrape.Interval, c.Interval)
 	r.see(service.Source{Series: service.Concurrency, Metric: kpa.Stable, Window: c.StableWindow}, service.Source{Series: service.Concurrency, Metric: kpa.Panic, Window: c.StableWindow / 10})
 	r.policy, err = kpa.New(c)

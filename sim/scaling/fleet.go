@@ -28,6 +28,7 @@ func fleet(p *profiles.ScalingPolicy, c *service.Config, d *demand.Demand, watch
 	x.Scheduler.Templates = []lcm.Template{{Name: "multi-sessions", Enabled: true, Capacity: all, Cost: c.Supply.Price}}
 	x.Scheduler.Interval = usual(p.Interval, x.Scheduler.Interval)
 	x.Scheduler.Watch, x.Scheduler.Polling, x.Scheduler.PendingAware, x.Scheduler.CountOwn = p.Watch, p.Polling, p.PendingAware, p.CountOwn
+	x.Scheduler.MaxRetries = usual(p.MaxRetries, x.Scheduler.MaxRetries)
 	if p.IdleAfter > 0 {
 		r := lcm.ReconcilerDefaults()
 		r.AutoPause = p.AutoPause

@@ -90,6 +90,17 @@ func TestSwitchesOfKPA(t *testing.T) {
 	})
 }
 
+// TestWindowsOfKPA: a longer window forgets a demand later, and so does a longer grace.
+func TestWindowsOfKPA(t *testing.T) {
+	ends := strings.Replace(pulse, "base: 1,", "base: 0,", 1)
+	holds(t, ends, "kind: kpa, min: 0, max: 30, target: 0.7, interval: 20s", []switched{
+		{"", "30 at 621, 29 at 740, 22 at 1220, 15 at 1240, 7 at 1260, 3 at 1280, 1 at 1300, 0 at 1360"},
+		{"stable_window: 3m", "30 at 621, 29 at 880, 27 at 1220, 24 at 1240, 20 at 1260, 17 at 1280, 15 at 1300, …"},
+		{"scale_to_zero_grace: 0s", "30 at 621, 29 at 740, 22 at 1220, 15 at 1240, 7 at 1260, 3 at 1280, 1 at 1300, 0 at 1320"},
+		{"scale_to_zero_grace: 5m", "30 at 621, 29 at 740, 22 at 1220, 15 at 1240, 7 at 1260, 3 at 1280, 1 at 1300, 0 at 1620"},
+	})
+}
+
 // TestSwitchesOfLattice: the readings of what its document leaves open.
 func TestSwitchesOfLattice(t *testing.T) {
 	holds(t, pulse, "kind: lattice, min: 2, max: 8, target: 0.7, up_window: 4m", []switched{
@@ -167,6 +178,19 @@ func TestSwitchesOfLCM(t *testing.T) {
 	})
 }
 
+// TestRetriesOfLCM: four of five commands fail, among them the first two assignments of a
+// session. With a single attempt it is given up, or as coded comes again after 5 min.
+func TestRetriesOfLCM(t *testing.T) {
+	for policy, waits := range map[string]int{"kind: lcm": 4, "kind: lcm, max_retries: 1": 10, "kind: lcm-coded": 4, "kind: lcm-coded, max_retries: 1": 8} {
+		c := compare(t, oneSession+"faults: {error: 0.8}\npolicies: [{max: 10, "+policy+"}]\nseeds: 1\n", nil)
+		sum := 0.0 // minutes at whose end it waits, of the ten until the last
+		for _, x := range c.Policies[0].First.Timeline {
+			sum += x.Waiting
+		}
+		require.InDelta(t, waits, sum, 0, policy)
+	}
+}
+
 // TestSwitchesOfNeon: after a change of size that failed an agent waits.
 func TestSwitchesOfNeon(t *testing.T) {
 	holds(t, pulse+"faults: {error: 0.6}\n", "kind: neon, min: 1, max: 30, target: 0.9", []switched{
@@ -182,12 +206,12 @@ func TestSwitchesAtTheirDefaults(t *testing.T) {
 	for _, x := range []struct{ service, policy, keys string }{
 		{pulse, "kind: hpa, min: 2, max: 30, metric: rate, target: 1", behavior},
 		{pulse, "kind: keda, min: 2, max: 30, metric: rate, target: 1", behavior},
-		{pulse, "kind: kpa, max: 30, target: 0.7", "max_scale_up_rate: 1000, max_scale_down_rate: 2, activation_scale: 1"},
+		{pulse, "kind: kpa, max: 30, target: 0.7", "max_scale_up_rate: 1000, max_scale_down_rate: 2, activation_scale: 1, stable_window: 60s, scale_to_zero_grace: 30s"},
 		{pulse, "kind: lattice, max: 30", "missing_keeps_windows: false, change_restarts_windows: false, cooldown_per_direction: false"},
 		{pulse, "kind: lattice-coded, max: 30", "cooldown_on_success: false"},
 		{busy, "kind: maestro, max: 60", "trigger: room, down_time: 2m, larger_window: false, panic_rooms: 0, max_scale_up: 300"},
 		{busy, "kind: maestro-10, max: 60", "buffer: 0"},
-		{oneSession, "kind: lcm, max: 10, idle_after: 2m", "polling: true, auto_pause: false"},
+		{oneSession, "kind: lcm, max: 10, idle_after: 2m", "polling: true, auto_pause: false, max_retries: 35"},
 		{pulse, "kind: neon, max: 30", "resize_retry: 5s"},
 	} {
 		tail := "]\nseeds: 2\n"

@@ -11,6 +11,7 @@ import (
 	"orrery/autoscale/keda"
 	"orrery/autoscale/kpa"
 	"orrery/autoscale/lattice"
+	"orrery/autoscale/maestro"
 	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/model"
 	"orrery/sim/service/demand"
@@ -52,19 +53,24 @@ func (g *guarded) Plan(now model.Time) *autoscale.Plan {
 		trims := d.Guard != autoscale.GuardCooldown && d.Guard != autoscale.GuardWindow && d.Guard != autoscale.GuardInFlight && d.Guard != autoscale.GuardNoMetric && d.Guard != autoscale.GuardBackOff
 		require.False(g.t, d.Proposed() && !held && !trims, "proposed in spite of the guard %s", d.Guard)
 	}
+	if len(p.Proposals) > 0 {
+		require.Empty(g.t, g.open, "a second change in flight")
+	}
+	to, left := g.size, map[autoscale.Entity]bool{}
 	for _, x := range p.Proposals {
 		require.False(g.t, g.blind && g.size >= g.least, "a proposal without a metric, and not for want of replicas")
 		require.Greater(g.t, x.Seq, g.last)
 		g.last = x.Seq
-		require.Empty(g.t, g.open, "a second proposal in flight")
+		require.True(g.t, len(p.Proposals) == 1 || x.Verb == autoscale.Drain, "only rooms that go are several proposals of one change")
 		g.open[x.Seq] = true
-		to := g.size
 		switch x.Verb {
 		case autoscale.SetReplicas:
 			to = x.N
 		case autoscale.Scale:
 			to += x.N
 		case autoscale.Drain:
+			require.False(g.t, left[x.Entity], "drained twice")
+			left[x.Entity] = true
 			to--
 		}
 		require.LessOrEqual(g.t, to, g.most)
@@ -75,7 +81,7 @@ func (g *guarded) Plan(now model.Time) *autoscale.Plan {
 
 // anyPolicy draws one with bounds of 2 and 9 and the series that it goes by.
 func anyPolicy(t *rapid.T) (autoscale.Policy, []Source) {
-	switch rapid.IntRange(0, 4).Draw(t, "policy") {
+	switch rapid.IntRange(0, 6).Draw(t, "policy") {
 	case 0:
 		c := lattice.Defaults()
 		c.Min, c.Max, c.Target = 2, 9, 0.7
@@ -94,6 +100,15 @@ func anyPolicy(t *rapid.T) (autoscale.Policy, []Source) {
 		p, err := hpa.New(c)
 		require.NoError(t, err)
 		return p, []Source{{Series: Utilization, PerReplica: true}}
+	case 5:
+		return anyMaestro(t)
+	case 6:
+		c := maestro.V10Defaults()
+		c.Min, c.Max, c.MaxMatches, c.ReadyTarget = 2, 9, 4, rapid.SampledFrom([]float64{0.1, 0.3, 0.6}).Draw(t, "ready target")
+		c.DownCooldown = model.Duration(rapid.IntRange(0, 5).Draw(t, "down cooldown")) * model.Minute
+		p, err := maestro.NewV10(c)
+		require.NoError(t, err)
+		return p, []Source{{Series: Running, Metric: maestro.RunningMatches}, {Series: Free, Metric: maestro.FreeMatches}}
 	case 3:
 		c := hpa.Defaults()
 		c.Min, c.Max, c.Metrics = 2, 9, []hpa.Metric{{Kind: hpa.TotalPerPod, Target: 7}}
@@ -110,6 +125,27 @@ func anyPolicy(t *rapid.T) (autoscale.Policy, []Source) {
 	p, err := kpa.New(c)
 	require.NoError(t, err)
 	return p, []Source{{Series: Concurrency, Metric: kpa.Stable, Window: model.Minute}, {Series: Concurrency, Metric: kpa.Panic, Window: 6 * model.Second}}
+}
+
+// anyMaestro draws one of version 9, by the use of CPU, which a scrape tells. What it goes by
+// otherwise are counts, which are always known.
+func anyMaestro(t *rapid.T) (autoscale.Policy, []Source) {
+	c := maestro.Defaults()
+	c.Min, c.Max, c.MaxScaleUp = 2, 9, rapid.Int64Range(1, 7).Draw(t, "largest step")
+	trigger := maestro.DefaultTrigger()
+	trigger.Kind, trigger.Usage, trigger.Threshold = maestro.KindCPU, 70, 50
+	trigger.Time = model.Duration(rapid.IntRange(1, 12).Draw(t, "time")) * 10 * model.Second
+	down := trigger
+	down.Usage = rapid.Int64Range(20, 60).Draw(t, "lower usage")
+	minutes := func(name string) model.Duration {
+		return model.Duration(rapid.IntRange(0, 5).Draw(t, name)) * model.Minute
+	}
+	c.Up = maestro.Direction{Triggers: []maestro.Trigger{trigger}, Cooldown: minutes("cooldown")}
+	c.Down = maestro.Direction{Triggers: []maestro.Trigger{down}, Cooldown: minutes("down cooldown")}
+	c.LargerWindow = rapid.Bool().Draw(t, "larger window")
+	p, err := maestro.New(c)
+	require.NoError(t, err)
+	return p, []Source{{Series: Utilization, Metric: maestro.CPU}}
 }
 
 // Whatever the demand, the delays and the faults: sizes stay within their bounds, no change

@@ -107,3 +107,15 @@ func TestSecondDayOfFunctions(t *testing.T) {
 	}
 	require.Contains(t, work, 20500*model.Microsecond)
 }
+
+// A job that waits for an id that two jobs have: which of them is meant is not known.
+func TestDependencyOnIDUsedTwice(t *testing.T) {
+	_, report := imported(t, Options{}, save(t, "x.csv", `WorkflowID,JobID,SubmitTime,RunTime,NProcs,ReqNProcs,Dependencies
+0,1,16,11,1,1,
+0,1,40,11,1,1,
+0,2,50,11,1,1,
+0,3,64,11,1,1,1 2
+`))
+	require.Equal(t, "dependency-on-a-job-id-used-twice=1", counts(report.Dropped))
+	require.EqualValues(t, 5, report.Kept)
+}

@@ -9,7 +9,7 @@ import (
 // edges are the dependencies of a log, held until it is known which jobs were kept.
 type edges struct {
 	list []edge
-	kept map[int64]bool // jobs
+	kept map[int64]bool // jobs, and whether two have the id
 }
 
 type edge struct {
@@ -20,6 +20,7 @@ type edge struct {
 // Rules by which dependencies are dropped.
 const (
 	ruleNoJob  = "dependency-on-a-job-that-was-not-kept"
+	ruleTwice  = "dependency-on-a-job-id-used-twice" // which of the jobs is meant is not known
 	ruleCircle = "dependency-in-a-circle"
 )
 
@@ -27,8 +28,13 @@ const (
 func (e *edges) write(s *Sink) error {
 	drops := make([]string, len(e.list))
 	for i, d := range e.list {
-		if !e.kept[d.dep.Job] || !e.kept[d.dep.On] {
+		jobTwice, job := e.kept[d.dep.Job]
+		onTwice, on := e.kept[d.dep.On]
+		switch {
+		case !job || !on:
 			drops[i] = ruleNoJob
+		case jobTwice || onTwice:
+			drops[i] = ruleTwice
 		}
 	}
 	for _, i := range e.circles(drops) {

@@ -188,3 +188,13 @@ func TestDecimal(t *testing.T) {
 		require.False(t, ok, text)
 	}
 }
+
+// JSON has numbers of any length, also where a list is looked for.
+func TestNumberBeyondDoubles(t *testing.T) {
+	text := strings.Repeat("5", 400)
+	file := File{Name: "x.json", Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }}
+	for _, path := range [][]string{{}, {"jobs"}} {
+		err := EachElement([]File{file}, path, func(*Element) error { return errors.New("there is no element") })
+		require.ErrorContains(t, err, "x.json: found no list at")
+	}
+}

@@ -73,6 +73,7 @@ func eachElement(f File, path []string, fn func(*Element) error) error {
 	defer raw.Close() // only read
 	in := &bounded{r: bufio.NewReader(raw), left: mostJSON}
 	e := elements{file: f, in: in, dec: json.NewDecoder(in), fn: fn}
+	e.dec.UseNumber() // a number of any size is no list, and no error of the decoder
 	if path == nil {
 		return e.values()
 	}

@@ -21,7 +21,8 @@ var (
 		rule: (*traces.Rules).Job,
 		write: func(s *Sink, j *traces.Job) error {
 			if s.edges.kept != nil {
-				s.edges.kept[j.ID] = true
+				_, twice := s.edges.kept[j.ID]
+				s.edges.kept[j.ID] = twice
 			}
 			return s.w.WriteJob(j)
 		},
