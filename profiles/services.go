@@ -3,6 +3,7 @@ package profiles
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -72,14 +73,89 @@ func (s *Service) applies(f field) bool {
 	return true
 }
 
-// idle says why an assigned key of the policy has no effect, "" when it has one.
+// idle says why the key at a path below s has no effect beside its policy or in a cluster, ""
+// where it has one. Conditions of its tags are not looked at.
 func (s *Service) idle(path string) string {
+	for _, x := range elsewhere {
+		if x.key == path {
+			return "in a cluster (" + x.why + ")"
+		}
+	}
 	rest, ofPolicy := strings.CutPrefix(path, "policy.")
 	key, _, _ := strings.Cut(rest, ".")
 	if kinds, some := policyKeys[key]; ofPolicy && some && !slices.Contains(strings.Fields(kinds), s.Policy.Kind) {
 		return "with policy.kind: " + s.Policy.Kind
 	}
 	return ""
+}
+
+// forgetIdle takes from what the file is known to say the keys of services that have no
+// effect any more: another policy is no reason to refuse a file that says what goes with the old.
+func (c *Cluster) forgetIdle() {
+	if c.src == nil || len(c.Services) == 0 {
+		return
+	}
+	at := maps.Clone(c.src.at)
+	for i := range c.Services {
+		t := target{root: reflect.ValueOf(&c.Services[i]).Elem()}
+		visit(t.root, "", func(path string, v reflect.Value, f field) bool {
+			idle := t.idle(path, f) != "" && isDefault(v, f)
+			if key := fmt.Sprintf("services[%d].%s", i, path); idle && c.src.has(key) {
+				maps.DeleteFunc(at, func(k string, _ place) bool {
+					return k == key || strings.HasPrefix(k, key+".") || strings.HasPrefix(k, key+"[")
+				})
+			}
+			return !idle && f.kind == aBlock
+		})
+	}
+	if len(at) < len(c.src.at) {
+		src := *c.src
+		src.at = at
+		c.src = &src
+	}
+}
+
+// DiffServices lists the keys in which services of two cluster files differ, by their paths
+// (services.NAME.KEY), in the order of a and of the documents; a service that one of them
+// does not have is passed over.
+func DiffServices(a, b *Cluster) []Difference {
+	var out []Difference
+	for i := range a.Services {
+		j := slices.IndexFunc(b.Services, func(s Service) bool { return s.Name == a.Services[i].Name })
+		if j < 0 {
+			continue
+		}
+		before, after := a.Services[i].leaves(), b.Services[j].leaves()
+		for k, x := range before {
+			if y := after[k]; x.text != y.text {
+				out = append(out, Difference{"services." + a.Services[i].Name + "." + x.key, x.text, y.text, x.value, y.value, x.unit})
+			}
+		}
+	}
+	return out
+}
+
+// leaves lists all keys of every service, in the same order.
+func (s *Service) leaves() (out []leaf) {
+	t := target{root: reflect.ValueOf(s).Elem()}
+	blocks := map[string]bool{} // that do not apply
+	visit(t.root, "", func(path string, v reflect.Value, f field) bool {
+		idle := blocks[parent(path)] || t.idle(path, f) != ""
+		if f.kind == aBlock {
+			blocks[path] = idle
+			return true
+		}
+		if f.kind >= aNodes { // no single value
+			return false
+		}
+		one := leaf{path, formatScalar(v, f), unitOf(f), valueOf(v, f)}
+		if idle {
+			one.text, one.value = "", nil
+		}
+		out = append(out, one)
+		return false
+	})
+	return out
 }
 
 // Scaling is the service as a comparison with one policy has it.

@@ -39,7 +39,45 @@ func TestServicesOfACluster(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 0.5, with.Services[0].Policy.Target, 0)
 	require.EqualValues(t, 4, with.Services[0].Max)
-	require.InDelta(t, 0.7, c.Services[0].Policy.Target, 0, "the first is as it was")
+	require.EqualValues(t, 6, c.Services[0].Max, "the file that is assigned to stays as it is")
+}
+
+// What belongs to another policy goes with it, and has no effect where it is assigned.
+func TestSettingsOfServicesThatDoNotApply(t *testing.T) {
+	c, err := ParseCluster("site.yaml", []byte(strings.Replace(aServed, "target: 0.7", "target: 0.6, cooldown: 4m, up_window: 1m", 1)))
+	require.NoError(t, err)
+	plain, err := c.WithAll([]Assignment{{"services.chat.policy.kind", "hpa"}})
+	require.NoError(t, err)
+	require.Zero(t, plain.Services[0].Policy.Cooldown, "hpa has none")
+	require.Equal(t, c.Services[0].Policy.UpWindow, plain.Services[0].Policy.UpWindow, "and has this")
+	_, err = ParseCluster("", plain.JSON())
+	require.NoError(t, err)
+
+	other, err := ParseCluster("site.yaml", []byte(strings.Replace(aServed, "kind: lattice, target: 0.7", "kind: hpa, behavior: {up_factor: 3, scale_down: {policies: [{value: 2, period: 1m}]}}", 1)))
+	require.NoError(t, err)
+	swapped, err := other.WithAll([]Assignment{{"services.chat.policy.kind", "lattice"}})
+	require.NoError(t, err)
+	require.NotContains(t, string(swapped.JSON()), "behavior")
+	require.Contains(t, string(other.JSON()), "behavior")
+	found := false
+	for _, d := range DiffServices(other, swapped) {
+		found = found || d.Key == "services.chat.policy.behavior.up_factor" && d.Before == "3" && d.After == ""
+	}
+	require.True(t, found)
+
+	with, idle, err := c.WithApplying([]Assignment{{"services.chat.policy.kind", "hpa"}, {"services.chat.policy.cooldown", "9m"}})
+	require.NoError(t, err)
+	require.Len(t, idle, 1)
+	require.Equal(t, string(plain.JSON()), string(with.JSON()))
+	for path, says := range map[string]string{
+		"services.chat.policy.panic":        "services.chat.policy.panic: does not apply with policy.kind: lattice: leave it out",
+		"services.chat.policy.max":          "services.chat.policy.max: does not apply in a cluster (the service has it: give max there): leave it out",
+		"services.chat.service.batch.chunk": "services.chat.service.batch.chunk: does not apply with service.kind: queue",
+		"services.chut.policy.target":       "found services.chut.policy.target (did you mean chat?), want services.NAME.KEY, NAME being chat",
+	} {
+		_, err := c.WithAll([]Assignment{{path, "2"}})
+		require.ErrorContains(t, err, says)
+	}
 }
 
 // The switches of a policy can be swept, told apart and printed.

@@ -61,6 +61,7 @@ func (c *Cluster) WithApplying(list []Assignment) (out *Cluster, idle []Problem,
 		return nil, nil, err
 	}
 	idle = settle(targets)
+	out.forgetIdle()
 	if err := out.validate(); err != nil {
 		return nil, nil, err
 	}
@@ -144,14 +145,12 @@ type target struct {
 	root reflect.Value
 	path string // below root
 	full string // as it is shown
-	leaf field
 }
 
 // set assigns the value.
 func (t *target) set(a Assignment) error {
 	v, f, err := descend(t.root, t.path)
 	if err == nil {
-		t.leaf = f
 		err = parseScalar(a.Value, v, f)
 	}
 	if err != nil {
@@ -178,18 +177,39 @@ func (c *Cluster) assign(list []Assignment) ([]target, error) {
 	return all, nil
 }
 
+// idle says why a key of the struct has no effect, "" where it has one.
+func (t *target) idle(path string, f field) string {
+	c := checker{root: t.root}
+	if why := c.inert(f); why != "" {
+		return why
+	}
+	if s, ok := t.root.Addr().Interface().(*Service); ok {
+		return s.idle(path)
+	}
+	return ""
+}
+
+// idleLeaf says why the assigned key has no effect: it, or a block around it.
+func (t *target) idleLeaf() string {
+	fields := fieldsOf(t.root.Type())
+	for at, rest := "", t.path; ; {
+		key, deeper, more := strings.Cut(rest, ".")
+		f, _ := findField(fields, key)
+		at, rest = join(at, key), deeper
+		if why := t.idle(at, f); why != "" || !more {
+			return why
+		}
+		fields = fieldsOf(f.Type)
+	}
+}
+
 // settle puts what does not apply at its default: keys that the assignments have
 // made idle, and assigned ones, which are returned as problems, each once.
 func settle(targets []target) (idle []Problem) {
 	var settled []any // roots, by address
 	for i := range targets {
 		t := &targets[i]
-		c := checker{root: t.root}
-		why := c.inert(t.leaf)
-		if s, ok := t.root.Addr().Interface().(*Service); ok && why == "" {
-			why = s.idle(t.path)
-		}
-		if why != "" {
+		if why := t.idleLeaf(); why != "" {
 			p := Problem{Key: t.full, Text: "does not apply " + why + ": leave it out"}
 			if !slices.Contains(idle, p) {
 				idle = append(idle, p)
@@ -199,8 +219,8 @@ func settle(targets []target) (idle []Problem) {
 			continue
 		}
 		changed := false
-		visit(t.root, "", func(_ string, v reflect.Value, f field) bool {
-			if c.inert(f) == "" {
+		visit(t.root, "", func(path string, v reflect.Value, f field) bool {
+			if t.idle(path, f) == "" {
 				return f.kind == aBlock
 			}
 			if !isDefault(v, f) {
@@ -315,7 +335,7 @@ func byName(list reflect.Value, key, path string) (entry reflect.Value, rest str
 	if len(names) == 0 {
 		return entry, "", fmt.Errorf("%s has no entry with a name: nothing in it can be set", key)
 	}
-	return entry, "", fmt.Errorf("want %s.NAME.KEY, NAME being %s", key, oneOf(names[:min(len(names), 20)]))
+	return entry, "", fmt.Errorf("found %s.%s%s, want %s.NAME.KEY, NAME being %s", key, path, spelling.Hint(path[:max(strings.IndexByte(path, '.'), 0)], names), key, oneOf(names[:min(len(names), 20)]))
 }
 
 // descend is the value at a path below v.

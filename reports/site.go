@@ -240,6 +240,12 @@ func (r *run) siteTables() []titled {
 	if len(r.About.Served) > 0 {
 		out = append(out, titled{"services", "Services", serviceTable(r.About.Served)})
 	}
+	if len(r.About.Taken) > 0 {
+		out = append(out, titled{"takings", "Who took what from whom", takingTable(r.About.Taken)})
+	}
+	if len(r.About.TakenOfTenants) > 0 {
+		out = append(out, titled{"tenant-takings", "What services and tenants took from each other", takingTable(r.About.TakenOfTenants)})
+	}
 	return out
 }
 
@@ -263,6 +269,27 @@ func serviceTable(services []rundata.Document) *table.Table {
 		out.Row(s.Text("", "name"), s.Text("", "policy"), page.CountCell(int64(s.Number("requests"))), decimals(float64(100*s.Number("missed"))), decimals(bad),
 			hourCell(s.Integer("node_us")), page.CountCell(s.Integer("demands")), page.CountCell(unmet), strings.TrimPrefix(reasons, ", "),
 			page.CountCell(s.Integer("reclaimed_replicas")), page.CountCell(s.Integer("preempted")), decimals(s.Number("elasticity.theta_under_pct")), decimals(s.Number("elasticity.theta_over_pct")))
+	}
+	return out
+}
+
+// takingTable is what services, and the jobs of vClusters or tenants, took from each other.
+func takingTable(takings []rundata.Document) *table.Table {
+	out := table.New("from", "to", "preemptions", "nodes taken", "node-hours taken", "node-hours borrowed", "hours of delay", "GPU-hours lost")
+	party := func(t rundata.Document, side string) string {
+		switch service, vcluster, tenant := t.Text("", side+".service"), t.Text("", side+".vcluster"), t.Text("", side+".tenant"); {
+		case service != "":
+			return "service " + service
+		case vcluster != "":
+			return "jobs of " + vcluster
+		case tenant != "":
+			return "jobs of " + tenant
+		}
+		return "jobs without a tenant"
+	}
+	for _, t := range takings {
+		out.Row(party(t, "from"), party(t, "to"), page.CountCell(t.Integer("preemptions")), page.CountCell(t.Integer("nodes")), hourCell(t.Integer("node_us")),
+			hourCell(t.Integer("borrowed_us")), hourCell(t.Integer("delay_us")), hourCell(t.Integer("lost_gpu_us")))
 	}
 	return out
 }

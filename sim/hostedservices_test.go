@@ -56,7 +56,8 @@ func (s *sizesOf) Fact(now model.Time, f *model.Fact) {
 // hostedReplay replays jobs beside the services of a site and returns the sizes of the first.
 func hostedReplay(t *testing.T, site string, events []traces.Event, jobs ...submittedJob) ([]sized, []hosting.Result, *record.Memory) {
 	t.Helper()
-	return loadedReplay(t, site, nil, events, jobs...)
+	seen, res, sink := loadedRun(t, site, nil, events, jobs...)
+	return seen, res.Services, sink
 }
 
 // loadedSource is a trace in memory with a load table.
@@ -79,6 +80,13 @@ func (s loadedSource) Load() iter.Seq2[*traces.Load, error] {
 // loadedReplay is hostedReplay for a trace with a load table.
 func loadedReplay(t *testing.T, site string, table []traces.Load, events []traces.Event, jobs ...submittedJob) ([]sized, []hosting.Result, *record.Memory) {
 	t.Helper()
+	seen, res, sink := loadedRun(t, site, table, events, jobs...)
+	return seen, res.Services, sink
+}
+
+// loadedRun is loadedReplay with all of the result.
+func loadedRun(t *testing.T, site string, table []traces.Load, events []traces.Event, jobs ...submittedJob) ([]sized, *Result, *record.Memory) {
+	t.Helper()
 	m := &memory{size: 2, info: traces.Info{Name: "hosted", Hash: "hosted", Sorted: true}, events: events}
 	if len(table) > 0 {
 		m.info.Tables = []traces.TableRows{{Table: "load", Rows: int64(len(table))}}
@@ -96,7 +104,7 @@ func loadedReplay(t *testing.T, site string, table []traces.Load, events []trace
 	res, err := Run(context.Background(), siteOf(t, "agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\n"+site), open, Options{Sink: sink, Watch: true, Observer: follow})
 	require.NoError(t, err)
 	require.Empty(t, res.Watch.Breaches)
-	return follow.seen, res.Services, sink
+	return follow.seen, res, sink
 }
 
 // stepped is a service of lattice whose demand rises to ten times at 9:59, which the
@@ -263,6 +271,14 @@ func TestHostedWorlds(tt *testing.T) {
 		}
 		if len(res.Watch.Breaches) > 0 {
 			t.Fatalf("%s\n%v", site, res.Watch)
+		}
+		taken, asked := model.Duration(0), int64(0)
+		for i := range res.Takings {
+			taken += res.Takings[i].NodeTime + res.Takings[i].Borrowed
+			asked += res.Takings[i].Preemptions
+		}
+		if asked != res.SiteCounts.Preempted || int64(taken) > int64(res.Last-res.First)*int64(len(res.Cluster.Units)) {
+			t.Fatalf("%s\n%v: %d preemptions", site, res.Takings, res.SiteCounts.Preempted)
 		}
 		again, err := Run(context.Background(), spec, m.open, Options{})
 		if err != nil || again.Fingerprint != res.Fingerprint || !slices.EqualFunc(again.Services, res.Services, func(a, b hosting.Result) bool { return a.Outcome.Late == b.Outcome.Late && a.NodeTime == b.NodeTime }) {

@@ -142,6 +142,7 @@ func conclude(p *plan.Resolved, res *Result, info traces.Info, jobs record.Scann
 			Submitted: res.State.Submitted, Dropped: dropped, Started: res.State.Started, Left: res.State.Left, Unfinished: res.Unfinished,
 		},
 		FirstUS: res.First, LastUS: res.Last, Awkward: []rundir.AwkwardRule{}, Site: res.SiteCounts, Services: rundir.ServicesOf(res.Services),
+		Takings: rundir.TakingsOf(res.Takings, false), OfTenants: rundir.TakingsOf(res.TenantTakings, true),
 	}
 	for _, r := range translate.AllRules() {
 		if a.Count[r] > 0 {

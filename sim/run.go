@@ -81,7 +81,10 @@ type Result struct {
 	Ignored     []plan.Ignored    // what the trace asks for that the run does not heed
 	Series      *metric.Series
 	Services    []hosting.Result // of the cluster file
-	Watch       *watch.Report    // nil unless Options.Watch
+	// Takings are among services and the jobs of vClusters, TenantTakings between services
+	// and the jobs of tenants.
+	Takings, TenantTakings []hosting.Taking
+	Watch                  *watch.Report // nil unless Options.Watch
 }
 
 // Work counts what the run cost, in things that can be counted.
@@ -232,6 +235,7 @@ type run struct {
 	examined uint64
 	site     *siteResults      // nil on a plain cluster
 	services *hosting.Services // nil for none
+	takings  *hosting.Takings  // nil without services
 	// state and sited are of world; sited is nil on a plain cluster.
 	state *world.State
 	sited *world.Meter
@@ -250,6 +254,9 @@ func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*
 		if o != nil {
 			r.observers = append(r.observers, o)
 		}
+	}
+	if err := r.host(p.Warm.V); err != nil {
+		return nil, err
 	}
 	r.core, r.world = newStage(&p, r.opt, src.Users)
 	r.state = r.world.state()
@@ -274,7 +281,7 @@ func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*
 		r.loop.Notes = r.site
 	}
 	r.watched = r.measure != nil || r.site != nil || len(r.observers) > 0
-	return r, r.host(p.Warm.V)
+	return r, nil
 }
 
 // Round implements drive.Recorder.
@@ -301,6 +308,7 @@ func (r *run) watchFact(now model.Time, f *model.Fact) {
 		r.site.fact(now, f)
 	}
 	if r.services != nil {
+		r.takings.Fact(now, f)
 		r.services.Fact(now, f)
 	}
 	for _, o := range r.observers {
@@ -323,6 +331,9 @@ func (r *run) Proposed(now model.Time, p *model.Proposal) {
 	r.print.Proposal(p)
 	if r.site != nil {
 		r.site.proposed(now, p)
+	}
+	if r.takings != nil {
+		r.takings.Proposed(p)
 	}
 	for _, o := range r.observers {
 		o.Proposed(now, p)
@@ -475,6 +486,7 @@ func (r *run) finish() (*Result, error) {
 		r.res.Watch = r.watch.Seen()
 	}
 	r.res.Services = r.services.Results(r.res.Last)
+	r.res.Takings, r.res.TenantTakings = r.takings.Results(r.res.Last)
 	r.series.SetServices(measuredServices(r.res.Services))
 	r.res.Series, r.res.Ignored = r.series, r.plan.Ignored(r.src.Info(), r.world.awkward())
 	if r.plan.Site != nil {

@@ -4,6 +4,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/sim/hosting"
 	"orrery/sim/metric"
+	"orrery/sim/record"
 )
 
 // host makes the services of the cluster file, if there are any.
@@ -15,8 +16,23 @@ func (r *run) host(begin model.Time) (err error) {
 	for i := range list { // their jobs come behind the rows of the trace
 		list[i].Job.Job = model.JobID(r.src.Info().Rows) + model.JobID(i)
 	}
-	r.services, err = hosting.New(list, begin, r.plan.Spec.Seed)
-	return err
+	if r.services, err = hosting.New(list, begin, r.plan.Spec.Seed); err != nil || r.services == nil {
+		return err
+	}
+	r.takings = hosting.NewTakings(r.services, r.plan.Site.Core.Site, r.plan.Site.Names.VClusters, r.plan.Site.Names.Tenants)
+	r.opt.Sink = takingsSink{r.opt.Sink, r.takings}
+	return nil
+}
+
+// takingsSink hands the attempts to the takings as well.
+type takingsSink struct {
+	record.Sink
+	t *hosting.Takings
+}
+
+func (s takingsSink) Attempt(r *model.AttemptRecord) {
+	s.t.Attempt(r)
+	s.Sink.Attempt(r)
 }
 
 // untilServices is the first instant, at or before now, at which a service has something to

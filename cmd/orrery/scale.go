@@ -63,7 +63,7 @@ Exit codes: 0 done, 1 failed, 2 usage (a scaling file that is wrong too), 3 bad 
 	f := cmd.Flags()
 	f.StringVar(&v.out, "out", "", "directory `DIR` to write the page, its figures and the results into")
 	f.IntVar(&v.decisions, "decisions", 8, "print the first `N` decisions of each policy; 0 for all that were kept")
-	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and -o json, csv or markdown)")
 	forceFlag(cmd, &v.force)
 	v.print = m.printFlag(cmd)
 	return cmd
@@ -200,7 +200,9 @@ func (v *scaleVerb) write(c *scaling.Comparison) error {
 	if err := v.m.create(filepath.Join(v.out, scaleResult), writing(text)); err != nil {
 		return err
 	}
-	v.m.say("orrery: the page is %s", filepath.Join(v.out, page.FileHTML))
+	if !v.quiet {
+		v.m.say("orrery: the page is %s", filepath.Join(v.out, page.FileHTML))
+	}
 	return nil
 }
 
@@ -208,6 +210,9 @@ func (v *scaleVerb) write(c *scaling.Comparison) error {
 func (v *scaleVerb) show(c *scaling.Comparison) error {
 	if v.print.json() {
 		return v.print.document(c.Document())
+	}
+	if v.quiet && v.print.format == "table" {
+		return nil
 	}
 	if !v.print.forPrograms() {
 		for _, line := range scalingpage.About(c) {

@@ -35,15 +35,16 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 bad input or a trace that is not valid.
 	return cmd
 }
 
-// opened runs a verb on one trace, opened.
-func (m *Main) opened(run func(cmd *cobra.Command, t *trace, b *traces.Bundle) error) func(*cobra.Command, []string) error {
+// opened runs a verb on one trace, opened; quiet is nil or says whether to make no remarks.
+func (m *Main) opened(quiet *bool, run func(cmd *cobra.Command, t *trace, b *traces.Bundle) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		t, err := m.openTrace(cmd.Context(), args, false)
+		silent := quiet != nil && *quiet
+		t, err := m.openTrace(cmd.Context(), args, silent)
 		if err != nil {
 			return err
 		}
 		defer t.close()
-		m.remark(t, false)
+		m.remark(t, silent)
 		b, err := traces.Open(t.table)
 		if err != nil {
 			return input(err)
@@ -68,7 +69,7 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
   orrery trace info month.trace -o json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
-		RunE: m.opened(func(_ *cobra.Command, t *trace, b *traces.Bundle) error {
+		RunE: m.opened(nil, func(_ *cobra.Command, t *trace, b *traces.Bundle) error {
 			if print.json() {
 				return print.document(aboutTrace(t, b.Meta()))
 			}
@@ -249,7 +250,7 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
   orrery trace head month.trace -n 3 -o markdown`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
-		RunE: m.opened(func(_ *cobra.Command, t *trace, b *traces.Bundle) error {
+		RunE: m.opened(nil, func(_ *cobra.Command, t *trace, b *traces.Bundle) error {
 			if n < 1 {
 				return usagef("-n %d: want 1 row or more", n)
 			}
@@ -362,7 +363,7 @@ Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
   orrery trace export log.swf.gz`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
-		RunE: m.opened(func(cmd *cobra.Command, t *trace, b *traces.Bundle) error {
+		RunE: m.opened(nil, func(cmd *cobra.Command, t *trace, b *traces.Bundle) error {
 			if err := apart(t.path, out); err != nil {
 				return err
 			}

@@ -12,7 +12,7 @@ import (
 func (m *Main) traceStatsCommand() *cobra.Command {
 	var print *printer
 	var out string
-	var force bool
+	var force, quiet bool
 	cmd := &cobra.Command{
 		Use:   "stats TRACE",
 		Short: "Say what a trace holds, before it is replayed",
@@ -28,7 +28,7 @@ Exit codes: 0 printed, 1 failed, 2 usage, 3 bad input or a trace without jobs.`,
   orrery trace stats month.trace --out month -o json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
-		RunE: m.opened(func(_ *cobra.Command, t *trace, b *traces.Bundle) error {
+		RunE: m.opened(&quiet, func(_ *cobra.Command, t *trace, b *traces.Bundle) error {
 			if t.info.Rows == 0 {
 				return input(&traces.DataError{File: t.label, Found: "a trace without jobs", Expected: "jobs to sum up", Mend: "see what it holds: orrery trace info"})
 			}
@@ -53,8 +53,11 @@ Exit codes: 0 printed, 1 failed, 2 usage, 3 bad input or a trace without jobs.`,
 					return err
 				}
 			}
-			if print.json() {
+			switch {
+			case print.json():
 				return print.document(s)
+			case quiet && print.format == "table":
+				return nil
 			}
 			if err := print.table(workload.Table(s)); err != nil {
 				return err
@@ -64,13 +67,14 @@ Exit codes: 0 printed, 1 failed, 2 usage, 3 bad input or a trace without jobs.`,
 					return err
 				}
 			}
-			if out != "" {
+			if out != "" && !quiet {
 				m.say("Wrote %s", quoted(out))
 			}
 			return nil
 		}),
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write a page of figures into `DIR`")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing but errors (and -o json, csv or markdown)")
 	forceFlag(cmd, &force)
 	print = m.printFlag(cmd)
 	return cmd

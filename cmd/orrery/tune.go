@@ -69,7 +69,8 @@ Of settings it also says which matter: by a screening, by their parts of the
 variance, and around the point that is chosen.
 
 DIR gets page.md, report.html, tune.json, and profile.yaml (one for each
-vCluster that is tuned) when something is to change. All runs are kept in
+vCluster that is tuned) when something is to change; cluster.yaml with all in it
+when that is about services (--vary services.NAME.KEY). All runs are kept in
 DIR/study: the same command goes on with what an interrupt has left.
 DIR/settings.json says which log and which settings it is of; others need a
 directory of their own.
@@ -108,7 +109,7 @@ func (v *tuneVerb) flags(cmd *cobra.Command) {
 	f.StringVar(&v.vcluster, "vcluster", "", "tune the vCluster `NAME` alone; without it all, alike")
 	f.StringArrayVar(&v.objectives, "objective", nil, "`METRIC` to make small or large, or METRIC of KIND NAME, with min: or max: before it where it is not clear; several are traded off, the first decides (default "+tune.DefaultObjective.Metric+")")
 	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) in each window and on the whole log, of the run or of a group of jobs: \"within_target of class 10 >= 100%\" (vcluster, tenant, class, kind, size, runtime or user); may be given several times (default "+tune.DefaultConstraints+")")
-	f.StringArrayVar(&o.Vary, "vary", nil, "setting `PATH=LOW..HIGH` or PATH=A,B,C of the profile to search instead of the default ones; weights (or weights=A,B,C) stands for their shares, and default for the default ones; may be given several times")
+	f.StringArrayVar(&o.Vary, "vary", nil, "setting `PATH=LOW..HIGH` or PATH=A,B,C of the profile, or of a service (services.NAME.policy.KEY, services.NAME.max), to search instead of the default ones; weights (or weights=A,B,C) stands for their shares, and default for the default ones; may be given several times")
 	f.IntVar(&o.Budget, "budget", o.Budget, "`N` points that the search tries")
 	f.Var(choice{word: &o.Method, of: search.Methods(), what: "method"}, "method", "method of the search (default by budget and objectives)")
 	f.IntVar(&o.Batch, "batch", o.Batch, "`N` points that the search asks for before it looks at results: more keep more workers busy, fewer find more (default 2 for bayes, the method's own for others)")
@@ -300,12 +301,15 @@ func (v *tuneVerb) write(r *tune.Report, p *tune.Problem) error {
 	for _, p := range r.Profiles() {
 		files[v.profileFile(r, p.VCluster)] = p.Profile.YAML()
 	}
+	if c := r.Cluster(); c != nil {
+		files[tunedCluster] = c.YAML()
+	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := v.m.create(filepath.Join(v.out, name), writing(files[name])); err != nil {
 			return err
 		}
 	}
-	for _, name := range v.profileFiles(p) {
+	for _, name := range append(v.profileFiles(p), tunedCluster) {
 		if files[name] != nil {
 			continue
 		}
@@ -315,6 +319,9 @@ func (v *tuneVerb) write(r *tune.Report, p *tune.Problem) error {
 	}
 	return study.Write(v.out, tunepage.Study(r, v.out), v.m.made())
 }
+
+// tunedCluster is the cluster file to use where services change.
+const tunedCluster = "cluster.yaml"
 
 // profileFile is the name of the profile to use in a vCluster.
 func (v *tuneVerb) profileFile(r *tune.Report, vcluster string) string {
@@ -383,25 +390,45 @@ func (v *tuneVerb) next(r *tune.Report, log []string) {
 	if r.Decision != tune.Change {
 		return
 	}
-	var words []string
-	for _, flag := range v.given() {
-		if !strings.HasPrefix(flag, "--profile=") && !strings.HasPrefix(flag, "--seed=") && (len(r.Profiles()) > 0 || !strings.HasPrefix(flag, "--order=") && !strings.HasPrefix(flag, "--backfill=")) {
-			words = append(words, quoted(flag))
-		}
-	}
-	for _, p := range r.Profiles() {
-		path := filepath.Join(v.out, v.profileFile(r, p.VCluster))
-		if !filepath.IsAbs(path) {
-			path = "./" + path // a file, and no name of a profile
-		}
-		words = append(words, "--profile", quoted(p.VCluster+"="+path))
-	}
-	if len(r.Profiles()) == 0 {
-		for _, c := range r.Changes {
-			words = append(words, "--"+c.Key, c.After)
-		}
-	}
+	words := v.recommended(r)
 	for _, name := range log {
 		fmt.Fprintf(escaped{v.m.Stdout}, "Next: %s\n", strings.Join(append([]string{"orrery", "replay", quoted(name)}, words...), " "))
 	}
+}
+
+// recommended are the flags of a replay under what is recommended: those that were given,
+// with the files that were written or the flags that change.
+func (v *tuneVerb) recommended(r *tune.Report) (words []string) {
+	instead := []string{"--profile", "--seed"} // what is given in their place, or is no setting of a replay here
+	switch {
+	case r.Cluster() != nil: // it has the profiles and the routing in it
+		instead = append(instead, "--cluster", "--vcluster-of")
+	case len(r.Profiles()) == 0:
+		instead = append(instead, "--order", "--backfill")
+	}
+	for _, flag := range v.given() {
+		if name, _, _ := strings.Cut(flag, "="); !slices.Contains(instead, name) {
+			words = append(words, quoted(flag))
+		}
+	}
+	file := func(name string) string {
+		path := filepath.Join(v.out, name)
+		if !filepath.IsAbs(path) {
+			path = "./" + path // a file, and no name of one of the program
+		}
+		return path
+	}
+	switch {
+	case r.Cluster() != nil:
+		words = append(words, "--cluster", quoted(file(tunedCluster)))
+	case len(r.Profiles()) == 0:
+		for _, c := range r.Changes {
+			words = append(words, "--"+c.Key, c.After)
+		}
+	default:
+		for _, p := range r.Profiles() {
+			words = append(words, "--profile", quoted(p.VCluster+"="+file(v.profileFile(r, p.VCluster))))
+		}
+	}
+	return words
 }

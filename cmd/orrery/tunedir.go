@@ -27,7 +27,7 @@ func (v *tuneVerb) claimed(p *tune.Problem) (bool, error) {
 	path := filepath.Join(v.out, tunedir.File)
 	text, err := disk.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		for _, name := range []string{"tune.json", "study", "study.json", "run.json", "page.md", "report.html", "report.json", "profile.yaml"} {
+		for _, name := range []string{"tune.json", "study", "study.json", "run.json", "page.md", "report.html", "report.json", "profile.yaml", tunedCluster} {
 			if _, err := os.Lstat(filepath.Join(v.out, name)); err == nil {
 				return false, usagef("--out %s: found %s there and no %s that says what it is of, want a new directory or one of the same tune: name another with --out, or remove what is there", v.out, name, tunedir.File)
 			}

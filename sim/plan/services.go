@@ -26,7 +26,10 @@ func servicesOf(list []profiles.Service, res *profiles.Site, src Tables) ([]host
 		wrong := func(err error) error { return usagef("services[%d] (%s): %v", i, s.Name, err) }
 		if s.Demand.Shape == "recorded" {
 			table, ok := src.(loads)
-			if info := src.Info(); !ok || info.Of("load") == 0 {
+			switch info := src.Info(); {
+			case info.Of("load") > 0 && !ok:
+				return nil, usagef("services[%d] (%s): its demand is that of the load table, which a trace in memory (of a sweep, tune or gate) is without: give the demand a shape", i, s.Name)
+			case info.Of("load") == 0:
 				return nil, usagef("services[%d] (%s): its demand is that of the load table, which this trace does not have: give the demand a shape", i, s.Name)
 			}
 			d, first, err := scaling.Recorded(c.Scaling, table.Load())

@@ -29,6 +29,8 @@ type Document struct {
 	Awkward     []AwkwardRule     `json:"awkward"`
 	Site        *world.SiteCounts `json:"site,omitempty"`
 	Services    []Service         `json:"services,omitempty"` // of the cluster file, in its order
+	Takings     []Taking          `json:"takings,omitempty"`  // among services and the jobs of vClusters
+	OfTenants   []Taking          `json:"takings_of_tenants,omitempty"`
 }
 
 // Trace names the trace.

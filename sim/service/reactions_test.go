@@ -147,8 +147,9 @@ func perSecond(t require.TestingT) autoscale.Policy {
 	return p
 }
 
-// everySecond are policies that decide each second, with the series that they go by.
-func everySecond(t require.TestingT) map[string]func() (autoscale.Policy, []Source) {
+// everySecond are policies that decide each second, which also set the series that they go by:
+// of a queue, or of rooms with a session each.
+func everySecond(t require.TestingT) map[string]func(*Config) autoscale.Policy {
 	must := func(p autoscale.Policy, err error) autoscale.Policy {
 		require.NoError(t, err)
 		return p
@@ -161,47 +162,56 @@ func everySecond(t require.TestingT) map[string]func() (autoscale.Policy, []Sour
 		return p
 	}
 	rate := Source{Series: RequestRate, Window: model.Minute}
-	return map[string]func() (autoscale.Policy, []Source){
-		"lattice": func() (autoscale.Policy, []Source) { return perSecond(t), []Source{{Series: Utilization, Gauge: true}} },
-		"lattice-coded": func() (autoscale.Policy, []Source) {
-			c := lattice.CodedDefaults()
-			c.Min, c.Max = 4, 64
-			p, err := lattice.NewCoded(c)
-			return must(p, err), []Source{{Series: Utilization, Gauge: true}, {Series: QueueDepth, Metric: lattice.QueueDepth}}
+	rooms := func(c *Config) { c.Kind, c.Line, c.Slots = Rooms, 0, 1 }
+	return map[string]func(*Config) autoscale.Policy{
+		"lattice": func(c *Config) autoscale.Policy {
+			c.Scrape.Sources = []Source{{Series: Utilization, Gauge: true}}
+			return perSecond(t)
 		},
-		"hpa": func() (autoscale.Policy, []Source) { return scaler(), []Source{rate} },
-		"kpa": func() (autoscale.Policy, []Source) {
-			c := kpa.Defaults()
-			c.Min, c.Max, c.Target, c.Interval = 4, 64, 0.7, model.Second
-			p, err := kpa.New(c)
-			return must(p, err), []Source{{Series: Concurrency, Metric: kpa.Stable, Window: model.Minute}, {Series: Concurrency, Metric: kpa.Panic, Window: 6 * model.Second}}
+		"lattice-coded": func(c *Config) autoscale.Policy {
+			c.Scrape.Sources = []Source{{Series: Utilization, Gauge: true}, {Series: QueueDepth, Metric: lattice.QueueDepth}}
+			l := lattice.CodedDefaults()
+			l.Min, l.Max = 4, 64
+			p, err := lattice.NewCoded(l)
+			return must(p, err)
 		},
-		"keda": func() (autoscale.Policy, []Source) {
-			c := keda.Defaults()
-			c.Interval = model.Second
-			p, err := keda.New(c, scaler())
-			return must(p, err), []Source{rate, {Series: Concurrency, Active: true}}
+		"hpa": func(c *Config) autoscale.Policy {
+			c.Scrape.Sources = []Source{rate}
+			return scaler()
 		},
-	}
-}
-
-// BenchmarkDay is one service for a day of per-second decisions: a thousand of them are the
-// figures of docs/SERVICES.md.
-func BenchmarkDay(b *testing.B) {
-	all := everySecond(b)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		b.Run(name, func(b *testing.B) {
-			for i := range b.N {
-				c, d := daily(uint64(i))
-				var p autoscale.Policy
-				p, c.Scrape.Sources = all[name]()
-				s, err := New(c, d, p, nil)
-				require.NoError(b, err)
-				_, err = s.Run()
-				require.NoError(b, err)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/86400, "ns/decision")
-		})
+		"kpa": func(c *Config) autoscale.Policy {
+			c.Scrape.Sources = []Source{{Series: Concurrency, Metric: kpa.Stable, Window: model.Minute}, {Series: Concurrency, Metric: kpa.Panic, Window: 6 * model.Second}}
+			k := kpa.Defaults()
+			k.Min, k.Max, k.Target, k.Interval = 4, 64, 0.7, model.Second
+			p, err := kpa.New(k)
+			return must(p, err)
+		},
+		"keda": func(c *Config) autoscale.Policy {
+			c.Scrape.Sources = []Source{rate, {Series: Concurrency, Active: true}}
+			k := keda.Defaults()
+			k.Interval = model.Second
+			p, err := keda.New(k, scaler())
+			return must(p, err)
+		},
+		"maestro": func(c *Config) autoscale.Policy {
+			rooms(c)
+			c.Scrape.Sources = nil
+			m := maestro.Defaults()
+			m.Min, m.Max, m.Period = 4, 64, model.Second
+			up, down := maestro.DefaultTrigger(), maestro.DefaultTrigger()
+			up.Time, down.Time, down.Usage = 2*model.Minute, 2*model.Minute, 50
+			m.Up, m.Down = maestro.Direction{Triggers: []maestro.Trigger{up}, Cooldown: model.Minute}, maestro.Direction{Triggers: []maestro.Trigger{down}, Cooldown: 10 * model.Minute}
+			p, err := maestro.New(m)
+			return must(p, err)
+		},
+		"maestro-10": func(c *Config) autoscale.Policy {
+			rooms(c)
+			c.Scrape.Sources = []Source{{Series: Running, Metric: maestro.RunningMatches}, {Series: Free, Metric: maestro.FreeMatches}}
+			m := maestro.V10Defaults()
+			m.Min, m.Max, m.Period, m.ReadyTarget = 4, 64, model.Second, 0.2
+			p, err := maestro.NewV10(m)
+			return must(p, err)
+		},
 	}
 }
 
@@ -211,8 +221,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	all := everySecond(t)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		c, d := daily(1)
-		var p autoscale.Policy
-		p, c.Scrape.Sources = all[name]()
+		p := all[name](&c)
 		s, err := New(c, d, p, nil)
 		require.NoError(t, err)
 		require.NoError(t, s.begin())

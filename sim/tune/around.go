@@ -61,7 +61,7 @@ func (t *tuner) place() (c *candidate, values []float64, ok bool, err error) {
 	}
 	c = t.candidates[0]
 	now := c.cluster.VClusters[t.tuned()[0]].Profile.Inline
-	if now.Order != t.space.order {
+	if len(t.space.kept) > 0 && now.Order != t.space.order {
 		return c, nil, false, nil
 	}
 	values, err = t.space.pointOf(now)

@@ -118,19 +118,20 @@ func (t *tuner) baselines() ([]*candidate, error) {
 		return t.plainBaselines(), nil
 	}
 	var out []*candidate
+	s := t.space.without(t.space.services.names) // profiles say nothing of services
 	for _, name := range named {
 		p, err := profiles.Load(name)
 		if err != nil {
 			return nil, err
 		}
-		if len(t.space.Space) == 0 || groupOf(&p) != t.space.group {
+		if len(s.Space) == 0 || groupOf(&p) != s.group {
 			continue
 		}
-		values, err := t.space.pointOf(&p)
+		values, err := s.pointOf(&p)
 		if err != nil {
 			return nil, fmt.Errorf("the profile %s: %w", name, err)
 		}
-		c, err := t.found(name, t.space, values, false)
+		c, err := t.found(name, s, values, false)
 		if err != nil {
 			return nil, fmt.Errorf("the profile %s: %w", name, err)
 		}

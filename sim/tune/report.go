@@ -15,7 +15,7 @@ import (
 )
 
 // reportSchema is the version of the report's JSON.
-const reportSchema = 3
+const reportSchema = 4
 
 // Decisions.
 const (
@@ -81,6 +81,7 @@ type Report struct {
 
 	at       int
 	profiles []Recommended
+	cluster  *profiles.Cluster
 	space    search.Space
 	units    map[string]string
 }
@@ -101,7 +102,8 @@ type Goal struct {
 	Constraints []search.Constraint `json:"constraints,omitempty"` // on the worst window, and on the whole trace
 }
 
-// SettingChange is a key that changes.
+// SettingChange is a key that changes: of the profile of a vCluster, or without one of a
+// service (services.NAME.KEY) or a plain cluster.
 type SettingChange struct {
 	VCluster string `json:"vcluster,omitempty"`
 	Key      string `json:"key"`
@@ -215,6 +217,10 @@ type Recommended struct {
 // Profiles are those to use instead of what is there; none when nothing changes or
 // on a plain cluster.
 func (r *Report) Profiles() []Recommended { return r.profiles }
+
+// Cluster is the file to use instead of what is there, with the Profiles in it; nil where
+// profiles say all that changes.
+func (r *Report) Cluster() *profiles.Cluster { return r.cluster }
 
 // Space is what was searched.
 func (r *Report) Space() search.Space { return r.space }
@@ -365,16 +371,37 @@ func (t *tuner) changes(c *candidate) {
 		for _, d := range profiles.Diff(before, after) {
 			t.out.Changes = append(t.out.Changes, SettingChange{name, d.Key, d.Before, d.After})
 		}
-		if t.out.Decision == Change {
-			p := *after
-			p.Name = "tuned"
-			p.Description = "Recommended by orrery tune: " + c.name + "."
-			p.Source = "tuned on the trace with the content hash " + t.problem.Traces[0].Spec.Trace
-			for _, more := range t.problem.Traces[1:] {
-				p.Source += " and " + more.Spec.Trace
-			}
-			t.out.profiles = append(t.out.profiles, Recommended{name, p})
+	}
+	ofProfiles, ofServices := len(t.out.Changes) > 0, profiles.DiffServices(now.cluster, c.cluster)
+	for _, d := range ofServices {
+		t.out.Changes = append(t.out.Changes, SettingChange{"", d.Key, d.Before, d.After})
+	}
+	if t.out.Decision == Change {
+		t.out.recommend(c.cluster, t.tuned(), ofProfiles || len(ofServices) == 0, len(ofServices) > 0)
+	}
+}
+
+// recommend keeps what is to be used: profiles, and where services change the cluster file.
+func (r *Report) recommend(c *profiles.Cluster, tuned []int, ofProfiles, ofServices bool) {
+	source := "tuned on the trace with the content hash "
+	for i := range r.Traces {
+		if i > 0 {
+			source += " and "
 		}
+		source += r.Traces[i].Hash
+	}
+	cluster := *c
+	cluster.VClusters = slices.Clone(c.VClusters)
+	for _, i := range tuned {
+		if ofProfiles {
+			p := *c.VClusters[i].Profile.Inline
+			p.Name, p.Description, p.Source = "tuned", "Recommended by orrery tune: "+r.About+".", source
+			r.profiles = append(r.profiles, Recommended{cluster.VClusters[i].Name, p})
+			cluster.VClusters[i].Profile = profiles.ProfileRef{Inline: &p}
+		}
+	}
+	if ofServices {
+		r.cluster = &cluster
 	}
 }
 

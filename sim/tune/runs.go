@@ -35,6 +35,9 @@ func (t *tuner) task(a runRequest) task.Task {
 	out := task.Task{Spec: a.of.specs[a.trace], Load: a.load}
 	if a.replica > 0 {
 		out.Jitter = &task.Jitter{By: t.opt.JitterBy, Seed: t.opt.Seed*1000 + uint64(a.replica)}
+		if c := a.of.cluster; c != nil && len(c.Services) > 0 { // whose requests are drawn, too
+			out.Spec.Seed = out.Jitter.Seed
+		}
 	}
 	list := a.scope.of(t, a.trace)
 	for i := range list {

@@ -67,10 +67,11 @@ func groupOf(p *profiles.Profile) *group {
 // what does anything.
 type space struct {
 	search.Space
-	*group           // that orders the queue
-	kept   []int     // places in its parts of those in the space
-	fixed  []float64 // all of them as they are written now
-	units  map[string]string
+	*group             // that orders the queue
+	kept     []int     // places in its parts of those in the space
+	fixed    []float64 // all of them as they are written now
+	units    map[string]string
+	services services
 }
 
 // leading is the profile of the first vCluster that is tuned, ordered by what is
@@ -104,7 +105,7 @@ func (g *group) shares(p *profiles.Profile) []float64 {
 
 // without is the space without weights and settings that do nothing at all.
 func (s space) without(idle func(column string) bool) space {
-	out := space{group: s.group, fixed: s.fixed, units: s.units}
+	out := space{group: s.group, fixed: s.fixed, units: s.units, services: s.services}
 	for _, p := range s.Space {
 		if p.Kind != search.Simplex {
 			if !idle(p.Name) {
@@ -156,7 +157,7 @@ func (s space) pointOf(p *profiles.Profile) ([]float64, error) {
 			}
 			continue
 		}
-		set, err := settingOf(p, parameter.Name)
+		set, err := s.settingIn(p, parameter.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -171,6 +172,14 @@ func (s space) pointOf(p *profiles.Profile) ([]float64, error) {
 		out = append(out, min(max(x, parameter.Low), parameter.High))
 	}
 	return out, nil
+}
+
+// settingIn describes a key by its path: of a service as it is now, or of a profile.
+func (s space) settingIn(p *profiles.Profile, path string) (profiles.Setting, error) {
+	if s.services.names(path) {
+		return s.services.setting(path)
+	}
+	return settingOf(p, path)
 }
 
 // settingOf describes a key of a profile by its path.
@@ -201,7 +210,7 @@ func (s space) apply(now *profiles.Profile, values []float64, exact bool) (profi
 		case search.Choice:
 			rest = append(rest, profiles.Assignment{Path: parameter.Name, Value: parameter.Choices[int(values[at])]})
 		default:
-			set, err := settingOf(&p, parameter.Name)
+			set, err := s.settingIn(&p, parameter.Name)
 			if err != nil {
 				return p, nil, err
 			}
@@ -292,19 +301,29 @@ func (t *tuner) found(name string, s space, values []float64, exact bool) (*cand
 		return nil, err
 	}
 	if len(rest) > 0 {
-		var all []profiles.Assignment
-		for _, i := range t.tuned() {
-			for _, a := range rest {
-				all = append(all, profiles.Assignment{Path: profilePath(cluster, i, a.Path), Value: a.Value})
-			}
-		}
-		if cluster, _, err = cluster.WithApplying(all); err != nil {
+		if cluster, _, err = cluster.WithApplying(s.assigned(cluster, t.tuned(), rest)); err != nil {
 			return nil, err
 		}
 	}
 	c := t.made(name, Found, cluster)
 	c.values = values
 	return c, nil
+}
+
+// assigned are settings of a point by their paths in the cluster file: those of the profile
+// once for each vCluster that is tuned.
+func (s space) assigned(c *profiles.Cluster, vclusters []int, rest []profiles.Assignment) []profiles.Assignment {
+	var all []profiles.Assignment
+	for _, a := range rest {
+		if s.services.names(a.Path) {
+			all = append(all, a)
+			continue
+		}
+		for _, i := range vclusters {
+			all = append(all, profiles.Assignment{Path: profilePath(c, i, a.Path), Value: a.Value})
+		}
+	}
+	return all
 }
 
 // profilePath is the path of a key of the profile of a vCluster.

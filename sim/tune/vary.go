@@ -47,7 +47,7 @@ func (t *tuner) wholeSpace() (space, error) {
 	if err != nil {
 		return space{}, err
 	}
-	s := space{group: groupOf(&now), units: map[string]string{}}
+	s := space{group: groupOf(&now), units: map[string]string{}, services: services{t.problem.Cluster}}
 	for _, p := range s.parts {
 		s.fixed = append(s.fixed, p.get(&now))
 	}
@@ -65,7 +65,7 @@ func (t *tuner) wholeSpace() (space, error) {
 			return s, usagef("--vary %s: it is one of the %s that are varied together: leave it out, or name those that are (%s=A,B,C)", p.Name, s.name, s.name)
 		}
 	}
-	return s, nil
+	return s, s.services.together(s.Space)
 }
 
 // vary adds what one word of the user stands for.
@@ -138,11 +138,16 @@ func (s *space) varyGroup(values string, ranged bool) error {
 	return nil
 }
 
-// put adds a parameter, or takes it for the one of its name.
+// put adds a parameter, or takes it for the one of its name. Weights come first, as in
+// the points of the sensitivity.
 func (s *space) put(p search.Parameter) {
 	i := slices.IndexFunc(s.Space, func(o search.Parameter) bool { return o.Name == p.Name })
 	if i >= 0 {
 		s.Space[i] = p
+		return
+	}
+	if p.Kind == search.Simplex {
+		s.Space = slices.Insert(s.Space, 0, p)
 		return
 	}
 	s.Space = append(s.Space, p)
@@ -156,15 +161,18 @@ func words(list string) []string {
 	return out
 }
 
-// varyKey adds a key of the profile with a range or a list of values.
+// varyKey adds a key of the profile or of a service with a range or a list of values.
 func (t *tuner) varyKey(s *space, now *profiles.Profile, path, values string) error {
-	set, err := settingOf(now, path)
-	if err != nil {
+	set, err := s.settingIn(now, path)
+	switch {
+	case err != nil && s.services.names(path):
+		return usagef("--vary %s=%s: %v", path, values, err)
+	case err != nil:
 		why := err.Error()
 		if invalid := (*profiles.Error)(nil); errors.As(err, &invalid) {
 			why = invalid.Problems[0].Text // without the place in the file, which is not the user's
 		}
-		return usagef("--vary %s=%s: %s; only keys of a profile are searched here, orrery sweep varies others", path, values, why)
+		return usagef("--vary %s=%s: %s; only keys of a profile and of services are searched here, orrery sweep varies others", path, values, why)
 	}
 	low, high, isRange := strings.Cut(values, "..")
 	if !isRange {
@@ -191,7 +199,11 @@ func (t *tuner) varyKey(s *space, now *profiles.Profile, path, values string) er
 		s.units[path] = "s"
 	}
 	for _, end := range []string{low, high} {
-		if err := t.allowed(path, strings.TrimSpace(end)); err != nil {
+		if s.services.names(path) {
+			if err = s.services.within(&set, strings.TrimSpace(end)); err != nil {
+				return usagef("--vary %s=%s: %v", path, values, err)
+			}
+		} else if err = t.allowed(path, strings.TrimSpace(end)); err != nil {
 			return err
 		}
 	}
@@ -203,6 +215,9 @@ func (t *tuner) varyKey(s *space, now *profiles.Profile, path, values string) er
 func (t *tuner) varyChoice(s *space, path, values, now string) error {
 	list := words(values)
 	for _, v := range list {
+		if s.services.names(path) { // together tries them
+			continue
+		}
 		if err := t.allowed(path, v); err != nil {
 			return err
 		}

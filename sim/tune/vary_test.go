@@ -55,7 +55,7 @@ func TestWhatCannotBeVaried(t *testing.T) {
 		"weights=wait_time,speed":           "there is no weights.speed",
 		"multifactor":                       "the queue is not ordered by it: name keys of weights",
 		"cycle":                             "want cycle=LOW..HIGH or cycle=A,B,C",
-		"tenants.red.fair_share=0.1..0.2":   "only keys of a profile are searched here",
+		"tenants.red.fair_share=0.1..0.2":   "only keys of a profile and of services are searched here",
 		"reference_wait=2h..1h":             "want a range from a lower to a higher value",
 		"reference_wait=0s..1h":             "reference_wait",
 		"backfill=1..2":                     "it is text, and has no range",

@@ -3,6 +3,7 @@ package tune
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
@@ -98,8 +99,25 @@ func (t *tuner) enough() bool {
 	if len(t.tuning) > 0 && len(t.acceptance) >= t.opt.Stat.MinWindows {
 		return true
 	}
-	t.refuse(fmt.Sprintf("only %d windows to tune on and %d to accept on count, and 1 and %d are needed", len(t.tuning), len(t.acceptance), t.opt.Stat.MinWindows))
+	t.refuse(fmt.Sprintf("only %d windows to tune on and %d to accept on count, and 1 and %d are needed%s", len(t.tuning), len(t.acceptance), t.opt.Stat.MinWindows, asideWords(t.windows)))
 	return false
+}
+
+// asideWords say which windows are left out for having no value, since more windows would not
+// help there; "" where there are none.
+func asideWords(windows []Window) string {
+	first, n := "", 0
+	for i := range windows {
+		if w := &windows[i]; strings.HasPrefix(w.Aside, noValue) {
+			if n++; first == "" {
+				first = w.Aside
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d are left out for having %s under the current policy)", n, first)
 }
 
 // sort lists the windows that count.
@@ -170,7 +188,7 @@ func (t *tuner) begin() error {
 		f := t.figures(base, wholeScope, i, 0)
 		for _, m := range t.opt.Objectives {
 			if _, ok := f.Of(measureOf(m.Metric), metric.Steady); !ok && w.Aside == "" {
-				w.Aside = "no value of " + m.Metric
+				w.Aside = noValue + m.Metric
 			}
 		}
 	}
@@ -180,6 +198,9 @@ func (t *tuner) begin() error {
 	}
 	return t.sane()
 }
+
+// noValue is what the remark on a window without a value begins with.
+const noValue = "no value of "
 
 // wholly runs a candidate on the whole of all traces, with all replicas.
 func (t *tuner) wholly(c *candidate) error {
@@ -238,6 +259,9 @@ func (t *tuner) groups() error {
 			parts = plan.PartsOf(c, t.problem.Traces[k].Set.Tenants)
 		}
 		goal := search.Goal{Objectives: t.opt.Objectives, Constraints: t.opt.Constraints}
+		if err := (services{t.problem.Cluster}).asked(&goal); err != nil {
+			return err
+		}
 		for _, name := range goal.Metrics() {
 			if err := measureOf(name).In(parts); err != nil {
 				return usagef("%v", err)

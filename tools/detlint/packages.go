@@ -177,7 +177,7 @@ var packageTable = []packageRule{
 	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/des", "sim/metric", "sim/plan", "sim/record", "traces", "traces/transform"},
 		free: []exemption{{[]string{"concurrency"}, "tasks are computed side by side and share the traces they replay; each result is a function of its " +
 			"task, and is given by index"}}},
-	{dir: "sim/tune", may: []string{"scheduler/model", "scheduler/order", "profiles", "traces/transform", "sim/metric", "sim/plan", "sim/search", "sim/sensitivity",
+	{dir: "sim/tune", may: []string{"internal/spelling", "scheduler/model", "scheduler/order", "profiles", "traces/transform", "sim/metric", "sim/plan", "sim/scaling", "sim/search", "sim/sensitivity",
 		"sim/stat", "sim/task"}, free: []exemption{judged}},
 	{dir: "sim/gate", may: []string{"internal/spelling", "scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/workerpool", "sim/metric", "sim/plan", "sim/record",
 		"sim/stat", "sim/task", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},

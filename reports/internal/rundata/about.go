@@ -40,6 +40,9 @@ type About struct {
 	Site   Document   // the cluster file of a site; nil otherwise
 	Shared bool       // jobs share nodes
 	Served []Document // services of the cluster file
+	Taken  []Document // what these and the jobs of vClusters took from each other
+
+	TakenOfTenants []Document // likewise with the jobs of tenants
 }
 
 // awkward is one rule about rows that needed special handling.
@@ -139,17 +142,23 @@ func ReadAbout(f *record.Run) (About, error) {
 	if m, ok := d.At("spec.site").(map[string]any); ok {
 		a.Site = m
 	}
-	list, _ := d.At("services").([]any)
-	for _, v := range list {
-		if m, ok := v.(map[string]any); ok {
-			a.Served = append(a.Served, m)
-		}
-	}
-	delete(d, "services") // which have a table of their own
-	delete(d, "files")    // digests, which are no setting
+	a.Served, a.Taken, a.TakenOfTenants = d.take("services"), d.take("takings"), d.take("takings_of_tenants")
+	delete(d, "files") // digests, which are no setting
 	delete(d, "digest")
 	a.Rest = flatten("", map[string]any(d), nil)
 	return a, nil
+}
+
+// take removes a list of documents that has a table of its own.
+func (d Document) take(key string) (out []Document) {
+	list, _ := d[key].([]any)
+	for _, v := range list {
+		if m, ok := v.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	delete(d, key)
+	return out
 }
 
 // NameOf names a node of the run, nil where they have numbers only.

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/profiles"
+	"orrery/sim/tune"
+)
+
+// aServedSite has a service of which the policy keeps twice what is needed.
+const aServedSite = `
+routing: {otherwise: batch}
+groups: [{name: g, nodes: 12, fingerprint: a}]
+vclusters:
+- {name: batch, home: 6, profile: {order: fcfs}}
+- {name: serving, home: 6}
+services:
+- name: chat
+  vcluster: serving
+  min: 1
+  max: 6
+  demand: {shape: sine, base: 5, peak: 40, period: 20m, length: 9h, grain: 30s, noise: 0.2}
+  service: {slots: 10, work: 800ms, boot: 30s, scrape: 5s, mode: fluid, goal: {limit: 1s}}
+  policy: {kind: hpa, target: 0.3, down_window: 10m}
+`
+
+// TestTheCommandOfTunedServices runs the command that tune prints for a policy of a service: it
+// gives the figures of the recommendation. Then the tune goes on with what is there.
+func TestTheCommandOfTunedServices(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	var log strings.Builder
+	for i := range 540 {
+		fmt.Fprintf(&log, "%d %d 0 %d 1 -1 -1 1 600 -1 1 1 1 -1 1 -1 -1 -1\n", i+1, i*60, 120+i*37%7*30)
+	}
+	require.NoError(t, os.WriteFile("work.swf", []byte(log.String()), 0o600))
+	require.NoError(t, os.WriteFile("site.yaml", []byte(aServedSite), 0o600))
+	command := []string{
+		"tune", "work.swf", "--cluster", "site.yaml", "--out", "tuned", "--vary", "services.chat.policy.target=0.3..0.95", "--vary", "services.chat.policy.down_window=30s..15m",
+		"--vary", "weights=wait_time,fair_share", "--objective", "service_node_hours", "--subject-to", "service_missed <= 20%",
+		"--windows", "4+12", "--replicas", "3", "--budget", "12", "--trajectories", "2", "--sobol", "0", "--loads", "none",
+	}
+	out := inProcess(t, command...)
+	require.Zero(t, out.code, out.stderr)
+	require.Contains(t, out.stdout, "services.chat.policy.target")
+	next := regexp.MustCompile(`Next: orrery (replay work\.swf --cluster \./tuned/cluster\.yaml)\n`).FindStringSubmatch(out.stdout)
+	require.NotNil(t, next, out.stdout)
+	var report struct {
+		Schema           int
+		Decision, Chosen string
+		Finalists        []struct {
+			Name  string
+			Whole []struct {
+				Metric string
+				Then   *float64
+			}
+		}
+	}
+	text, err := os.ReadFile("tuned/tune.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &report))
+	require.Equal(t, tune.Change, report.Decision)
+	require.Equal(t, 4, report.Schema)
+
+	c, err := profiles.LoadCluster("tuned/cluster.yaml")
+	require.NoError(t, err)
+	require.Greater(t, c.Services[0].Policy.Target, 0.3)
+	rerun := inProcess(t, append(strings.Fields(next[1]), "--out", "run", "-q")...)
+	require.Zero(t, rerun.code, rerun.stderr)
+	have := wholeMetrics(t, "run/metrics.json")
+	told := 0
+	for _, f := range report.Finalists {
+		if f.Name != report.Chosen {
+			continue
+		}
+		for _, l := range f.Whole {
+			if want, ok := have[l.Metric]; ok && l.Then != nil {
+				require.InDelta(t, want, *l.Then, 0, l.Metric)
+				told++
+			}
+		}
+	}
+	require.GreaterOrEqual(t, told, 5, "the objective, the bound and numbers of the jobs")
+
+	again := inProcess(t, command...)
+	require.Equal(t, out.stdout, again.stdout)
+	require.Contains(t, again.stderr, "not to be computed again")
+	page, err := os.ReadFile("tuned/report.html")
+	require.NoError(t, err)
+	require.Contains(t, string(page), "services.chat.policy.target")
+
+	require.Equal(t, exitUsage, inProcess(t, "tune", "work.swf", "--cluster", "site.yaml", "--out", ".", "--vary", "services.chat.min=5..9").code)
+	require.NoError(t, os.MkdirAll("mine", 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join("mine", tunedCluster), []byte(aServedSite), 0o600))
+	foreign := inProcess(t, "tune", "work.swf", "--cluster", "mine/cluster.yaml", "--out", "mine")
+	require.Equal(t, exitUsage, foreign.code)
+	require.Contains(t, foreign.stderr, "found cluster.yaml there", "a cluster file of the user is not written over")
+}
+
+// wholeMetrics are the numbers of a run over all jobs.
+func wholeMetrics(t *testing.T, path string) map[string]float64 {
+	t.Helper()
+	var doc struct {
+		Metrics []struct {
+			Name, Window string
+			Value        *float64
+		}
+	}
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &doc))
+	out := map[string]float64{}
+	for _, m := range doc.Metrics {
+		if m.Window == "all" && m.Value != nil {
+			out[m.Name] = *m.Value
+		}
+	}
+	return out
+}

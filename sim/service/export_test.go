@@ -1,0 +1,7 @@
+package service
+
+// For tests that also run the models of sessions and machines, which import this package.
+var (
+	Daily       = daily
+	EverySecond = everySecond
+)
