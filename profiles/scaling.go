@@ -16,6 +16,7 @@ type Scaling struct {
 	Description string          `yaml:"description" unit:"text" doc:"what it is to find out"`
 	Demand      ScalingDemand   `yaml:"demand" doc:"what comes from outside"`
 	Service     ScalingService  `yaml:"service" doc:"what is scaled, and what it does with the demand"`
+	Machines    ScalingMachines `yaml:"machines" when:"service.kind=machines" doc:"virtual machines that are resized while they run, and their nodes"`
 	Faults      ScalingFaults   `yaml:"faults" doc:"what fails"`
 	Policies    []ScalingPolicy `yaml:"policies" doc:"each runs on the same demand; the others are compared with the first"`
 	Seeds       int32           `yaml:"seeds" default:"8" min:"1" max:"1000" unit:"seeds" doc:"runs of each policy, numbered from 1: of all that is drawn"`
@@ -46,19 +47,19 @@ type ScalingDemand struct {
 
 // ScalingService is the workload model with its supply.
 type ScalingService struct {
-	Kind      string         `yaml:"kind" of:"queue,rooms,inference" default:"queue" doc:"requests that wait in line, sessions that occupy rooms, or batches of a language model"`
+	Kind      string         `yaml:"kind" of:"queue,rooms,inference,machines" default:"queue" doc:"requests that wait in line, sessions that occupy rooms, batches of a language model, or virtual machines that are resized while they run"`
 	Mode      string         `yaml:"mode" of:"auto,exact,fluid" default:"auto" doc:"request by request, or as a flow; auto is fluid for more than 2,000,000 requests"`
 	Slots     int64          `yaml:"slots" default:"1" min:"1" max:"100000" when:"service.kind=queue|rooms" unit:"requests" doc:"that a replica serves at once"`
 	Line      int64          `yaml:"line" zero:"usual" default:"usual" min:"-1" unit:"requests" doc:"that may wait; -1 is no limit; usual is no limit, and of rooms none at all"`
 	Patience  model.Duration `yaml:"patience" zero:"endless" default:"endless" min:"0s" unit:"span" doc:"a request that waits for longer leaves"`
 	Balancing string         `yaml:"balancing" of:"one-line,random,two-choices,least-loaded" default:"one-line" doc:"how requests come to replicas: one line for all, or one for each"`
-	Work      model.Duration `yaml:"work" default:"100ms" min:"1us" when:"service.kind=queue|rooms" unit:"span" doc:"of a request on one slot, the life of a session; where the demand does not say"`
+	Work      model.Duration `yaml:"work" default:"100ms" min:"1us" when:"service.kind=queue|rooms|machines" unit:"span" doc:"of a request on one slot or one CPU, the life of a session; where the demand does not say"`
 	WorkCV    float64        `yaml:"work_cv" default:"1" min:"0" max:"20" when:"service.kind=queue|rooms" unit:"1" doc:"its coefficient of variation; 1 is exponential, others gamma distributed"`
 	ArrivalCV float64        `yaml:"arrival_cv" default:"1" min:"0" max:"20" unit:"1" doc:"that of the time between arrivals; 1 is Poisson, 0 even"`
 	Batch     ScalingBatch   `yaml:"batch" when:"service.kind=inference" doc:"how a replica generates tokens"`
 	Goal      ScalingGoal    `yaml:"goal" doc:"what requests are to get"`
 
-	Start       int64          `yaml:"start" zero:"min" default:"min" min:"0" unit:"replicas" doc:"that are ready at the beginning; min is that of the policy"`
+	Start       int64          `yaml:"start" zero:"min" default:"min" min:"0" unit:"replicas" doc:"that are ready at the beginning; min is that of the policy; of machines the compute units of each"`
 	Limit       int64          `yaml:"limit" zero:"none" default:"none" min:"0" unit:"replicas" doc:"most that the platform gives"`
 	Boot        model.Duration `yaml:"boot" default:"1m" min:"0s" unit:"span" doc:"from an order to a replica that serves, the mean"`
 	BootCV      float64        `yaml:"boot_cv" default:"0" min:"0" max:"5" unit:"1" doc:"its coefficient of variation"`
@@ -66,7 +67,7 @@ type ScalingService struct {
 	WarmRate    float64        `yaml:"warm_rate" default:"0.5" min:"0.01" max:"1" unit:"1" doc:"speed in it"`
 	Drain       model.Duration `yaml:"drain" zero:"endless" default:"endless" min:"0s" unit:"span" doc:"deadline of a replica that is given up; what it still serves then is lost"`
 	Latency     model.Duration `yaml:"latency" default:"0s" min:"0s" unit:"span" doc:"from a proposal to its result"`
-	Price       float64        `yaml:"price" default:"1" min:"0" unit:"1/h" doc:"of a replica hour"`
+	Price       float64        `yaml:"price" default:"1" min:"0" unit:"1/h" doc:"of a replica hour; of machines of the hour of a compute unit"`
 	Granularity model.Duration `yaml:"granularity" default:"0s" min:"0s" unit:"span" doc:"of charging: begun ones count; 0s charges what is held"`
 	Scrape      model.Duration `yaml:"scrape" default:"15s" min:"1s" unit:"span" doc:"between scrapes of the metrics; KPA has its own of 2 s"`
 	Delay       model.Duration `yaml:"delay" default:"0s" min:"0s" unit:"span" doc:"from a scrape until policies see it"`
@@ -96,12 +97,17 @@ type ScalingFaults struct {
 	GapFrom   model.Duration `yaml:"gap_from" default:"0s" min:"0s" unit:"span" doc:"beginning of a gap of all metrics"`
 	GapLength model.Duration `yaml:"gap_length" default:"0s" min:"0s" unit:"span" doc:"of it; 0s is none"`
 	Gaps      float64        `yaml:"gaps" default:"0" min:"0" max:"1" unit:"1" doc:"share of the scrapes that fail besides"`
-	Error     float64        `yaml:"error" default:"0" min:"0" max:"1" unit:"1" doc:"share of the proposals that cannot be carried out"`
+	Error     float64        `yaml:"error" default:"0" min:"0" max:"1" unit:"1" doc:"share of the proposals that cannot be carried out; of machines of the resizes"`
 	Slow      float64        `yaml:"slow" default:"0" min:"0" max:"1" unit:"1" doc:"share of the boots that take slow_by times as long"`
 	SlowBy    float64        `yaml:"slow_by" default:"3" min:"1" max:"1000" unit:"times" doc:"as long"`
 	Fail      float64        `yaml:"fail" default:"0" min:"0" max:"1" unit:"1" doc:"share of the boots that fail"`
 	FailAfter model.Duration `yaml:"fail_after" default:"5m" min:"0s" unit:"span" doc:"until that shows"`
 	MTBF      model.Duration `yaml:"mtbf" zero:"never" default:"never" min:"0s" unit:"span" doc:"mean time until a replica that serves is lost"`
+
+	OutageFrom    model.Duration `yaml:"outage_from" default:"0s" min:"0s" when:"service.kind=machines" unit:"span" doc:"beginning of an outage of the permit server"`
+	OutageLength  model.Duration `yaml:"outage_length" default:"0s" min:"0s" when:"service.kind=machines" unit:"span" doc:"of it; 0s is none"`
+	RestartAt     model.Duration `yaml:"restart_at" default:"0s" min:"0s" when:"service.kind=machines" unit:"span" doc:"when all agents end"`
+	RestartLength model.Duration `yaml:"restart_length" default:"0s" min:"0s" when:"service.kind=machines" unit:"span" doc:"until fresh ones begin, which know no permit; 0s is no restart"`
 }
 
 // ScalingMetrics are the series that a policy may go by.
@@ -134,6 +140,7 @@ func ParseScaling(file string, text []byte) (*Scaling, error) {
 	c := &checker{problems{src: src}, reflect.ValueOf(s).Elem(), ""}
 	c.check()
 	s.demandAt(c, "")
+	s.machines(c)
 	s.policies(c)
 	return s, c.err()
 }

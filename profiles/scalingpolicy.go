@@ -64,6 +64,9 @@ type ScalingPolicy struct {
 
 	ResizeRetry *model.Duration `yaml:"resize_retry" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"of neon: wait after a change of size that failed; usual is 5s"`
 
+	Agent  ScalingAgent  `yaml:"agent" doc:"of neon on machines: what an agent goes by beside the load"`
+	Plugin ScalingPlugin `yaml:"plugin" doc:"of neon on machines: the scheduler, which grants permits and moves machines"`
+
 	Behavior ScalingBehavior `yaml:"behavior" doc:"of hpa and keda: how fast the size may change, as the behavior of a HorizontalPodAutoscaler says it"`
 }
 
@@ -100,7 +103,7 @@ var policyKeys = map[string]string{
 	"missing_keeps_windows": "lattice", "change_restarts_windows": "lattice", "cooldown_per_direction": "lattice", "cooldown_on_success": "lattice-coded",
 	"max_scale_up_rate": "kpa", "max_scale_down_rate": "kpa", "activation_scale": "kpa", "stable_window": "kpa", "scale_to_zero_grace": "kpa",
 	"trigger": "maestro", "delta": "maestro", "down_time": "maestro", "larger_window": "maestro", "panic_rooms": "maestro", "max_scale_up": "maestro", "buffer": "maestro-10",
-	"polling": "lcm lcm-coded", "auto_pause": "lcm lcm-coded", "max_retries": "lcm lcm-coded", "resize_retry": "neon",
+	"polling": "lcm lcm-coded", "auto_pause": "lcm lcm-coded", "max_retries": "lcm lcm-coded", "resize_retry": "neon", "agent": "neon", "plugin": "neon",
 	"watch": "lcm lcm-coded", "pending_aware": "lcm lcm-coded", "count_own": "lcm lcm-coded", "idle_after": "lcm lcm-coded",
 	"min": "lattice lattice-coded hpa kpa keda maestro maestro-10 neon lcm lcm-coded", "max": "lattice lattice-coded hpa kpa keda maestro maestro-10 neon lcm lcm-coded",
 }
@@ -116,6 +119,7 @@ func (s *Scaling) policyAt(c *checker, i int, at string) {
 	}
 	p.behavior(c, at)
 	s.goesBy(c, p, at)
+	s.onMachines(c, p, at)
 }
 
 // behavior checks what is said twice about how fast an HPA may change the size.
@@ -160,9 +164,15 @@ func (s *Scaling) goesBy(c *checker, p *ScalingPolicy, at string) {
 
 // neon checks a service that Neon's agent sizes as one machine, a compute unit for each replica.
 func (s *Scaling) neon(c *checker, p *ScalingPolicy, at string) {
+	machines := s.Service.Kind == "machines"
+	for _, key := range []string{"agent", "plugin"} {
+		if !machines && c.src.has(at+"."+key) {
+			c.add(at+"."+key, "goes with service.kind: machines: leave it out")
+		}
+	}
 	switch {
-	case s.Service.Kind != "queue":
-		c.add(at+".kind", "found neon, which resizes a machine of so many compute units: want service.kind: queue, where each replica stands for one")
+	case s.Service.Kind != "queue" && !machines:
+		c.add(at+".kind", "found neon, which resizes a machine of so many compute units: want service.kind: machines, or queue, where each replica stands for one")
 	case p.Min < 1:
 		c.add(at+".min", "found 0, want 1 or more: a machine has a compute unit at least")
 	case s.Service.Start > 0 && (s.Service.Start < p.Min || s.Service.Start > p.Max):

@@ -208,6 +208,9 @@ func (s *Service) check(c *checker, at string) {
 		x.Demand.Trace = "of the replay"
 	}
 	x.demandAt(c, at+".")
+	if s.Service.Kind == "machines" {
+		c.add(at+".service.kind", "found machines, which have nodes of their own: compare their policies by orrery scale")
+	}
 	switch s.Policy.Kind {
 	case "neon":
 		c.add(at+".policy.kind", "found neon, whose replicas are compute units of one machine and not nodes: compare it with others by orrery scale, on service.kind: queue")

@@ -51,6 +51,11 @@ func sums(t require.TestingT, p *Plugin) {
 		c, m := p.Node(n)
 		cpu.Total, cpu.Watermark, memory.Total, memory.Watermark = c.Total, c.Watermark, m.Total, m.Watermark
 		require.Equal(t, []Ledger{cpu, memory}, []Ledger{c, m})
+		if c.Reserved-c.Buffer <= c.Total && m.Reserved-m.Buffer <= m.Total {
+			require.NoError(t, p.Check(n))
+		} else {
+			require.ErrorContains(t, p.Check(n), "more than the")
+		}
 	}
 }
 

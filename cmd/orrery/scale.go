@@ -40,6 +40,8 @@ func (m *Main) scaleCommand() *cobra.Command {
 under the same demand: the load table of a trace, or one that a shape generates. The
 service answers back: what a policy sees depends on how many replicas it has.
 docs/SCALING-FORMAT.md has every key, docs/SERVICES.md what is simulated.
+With service.kind: machines they are virtual machines that Neon's agents resize, or that
+keep their size.
 
 Printed are the misses, latencies, cost and elasticity metrics of each policy as means
 over the seeds with how far their 95 % intervals reach; of the shapes step and flash the

@@ -33,13 +33,45 @@ const supplyRow = 104 * pt
 // below the other on the same axes. Where the goal was missed the foot of a row is marked.
 // Cost is linear in the stretches, of which at most 600 are drawn.
 func SupplyOverDemand(name string, rows []SupplyRow, clock Clock) *Figure {
+	return supplies(name, supplyWords{
+		title: "Supply over demand", of: "policies", unit: "replicas", note: "replicas; each row is one policy under the same demand, of the first seed",
+		need: "needed to meet the goal", ready: "ready", held: "held (also starting and draining)", missed: "goal missed",
+	}, rows, clock)
+}
+
+// UnitsOverDemand draws the compute units of the machines on nodes, one node below the other,
+// over what they needed. Where too much CPU time was done late the foot of a row is marked. note says
+// what a row is.
+func UnitsOverDemand(name string, rows []SupplyRow, note string, clock Clock) *Figure {
+	return supplies(name, supplyWords{
+		title: "Supply over demand of nodes", of: "rows", unit: "units", note: "compute units; " + note,
+		need: "needed by the machines there", ready: "that they have", held: "reserved", missed: "more than 1 % of the CPU time done late",
+	}, rows, clock)
+}
+
+// Pressures draws the capacity pressure (Need) and the logical one (Ready) of nodes, and the
+// migrations that begin (Held), one policy below the other. Where one failed (Missed) the foot
+// of a row is marked.
+func Pressures(name string, rows []SupplyRow, clock Clock) *Figure {
+	return supplies(name, supplyWords{
+		title: "Pressure and migrations", of: "policies", unit: "units or migrations",
+		note: "compute units of all nodes, and migrations in a step; each row is one policy under the same demand, of the first seed",
+		need: "capacity pressure: asked for and not there", ready: "logical pressure: reserved above the watermarks", held: "migrations begun", missed: "a migration failed",
+	}, rows, clock)
+}
+
+// supplyWords are what a figure of supplies says.
+type supplyWords struct{ title, of, unit, note, need, ready, held, missed string }
+
+// supplies draws rows of supplies one below the other.
+func supplies(name string, say supplyWords, rows []SupplyRow, clock Clock) *Figure {
 	f := &Figure{
-		Name: name, Title: "Supply over demand", height: 70*pt + vg.Length(len(rows))*supplyRow, narrow: 70*pt + vg.Length(len(rows))*0.8*supplyRow,
+		Name: name, Title: say.title, height: 70*pt + vg.Length(len(rows))*supplyRow, narrow: 70*pt + vg.Length(len(rows))*0.8*supplyRow,
 		legend: []entry{
-			{text: "needed to meet the goal", color: alpha(Muted, 90), area: true}, {text: "ready", color: Blue}, {text: "held (also starting and draining)", color: Sky},
-			{text: "goal missed", color: Vermilion, area: true},
+			{text: say.need, color: alpha(Muted, 90), area: true}, {text: say.ready, color: Blue}, {text: say.held, color: Sky},
+			{text: say.missed, color: Vermilion, area: true},
 		},
-		Note: "replicas; each row is one policy under the same demand, of the first seed",
+		Note: say.note,
 	}
 	reduced := make([]SupplyRow, len(rows))
 	most := 1.0
@@ -47,9 +79,9 @@ func SupplyOverDemand(name string, rows []SupplyRow, clock Clock) *Figure {
 		reduced[i] = SupplyRow{r.Name, reduceSupplies(r.Supplies, stateColumns), r.Limit}
 		most = max(most, highest(reduced[i].Supplies))
 	}
-	f.Alt = f.Title + " of " + Count(int64(len(rows))) + " policies"
+	f.Alt = f.Title + " of " + Count(int64(len(rows))) + " " + say.of
 	for _, r := range rows {
-		f.Alt += fmt.Sprintf("; %s: up to %s replicas", r.Name, short(highest(r.Supplies)))
+		f.Alt += fmt.Sprintf("; %s: up to %s %s", r.Name, short(highest(r.Supplies)), say.unit)
 	}
 	f.body = func(c draw.Canvas) { drawSupplies(c, reduced, clock, most) }
 	return f

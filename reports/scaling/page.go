@@ -29,6 +29,7 @@ type pageContent struct {
 	Figures     []page.Figure
 	Guards      page.Table
 	Decisions   page.Table
+	Machines    bool
 	Left        bool // the page has not all decisions
 }
 
@@ -52,6 +53,7 @@ func Write(dir string, c *scaling.Comparison, made page.Made) error {
 	for i := range c.Policies {
 		p.Left = p.Left || len(c.Policies[i].Decisions) > pageDecisions
 	}
+	p.Machines = c.Machines != nil
 	var err error
 	if p.Figures, err = page.InlineAll(drawn); err != nil {
 		return err

@@ -15,9 +15,17 @@ import (
 	"orrery/sim/stat"
 )
 
-// measureAt is the place of a measure of scaling.
-func measureAt(name string) int {
-	return slices.IndexFunc(scaling.Measures(), func(m scaling.Measure) bool { return m.Name == name })
+// measureAt is the place of a measure of a comparison.
+func measureAt(c *scaling.Comparison, name string) int {
+	return slices.IndexFunc(c.Measures(), func(m scaling.Measure) bool { return m.Name == name })
+}
+
+// missedAt is the place of what policies are to have little of beside the cost.
+func missedAt(c *scaling.Comparison) int {
+	if c.Machines != nil {
+		return measureAt(c, "throttled")
+	}
+	return measureAt(c, "missed")
 }
 
 // figureText is a number to three digits or so.
@@ -45,12 +53,18 @@ func withReach(i stat.Interval) string {
 	return figureText(i.Estimate) + " ± " + figureText((i.High-i.Low)/2)
 }
 
+// headed is a measure with the head of its column.
+type headed struct{ name, head string }
+
 // PolicyTable has the measures of each policy that tell most, as means over the seeds with
 // how far their 95 % intervals reach.
 func PolicyTable(c *scaling.Comparison) *table.Table {
-	shown := []struct{ name, head string }{
+	shown := []headed{
 		{"missed", "missed %"}, {"bad_intervals", "bad steps %"}, {"latency_p95", "p95 s"}, {"cost", "cost"}, {"utilisation", "util %"},
 		{"theta_under", "θ under %"}, {"theta_over", "θ over %"}, {"tau_under", "τ under %"}, {"tau_over", "τ over %"}, {"instability", "υ %"}, {"changes", "changes"}, {"reversals", "reversals"},
+	}
+	if c.Machines != nil {
+		shown = machineHeads()
 	}
 	heads := []string{"policy"}
 	for _, s := range shown {
@@ -61,10 +75,13 @@ func PolicyTable(c *scaling.Comparison) *table.Table {
 		p := &c.Policies[i]
 		row := []any{p.Name}
 		for _, s := range shown {
-			v := p.Mean[measureAt(s.name)]
+			v := p.Mean[measureAt(c, s.name)]
 			row = append(row, table.Quantity(withReach(v), v.Estimate))
 		}
 		t.Row(append(row, table.Quantity(fmt.Sprintf("%.0f %%", 100*p.Won), p.Won))...)
+	}
+	if c.Machines != nil {
+		return t.Optional("τ under %", "τ over %").Optional("changes").Optional("unanswered").Optional("won")
 	}
 	return t.Optional("changes", "reversals").Optional("υ %").Optional("util %").Optional("won")
 }
@@ -112,9 +129,13 @@ func AgainstTable(c *scaling.Comparison) *table.Table {
 		if len(p.Against) == 0 {
 			continue
 		}
-		for _, name := range []string{"missed", "bad_intervals", "latency_p95", "cost", "deviation"} {
-			k := measureAt(name)
-			d, m := p.Against[k], scaling.Measures()[k]
+		names := []string{"missed", "bad_intervals", "latency_p95", "cost", "deviation"}
+		if c.Machines != nil {
+			names = []string{"throttled", "memory_short", "cost", "theta_under", "theta_over"}
+		}
+		for _, name := range names {
+			k := measureAt(c, name)
+			d, m := p.Against[k], c.Measures()[k]
 			t.Row(p.Name, m.Says+" ("+m.Unit+")", table.Quantity(figureText(d.Estimate), d.Estimate), table.Quantity(figureText(d.Low), d.Low), table.Quantity(figureText(d.High), d.High), p.Verdict(k))
 		}
 	}
@@ -139,7 +160,11 @@ func GuardTable(c *scaling.Comparison) *table.Table {
 // DecisionTable is the log of the decisions that wanted a change, up to so many of each
 // policy; 0 is all that was kept.
 func DecisionTable(c *scaling.Comparison, most int) *table.Table {
-	t := table.New("policy", "time", "size", "rule", "wanted", "guard", "proposed", "repeated")
+	heads := []string{"policy", "time", "size", "rule", "wanted", "guard", "proposed", "repeated"}
+	if c.Machines != nil {
+		heads = slices.Insert(heads, 2, "machine")
+	}
+	t := table.New(heads...)
 	for i := range c.Policies {
 		p := &c.Policies[i]
 		for k, d := range p.Decisions {
@@ -150,7 +175,11 @@ func DecisionTable(c *scaling.Comparison, most int) *table.Table {
 			if d.Proposed {
 				proposed = "yes"
 			}
-			t.Row(p.Name, d.At.String(), d.Size, string(d.Rule), d.Would, string(d.Guard), proposed, d.Repeated)
+			row := []any{p.Name, d.At.String(), d.Size, string(d.Rule), d.Would, string(d.Guard), proposed, d.Repeated}
+			if c.Machines != nil {
+				row = slices.Insert(row, 2, any(d.Machine))
+			}
+			t.Row(row...)
 		}
 	}
 	return t
@@ -163,8 +192,12 @@ func About(c *scaling.Comparison) []string {
 		mode = "as flows"
 	}
 	out := []string{fmt.Sprintf("%s, %s, %s of demand with %s requests, simulated %s.", table.Counted(len(c.Policies), "policy"), table.Counted(c.Seeds, "seed"), plot.Span(c.Length.Seconds()), plot.Count(int64(c.Requests)), mode)}
+	least, both := "Fewest missed", "misses"
+	if c.Machines != nil {
+		out, least, both = []string{aboutMachines(c)}, "Least CPU time done late", "late CPU time"
+	}
 	if rivals := compared(c); len(rivals) > 1 {
-		line := fmt.Sprintf("Fewest missed, in percent: %s. Lowest cost: %s. Not dominated by cost and misses: %s", best(rivals, measureAt("missed")), best(rivals, measureAt("cost")), strings.Join(front(rivals), ", "))
+		line := fmt.Sprintf("%s, in percent: %s. Lowest cost: %s. Not dominated by cost and %s: %s", least, best(rivals, missedAt(c)), best(rivals, measureAt(c, "cost")), both, strings.Join(front(c), ", "))
 		if len(rivals) < len(c.Policies) {
 			line += "; clairvoyant is a reference and left out"
 		}
@@ -201,8 +234,8 @@ func best(policies []scaling.Policy, k int) string {
 }
 
 // front are the policies than which no other misses less at no more cost.
-func front(policies []scaling.Policy) (names []string) {
-	missed, cost := measureAt("missed"), measureAt("cost")
+func front(c *scaling.Comparison) (names []string) {
+	policies, missed, cost := compared(c), missedAt(c), measureAt(c, "cost")
 	for i := range policies {
 		a := policies[i].Mean
 		if !slices.ContainsFunc(policies, func(p scaling.Policy) bool {
@@ -218,10 +251,10 @@ func front(policies []scaling.Policy) (names []string) {
 
 // figures draw the sizes over the needs, and cost over misses.
 func figures(c *scaling.Comparison) []*plot.Figure {
+	if c.Machines != nil {
+		return append(machineFigures(c), tradeOff(c, "CPU time done late"))
+	}
 	var rows []plot.SupplyRow
-	var all []plot.Candidate
-	names := front(compared(c))
-	missed, cost := measureAt("missed"), measureAt("cost")
 	for i := range c.Policies {
 		p := &c.Policies[i]
 		r := plot.SupplyRow{Name: p.Name, Limit: c.Missable}
@@ -239,6 +272,16 @@ func figures(c *scaling.Comparison) []*plot.Figure {
 			r.Supplies[n-1].WidthUS = int64(model.Time(c.Length) - model.Time(r.Supplies[n-1].StartUS))
 		}
 		rows = append(rows, r)
+	}
+	return []*plot.Figure{plot.SupplyOverDemand("supply", rows, plot.Clock{}), tradeOff(c, "requests late or lost")}
+}
+
+// tradeOff draws cost over what is missed.
+func tradeOff(c *scaling.Comparison, missedName string) *plot.Figure {
+	var all []plot.Candidate
+	names, missed, cost := front(c), missedAt(c), measureAt(c, "cost")
+	for i := range c.Policies {
+		p := &c.Policies[i]
 		standing := plot.Baseline
 		switch {
 		case reference(*p):
@@ -248,6 +291,5 @@ func figures(c *scaling.Comparison) []*plot.Figure {
 		}
 		all = append(all, plot.Candidate{Name: p.Name, Standing: standing, At: []float64{p.Mean[missed].Estimate / 100, p.Mean[cost].Estimate}})
 	}
-	trade := plot.Pareto("cost-over-misses", plot.Measure{Name: "requests late or lost", Share: true, Better: -1}, plot.Measure{Name: "cost", Better: -1}, all)
-	return []*plot.Figure{plot.SupplyOverDemand("supply", rows, plot.Clock{}), trade}
+	return plot.Pareto("cost-over-misses", plot.Measure{Name: missedName, Share: true, Better: -1}, plot.Measure{Name: "cost", Better: -1}, all)
 }

@@ -17,7 +17,7 @@ func policyOf(name, kind string, missed, cost float64) scaling.Policy {
 	for i := range p.Mean {
 		p.Mean[i] = stat.Interval{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
 	}
-	p.Mean[measureAt("missed")].Estimate, p.Mean[measureAt("cost")].Estimate = missed, cost
+	p.Mean[measureAt(new(scaling.Comparison), "missed")].Estimate, p.Mean[measureAt(new(scaling.Comparison), "cost")].Estimate = missed, cost
 	return p
 }
 

@@ -296,6 +296,14 @@ func Host(s *profiles.Scaling, recorded *demand.Demand, from model.Duration, see
 // Check builds every policy once, so that what is wrong with one is told by its place in
 // the file before anything runs.
 func Check(s *profiles.Scaling) error {
+	if s.Service.Kind == "machines" {
+		for i := range s.Policies {
+			if err := machineCheck(s, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	c := configOf(s, &demand.Demand{End: 1})
 	for i := range s.Policies {
 		if _, err := build(&s.Policies[i], c, nil, 0); err != nil {

@@ -105,8 +105,8 @@ func (c *Comparison) Document() Document {
 	}
 	for i := range c.Policies {
 		p := &c.Policies[i]
-		x := PolicyDocument{Name: p.Name, Kind: p.Kind, Won: p.Won}
-		for k, m := range Measures() {
+		x := PolicyDocument{Name: p.Name, Kind: p.Kind, Won: p.Won, Rules: []RuleDocument{}}
+		for k, m := range c.Measures() {
 			y := MeasureDocument{Name: m.Name, Unit: m.Unit, Mean: number(p.Mean[k].Estimate), Low: number(p.Mean[k].Low), High: number(p.Mean[k].High), Seeds: p.Values[k]}
 			if len(p.Against) > 0 {
 				a := p.Against[k]

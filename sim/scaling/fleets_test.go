@@ -132,7 +132,7 @@ func TestRefusedFleets(t *testing.T) {
 		{`service: {kind: rooms}` + "\npolicies: [{kind: lcm-coded}]", "want service.line: -1"},
 		{`service: {kind: rooms, line: -1, patience: 3s}` + "\npolicies: [{kind: lcm}]", "leave mode: fluid, patience, start, limit and warm"},
 		{`service: {kind: rooms, line: -1}` + "\nfaults: {mtbf: 3h}\npolicies: [{kind: lcm}]", "leave them out"},
-		{`service: {kind: rooms}` + "\npolicies: [{kind: neon}]", "want service.kind: queue, where each replica stands for one"},
+		{`service: {kind: rooms}` + "\npolicies: [{kind: neon}]", "want service.kind: machines, or queue, where each replica stands for one"},
 		{`service: {kind: queue}` + "\npolicies: [{kind: neon, min: 0}]", "a compute unit at least"},
 		{`service: {kind: queue, start: 200}` + "\npolicies: [{kind: neon}]", "found 200, want 1 to 100"},
 		{`service: {kind: queue}` + "\npolicies: [{kind: neon, cooldown: 3s}]", "does not apply to kind: neon"},

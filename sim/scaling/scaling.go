@@ -15,6 +15,7 @@ import (
 	"orrery/sim/metric/elastic"
 	"orrery/sim/service"
 	"orrery/sim/service/demand"
+	"orrery/sim/service/vm"
 	"orrery/sim/stat"
 )
 
@@ -70,6 +71,7 @@ func valuesOf(o *service.Outcome, v *elastic.Values) []float64 {
 // Decision is one of the log: of the first seed, when a change was wanted.
 type Decision struct {
 	At       model.Time
+	Machine  int // from 1, of virtual machines; else 0
 	Size     int64
 	Rule     autoscale.Rule
 	Guard    autoscale.Guard
@@ -90,6 +92,7 @@ type Policy struct {
 	Unanswered string   // why seeds, or all, have none
 
 	First     service.Outcome // of the first seed, with its timeline
+	Machines  *vm.Outcome     // of the first seed on virtual machines, else nil
 	Decisions []Decision      // of the first seed
 	Left      int64           // decisions that the log has no room for
 }
@@ -105,9 +108,21 @@ type Comparison struct {
 	Length      model.Duration
 	Requests    float64 // of the first seed
 	Notes       []string
-	Needs       []int64 // of the first seed, by step: the smallest size whose steady state meets the goal
-	Onset       *Onset  // nil where the demand has no step
+	Needs       []int64   // of the first seed, by step: the smallest size whose steady state meets the goal
+	Onset       *Onset    // nil where the demand has no step
+	Machines    *Machines // nil where the service has replicas
 	Policies    []Policy
+
+	needs []int64 // of the demand that comes last
+	last  *demand.Demand
+}
+
+// Measures are those of the policies.
+func (c *Comparison) Measures() []Measure {
+	if c.Machines != nil {
+		return MachineMeasures()
+	}
+	return Measures()
 }
 
 // Run compares the policies of a file. recorded is the demand that it names, nil where it
@@ -117,38 +132,55 @@ func Run(ctx context.Context, s *profiles.Scaling, recorded *demand.Demand, prog
 		return nil, err
 	}
 	c := &Comparison{Name: s.Name, Description: s.Description, Seeds: int(s.Seeds), Step: s.Step, Missable: 1 - s.Service.Goal.Share}
-	for _, p := range s.Policies {
-		c.Policies = append(c.Policies, Policy{Name: p.Name, Kind: p.Kind, Values: make([][]float64, len(Measures()))})
+	if s.Service.Kind == "machines" {
+		c.Machines = &Machines{Count: int(s.Machines.Count), Nodes: nodeUnits(&s.Machines)}
 	}
-	var needs []int64
-	var last *demand.Demand
+	for _, p := range s.Policies {
+		c.Policies = append(c.Policies, Policy{Name: p.Name, Kind: p.Kind, Values: make([][]float64, len(c.Measures()))})
+	}
 	for seed := range int(s.Seeds) {
 		d, err := demandOf(s, recorded, uint64(seed+1))
 		if err != nil {
 			return nil, err
 		}
-		config := configOf(s, d)
-		config.Draws.Seed = uint64(seed + 1)
-		if d != last { // the needs of one recorded demand are those of all seeds
-			needs, last = service.Needs(&config, d), d
-		}
-		if seed == 0 {
-			c.Needs, c.Notes, c.Fluid, c.Length = needs, d.Notes, config.Fluid, model.Duration(d.End)
-			if c.Onset, err = onsetOf(s, &config); err != nil {
-				return nil, err
-			}
+		one, err := c.seed(s, seed, d)
+		if err != nil {
+			return nil, err
 		}
 		for i := range s.Policies {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if err := c.one(s, i, seed, d, config, needs); err != nil {
+			if err := one(i); err != nil {
 				return nil, err
 			}
 			progress(seed*len(s.Policies)+i+1, int(s.Seeds)*len(s.Policies))
 		}
 	}
 	return c, c.finish()
+}
+
+// seed prepares what the policies have in common with a seed, and returns what runs one.
+func (c *Comparison) seed(s *profiles.Scaling, seed int, d *demand.Demand) (one func(i int) error, err error) {
+	if seed == 0 {
+		c.Notes, c.Length = d.Notes, model.Duration(d.End)
+	}
+	if c.Machines != nil {
+		demands, err := divided(s, d, uint64(seed+1))
+		return func(i int) error { return c.runMachines(s, i, seed, demands) }, err
+	}
+	config := configOf(s, d)
+	config.Draws.Seed = uint64(seed + 1)
+	if d != c.last { // the needs of one recorded demand are those of all seeds
+		c.needs, c.last = service.Needs(&config, d), d
+	}
+	if seed == 0 {
+		c.Needs, c.Fluid = c.needs, config.Fluid
+		if c.Onset, err = onsetOf(s, &config); err != nil {
+			return nil, err
+		}
+	}
+	return func(i int) error { return c.one(s, i, seed, d, config, c.needs) }, nil
 }
 
 // one runs a policy with a seed.
@@ -274,7 +306,7 @@ func (c *Comparison) pairs() {
 	names := map[string]bool{"theta_under": true, "theta_over": true, "tau_under": true, "tau_over": true, "instability": true}
 	for i := range c.Policies {
 		won, all := 0.0, 0.0
-		for k, m := range Measures() {
+		for k, m := range c.Measures() {
 			if !names[m.Name] {
 				continue
 			}
@@ -295,13 +327,21 @@ func (c *Comparison) pairs() {
 	}
 }
 
+// measures are those of the policy.
+func (p *Policy) measures() []Measure {
+	if p.Machines != nil {
+		return MachineMeasures()
+	}
+	return Measures()
+}
+
 // Verdict says whether a policy is better than the first by a measure: "better", "worse",
 // "no difference" where all seeds agree, or "no evidence".
 func (p *Policy) Verdict(k int) string {
 	if k >= len(p.Against) {
 		return ""
 	}
-	d, m := p.Against[k], Measures()[k]
+	d, m := p.Against[k], p.measures()[k]
 	gain := m.Better.Gain(d.Estimate)
 	switch {
 	case m.Unranked:

@@ -185,7 +185,7 @@ var packageTable = []packageRule{
 	{dir: "sim/experiment", may: []string{"internal/seal", "scheduler/model", "profiles", "sim/metric", "sim/plan", "sim/search", "sim/stat", "sim/task",
 		"traces/transform"}},
 
-	{dir: "sim/scaling", may: []string{"scheduler/model", "traces", "profiles", "autoscale", "autoscale/...", "sim/metric/elastic", "sim/service", "sim/service/demand", "sim/service/session", "sim/stat"}},
+	{dir: "sim/scaling", may: []string{"scheduler/model", "scheduler/model/draw", "traces", "profiles", "autoscale", "autoscale/...", "sim/metric/elastic", "sim/service", "sim/service/demand", "sim/service/session", "sim/service/vm", "sim/stat"}},
 
 	{dir: "reports/table", may: []string{"scheduler/model"}},
 	{dir: "reports/plot", may: []string{"scheduler/model", "sim/record/column", "gonum.org/v1/plot/...",
@@ -198,7 +198,7 @@ var packageTable = []packageRule{
 	{dir: "reports/compare", may: []string{"scheduler/model", "sim/metric", "sim/paired", "sim/record", "sim/stat", "reports/internal/rundata", "reports/page", "reports/plot", "reports/table"},
 		free: []exemption{files, drawn}},
 	{dir: "reports/workload", may: []string{"scheduler/model", "traces", "traces/hostlist", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
-	{dir: "reports/scaling", may: []string{"scheduler/model", "sim/scaling", "sim/stat", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
+	{dir: "reports/scaling", may: []string{"scheduler/model", "sim/scaling", "sim/service/vm", "sim/stat", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
 	{dir: "reports", may: []string{"internal/disk", "scheduler/model", "sim/metric", "sim/record", "reports/internal/rundata", "reports/page", "reports/plot", "reports/table"},
 		free: []exemption{drawn}},
 

@@ -69,7 +69,7 @@ func TestOutage(t *testing.T) {
 	c.Outages = []service.Span{{From: model.Time(5 * model.Minute), To: model.Time(20 * model.Minute)}}
 	out, err := Run(c, []*demand.Demand{stepped(2)})
 	require.NoError(t, err)
-	require.Positive(t, out.Failed)
+	require.Positive(t, out.Unanswered)
 	for _, s := range out.Sizes {
 		require.False(t, s.At < model.Time(20*model.Minute) && s.CPU > 500, "it has no permit for more: %v", s)
 	}
@@ -101,7 +101,7 @@ func TestFullNodes(t *testing.T) {
 	one, err := Run(host(20), demands)
 	require.NoError(t, err)
 	require.Positive(t, one.Partial)
-	require.Positive(t, one.Unplaced)
+	require.Positive(t, one.Stayed)
 	require.Greater(t, one.Throttled, out.Throttled)
 }
 
