@@ -83,24 +83,29 @@ func (c *Core) passConservative(now model.Time) {
 	}
 }
 
-// span is for how long a job that starts in a pass is expected to hold its nodes. Under
-// Conservative one that asks for no time is overdue as soon as it starts: it is predicted
-// to end a second later. On a cycle the span ends at a tick, as it begins at one: a
-// reservation between two of them would be missed, and the next found behind those that stand.
-func (c *Core) span(j *job) model.Duration {
+// predicted is for how long a job is expected to run, and the ticks at which passes see its
+// end. Under Conservative one that asks for no time is overdue as soon as it starts: it is
+// predicted to end a second later.
+func (c *Core) predicted(j *job) (model.Duration, model.Ticks) {
 	if c.cfg.Backfill != order.Conservative {
-		return j.Walltime
+		return j.Walltime, model.Ticks{}
 	}
-	return c.cfg.Ticks.Whole(cmp.Or(j.Walltime, model.Second))
+	return cmp.Or(j.Walltime, model.Second), c.cfg.Ticks
+}
+
+// span is for how long a job that starts in a pass is expected to hold its nodes. On a
+// cycle the span ends at a tick, as it begins at one: a reservation between two of them
+// would be missed, and the next found behind those that stand.
+func (c *Core) span(j *job) model.Duration {
+	d, ticks := c.predicted(j)
+	return ticks.Whole(d)
 }
 
 // leaves is when a job that starts at an instant, of a pass or of the answer to one, is
 // predicted to end.
 func (c *Core) leaves(start model.Time, j *job) model.Time {
-	if c.cfg.Backfill != order.Conservative {
-		return start.Add(j.Walltime)
-	}
-	return c.cfg.Ticks.Next(start.Add(cmp.Or(j.Walltime, model.Second)))
+	d, ticks := c.predicted(j)
+	return ticks.Next(start.Add(d))
 }
 
 // due is the start of the earliest reservation.
