@@ -58,6 +58,20 @@ func (h *Heap) Init() {
 	}
 }
 
+// Push puts one more into a heap that is in order.
+func (h *Heap) Push(c Candidate) {
+	h.List = append(h.List, c)
+	s := h.List
+	for i := len(s) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h.Before(&s[i], &s[up]) {
+			return
+		}
+		s[i], s[up] = s[up], s[i]
+		i = up
+	}
+}
+
 // Pop takes the best out.
 func (h *Heap) Pop() {
 	n := len(h.List) - 1

@@ -10,9 +10,9 @@ import (
 	"orrery/scheduler"
 	"orrery/scheduler/backfill"
 	"orrery/scheduler/cluster"
+	"orrery/scheduler/internal/queue"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/scheduler/plain/internal/queue"
 )
 
 // Config selects the policies of a Core.

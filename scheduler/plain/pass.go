@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"orrery/scheduler/cluster"
+	"orrery/scheduler/internal/queue"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/scheduler/plain/internal/queue"
 )
 
 // reservation is the hold of the first blocked job under Easy. It stays valid

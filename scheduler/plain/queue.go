@@ -1,8 +1,8 @@
 package plain
 
 import (
+	"orrery/scheduler/internal/queue"
 	"orrery/scheduler/model"
-	"orrery/scheduler/plain/internal/queue"
 )
 
 // enqueue inserts a waiting job and says whether it is now the first. The queue is in order

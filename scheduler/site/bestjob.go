@@ -21,10 +21,10 @@ func (p *pass) onFastPath() bool {
 
 // passFast starts the best jobs as long as they have room, and then looks behind the
 // one that is blocked. ok says whether that made the pass; if not, the rest of the queue
-// has to be looked at in order. fits is the jobs that may have room. contenders are those
+// has to be looked at in order. anyFits says whether jobs may have room. contenders are those
 // that may come first within the foresight, with their scores; they are valid until the
 // next call.
-func (p *pass) passFast(fits []model.Ref) (contenders []model.Ref, ok bool) {
+func (p *pass) passFast(anyFits bool) (contenders []model.Ref, ok bool) {
 	first := len(p.core.plan.Proposals)
 	for leads := 0; !p.qs.blocked; leads++ {
 		if leads == mostLeads {
@@ -41,51 +41,25 @@ func (p *pass) passFast(fits []model.Ref) (contenders []model.Ref, ok bool) {
 		}
 	}
 	if len(p.core.plan.Proposals) > first {
-		fits = p.findFits()
+		anyFits = p.anyFits()
 	}
 	if p.qs.policy.Backfill != order.Easy {
-		p.qs.orderHolds = len(fits) > 0
+		p.qs.orderHolds = anyFits
 		return contenders, true
 	}
-	room := p.heap(p.harmlessOf(fits))
-	p.keys(room.List)
-	room.Init()
-	for len(room.List) > 0 && p.anyRoom() {
-		if c := room.List[0]; c.Ref != p.qs.reservation.Ref {
-			p.tryStart(c)
-		}
-		room.Pop()
+	if anyFits {
+		p.ensureReservation()
+		passBehind(p)
 	}
 	return contenders, true
 }
 
-// harmlessOf makes candidates of those of fits that no limit holds and that do not surely
-// delay the blocked job. They are valid until the next pass.
-func (p *pass) harmlessOf(fits []model.Ref) []order.Candidate {
-	if len(fits) > 0 {
-		p.ensureReservation()
+// anyFits says whether any job may have room.
+func (p *pass) anyFits() bool {
+	if p.core.caps.Cap != (caps.Usage{}) {
+		return p.qs.waiting.AnyFits(p.borrowable, p.mayFit)
 	}
-	room := p.core.buf.room[:0]
-	for _, ref := range fits {
-		i := p.qs.waiting.At(ref)
-		q := &p.qs.waiting.Jobs[i]
-		if c := (order.Candidate{Tier: q.Tier, Ref: ref, At: i}); !p.wouldDelay(q) && p.held(c) == model.ReasonNone {
-			room = append(room, c)
-		}
-	}
-	p.core.buf.room = room
-	return room
-}
-
-// findFits is the jobs that may have room, valid until the next call. Its cost is that of
-// the answer and of the request sizes.
-func (p *pass) findFits() []model.Ref {
-	fits := p.qs.waiting.Fitting(p.qs.scratch.fits[:0], p.borrowable)
-	if p.borrowable > 0 || p.core.caps.Cap != (caps.Usage{}) { // else the numbers of nodes decide alone
-		fits = slices.DeleteFunc(fits, func(ref model.Ref) bool { return !p.mayFit(p.qs.waiting.Row(ref)) })
-	}
-	p.qs.scratch.fits = fits
-	return fits
+	return p.qs.waiting.AnyFits(p.borrowable, nil) // the numbers of nodes decide alone
 }
 
 // mostLeads bounds how often a pass looks for the best job of all: from then on it is
@@ -96,7 +70,7 @@ const mostLeads = 16
 // contenders are the jobs that may overtake it within the foresight, with their scores;
 // they are valid until the next call.
 func (p *pass) best() (at int32, contenders []model.Ref) {
-	var b waiting.Bounds
+	b := &p.qs.scratch.bounds
 	b.Set(&p.qs.waiting, p.now, p.now.Add(foresight), &p.qs.terms, p.qs.groupOf)
 	lead, contenders := waiting.NoLeader, p.qs.scratch.contenders[:0]
 	examine := func(at int32) bool {

@@ -7,7 +7,7 @@ import "orrery/scheduler/model"
 func takeOutGated(p *pass) {
 	for _, ref := range p.qs.scratch.gated {
 		if p.qs.waiting.Has(ref) && !p.qs.waiting.Row(ref).Gated {
-			p.qs.waiting.SetGated(ref, true)
+			p.qs.waiting.SetGated(ref, true, p.now)
 		}
 	}
 	p.qs.scratch.gated = p.qs.scratch.gated[:0]
@@ -22,7 +22,7 @@ func bringBackGated(p *pass) {
 	gated := p.qs.waiting.GatedJobs(p.qs.scratch.gated[:0])
 	for _, ref := range gated {
 		if p.core.graph.Gate(ref) == model.ReasonNone {
-			p.qs.waiting.SetGated(ref, false)
+			p.qs.waiting.SetGated(ref, false, p.now)
 		}
 	}
 	p.qs.scratch.gated = gated[:0]

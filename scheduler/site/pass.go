@@ -169,7 +169,7 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 		p.passServing(scalingUp)
 		return
 	}
-	fits, worth := p.split()
+	anyFits, worth := p.split()
 	if !worth {
 		p.qs.holdsGood = p.qs.blocked
 		return
@@ -179,7 +179,7 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 	var contenders []model.Ref
 	fast := false
 	if p.onFastPath() {
-		contenders, fast = p.passFast(fits)
+		contenders, fast = p.passFast(anyFits)
 	}
 	if !fast {
 		p.passAll(nil)
@@ -187,7 +187,7 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 	if len(p.core.plan.Proposals) > first {
 		return // there is another pass soon
 	}
-	p.boundNextChange(len(fits) > 0, contenders, !fast)
+	p.boundNextChange(anyFits, contenders, !fast)
 	p.qs.holdsGood = fast && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount() && p.qs.quietUntil > p.now
 }
 
@@ -255,21 +255,20 @@ func (p *pass) passAll(scalingUp []model.Ref) {
 	}
 }
 
-// split finds the jobs that may have room, valid until the next call, and says whether a
-// pass is worth making: whether there are any, or the first blocked job may do something
-// about it.
-func (p *pass) split() (fits []model.Ref, worth bool) {
+// split says whether jobs may have room, and whether a pass is worth making: whether there are
+// any, or the first blocked job may do something about it.
+func (p *pass) split() (anyFits, worth bool) {
 	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs))
-	fits = p.findFits()
-	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && !p.qs.promises() && p.core.cfg.Explain == nil && policy.MinScore == 0 {
+	anyFits = p.anyFits()
+	if policy := p.qs.policy; !anyFits && !policy.Preempts && !p.qs.promises() && p.core.cfg.Explain == nil && policy.MinScore == 0 {
 		// No job starts, whichever is first: the blocked one would only keep
 		// its own vCluster from lending.
 		for i := 0; i < len(p.qs.waiting.Jobs) && !p.qs.blocked; i++ {
 			p.qs.blocked = p.held(order.Candidate{Ref: p.qs.waiting.Jobs[i].Ref}) == model.ReasonNone
 		}
-		return nil, false
+		return false, false
 	}
-	return fits, true
+	return anyFits, true
 }
 
 // keys works out what the candidates are ordered by.

@@ -3,6 +3,7 @@ package site
 import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/place"
 	"orrery/scheduler/site/internal/waiting"
 )
 
@@ -16,8 +17,17 @@ func (p *pass) cannotStart(q *waiting.Job) bool {
 // reservation of that is known: it may use the same nodes and takes too many.
 func (p *pass) wouldDelay(q *waiting.Job) bool {
 	h := &p.qs.reservation
-	return q.Need > h.Spare && h.ByCount() && h.At != model.Never && p.now.Add(q.Left) > h.At &&
-		!q.Borrows && q.Class == p.core.jobs[h.Ref].kind.class && p.qs.policy.Backfill == order.Easy
+	return q.Need > h.Spare && p.now.Add(q.Left) > h.At && !mayBorrow(p, q.Borrows) && delays(p, q.Class)
+}
+
+// mayBorrow says whether any nodes may be borrowed in this pass by a job that does so.
+func mayBorrow(p *pass, borrows bool) bool { return borrows && p.borrowable > 0 }
+
+// delays says whether jobs of a class of nodes surely delay the blocked job if they take more nodes than
+// are left over, and for longer than until it has room.
+func delays(p *pass, class place.ClassID) bool {
+	h := &p.qs.reservation
+	return h.ByCount() && h.At != model.Never && class == p.core.jobs[h.Ref].kind.class && p.qs.policy.Backfill == order.Easy
 }
 
 // ensureReservation finds the reservation of the blocked job where numbers of nodes decide it, so

@@ -78,7 +78,8 @@ type common struct {
 // queueScratch is memory that is used again. Nothing in it outlives a call.
 type queueScratch struct {
 	contenders []model.Ref
-	fits       []model.Ref
+	bounds     waiting.Bounds // of the last look for the best job
+	behind     behind
 	gated      []model.Ref
 	refused    refused
 	ties       ties
@@ -95,7 +96,7 @@ func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, fr
 		mode:     policy.mode(),
 	}
 	qs.free.CopyFrom(free)
-	c := waiting.Config{Weights: &policy.Weights, Tenants: len(fair.Share), Bounded: qs.mode.bounded}
+	c := waiting.Config{Weights: &policy.Weights, Nodes: int32(space.Nodes()), Bounded: qs.mode.bounded}
 	if policy.Ranking == ByScore {
 		c.Reference = policy.Reference
 	}

@@ -50,6 +50,7 @@ type load struct {
 	procs  int32
 	site   *site   // nil for a plain cluster
 	jobs   int     // of a generated one
+	once   bool    // they are all submitted at one instant
 	load   float64 // of a generated one, 0 for the model's own
 	bundle string  // once imported
 }
@@ -61,6 +62,8 @@ func (l *load) policy(o options) string {
 		return o.policy.order + "+" + o.policy.backfill
 	case l.site.month:
 		return "site of 4 vClusters"
+	case l.site.vclusters > 1:
+		return fmt.Sprintf("site of %d vClusters, score+easy, %s", l.site.vclusters, l.site.cycle)
 	}
 	return "site, score+easy, " + l.site.cycle
 }
@@ -195,7 +198,11 @@ func choose(args []string) ([]load, error) {
 	for _, nodes := range []int32{1_024, 10_240, 102_400} {
 		loads = append(loads, load{name: fmt.Sprintf("lublin-%d", nodes), procs: nodes, jobs: 50_000, load: 0.85, site: &site{group: 256, cycle: "30s"}})
 	}
-	return append(loads, load{name: "month", procs: 1_024, site: &site{month: true}}), nil
+	loads = append(loads, load{name: "month", procs: 1_024, site: &site{month: true}})
+	for _, of := range []*site{nil, {group: 64, cycle: "30s", vclusters: 4}} {
+		loads = append(loads, load{name: "instant-100k", procs: 1_024, jobs: 100_000, once: true, site: of})
+	}
+	return loads, nil
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {

@@ -53,6 +53,11 @@ func importLog(l *load, o options, tmp string) error {
 	case l.site != nil && l.site.month:
 		l.bundle, l.site.cluster = filepath.Join(tmp, l.name+".trace"), "month"
 		args = []string{"synth", "site", "--out", l.bundle, "--nodes", procs, "--quiet"}
+	case l.once:
+		if err := writeInstant(l.bundle, l.jobs); err != nil || l.site == nil {
+			return err
+		}
+		return l.site.furnish(l, tmp)
 	case l.path == "":
 		args = []string{"synth", "--out", l.bundle, "--jobs", strconv.Itoa(l.jobs), "--procs", procs, "--quiet"}
 		if l.load > 0 {

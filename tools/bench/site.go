@@ -15,10 +15,11 @@ import (
 // site is the cluster of a log as a site: dragonfly groups, fingerprints,
 // tenants with shares and budgets, and a profile in which all nine factors count.
 type site struct {
-	group   int32  // nodes of a dragonfly group
-	cycle   string // of the profile
-	month   bool   // the generated month on its own site instead
-	cluster string // file, or the name of one in the program
+	group     int32  // nodes of a dragonfly group
+	vclusters int32  // with an equal part of the nodes each; 0 for one with all
+	cycle     string // of the profile
+	month     bool   // the generated month on its own site instead
+	cluster   string // file, or the name of one in the program
 }
 
 // What the rows and the site below have in common.
@@ -48,8 +49,15 @@ func (s *site) describe(nodes int32) []byte {
 	for t := range tenants {
 		fmt.Fprintf(&b, "  - {name: t%d, fair_share: %.2f, burst: 1.5, gpu_hours: %d}\n", t, float64(t+1)/40, hours)
 	}
-	fmt.Fprintf(&b, "vclusters:\n  - {name: all, home: all, profile: {backfill: easy, cycle: %s, usage: {window: %dd}, weights: {"+
-		"priority: 3, wait_time: 4, fair_share: 5, topology: 2, data_readiness: 1, backlog: 2, energy: 1, checkpoint: 1, conformance: 2}}}\n", s.cycle, budgetDays)
+	b.WriteString("vclusters:\n")
+	for v := range max(s.vclusters, 1) {
+		home := "all"
+		if s.vclusters > 1 {
+			home = fmt.Sprint(nodes / s.vclusters)
+		}
+		fmt.Fprintf(&b, "  - {name: v%d, home: %s, profile: {backfill: easy, cycle: %s, usage: {window: %dd}, weights: {"+
+			"priority: 3, wait_time: 4, fair_share: 5, topology: 2, data_readiness: 1, backlog: 2, energy: 1, checkpoint: 1, conformance: 2}}}\n", v, home, s.cycle, budgetDays)
+	}
 	return []byte(b.String())
 }
 
@@ -62,13 +70,16 @@ func trait(of any, what string, n uint64) uint64 {
 }
 
 // dress gives a row what a plain log does not say.
-func dress(j *traces.Job) {
+func (s *site) dress(j *traces.Job) {
 	procs := j.ProcsRequested.V
 	if procs <= 0 {
 		procs = j.ProcsAllocated.V
 	}
 	if !j.NodesMin.OK && procs > 0 {
 		j.NodesMin = traces.Some(procs)
+	}
+	if s.vclusters > 1 {
+		j.VCluster = fmt.Sprint("v", trait(j.ID, "vcluster", uint64(s.vclusters)))
 	}
 	j.Tenant = fmt.Sprint("t", trait(j.User, "tenant", tenants))
 	j.Class = traces.Some(int32(trait(j.ID, "class", 10)))
@@ -96,7 +107,7 @@ func (s *site) furnish(l *load, tmp string) error {
 		if err != nil {
 			return err
 		}
-		dress(j)
+		s.dress(j)
 		if err := w.WriteJob(j); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"orrery/scheduler/internal/queue"
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
 	"orrery/scheduler/score"
@@ -12,118 +13,52 @@ import (
 
 // Most jobs cannot come first for quite a while. Upper bounds tell that at little cost:
 // they leave out what tenants and the whole site bring into a score, which changes all
-// the time, and hold for longer than a pass asks for. So the index of each tenant says
-// which of its jobs may come first before which.
+// the time, and hold for longer than a pass asks for. So the lists of a tenant, one for each
+// request size, say which of its jobs may come first before which.
 
-// upperBound bounds the terms of a score that are the job's own until the index's
-// instant. All but f9 are in own, which gives the order: how much f9 may add changes
-// with what is free.
-type upperBound struct {
-	own     model.Fixed
-	perNode model.Fixed // as Job has it
-	tier    int32
-	size    int32
-	ref     model.Ref
-}
+// lifetime of upper bounds: the longer, the higher they are. Those of jobs that have all waited
+// for long hold for longer, as waits count the less the longer they are.
+const (
+	lifetime = 2 * model.Hour
+	ofWait   = 64
+)
 
-// before says whether b comes before o in the index of a tenant.
-func (b *upperBound) before(o *upperBound) bool {
-	if b.tier != o.tier {
-		return b.tier > o.tier
+// boundOf is the upper bound on the own terms of a waiting job, all but f9, as long as those
+// of its list hold. How much f9 may add changes with what is free.
+func (q *Queue) boundOf(l *list, j *Job) model.Fixed {
+	if !q.cfg.Bounded {
+		return 0
 	}
-	return b.own > o.own || (b.own == o.own && b.ref < o.ref)
-}
-
-// boundIndex holds the upper bounds of a queue. Those of a tenant are in order, and a
-// tenant is in live while it has any.
-type boundIndex struct {
-	byTenant [][]upperBound
-	live     []int32 // tenants with jobs, in no order
-	at       []int32 // by tenant, in live
-	until    model.Time
-}
-
-// lifetime of upper bounds: the longer, the higher they are.
-const lifetime = 2 * model.Hour
-
-func newBoundIndex(tenants int) boundIndex {
-	return boundIndex{byTenant: make([][]upperBound, tenants), at: make([]int32, tenants)}
-}
-
-// search is where b is in list, or belongs.
-func (b *upperBound) search(list []upperBound) int {
-	from, to := 0, len(list)
-	for from < to {
-		if mid := int(uint(from+to) >> 1); list[mid].before(b) {
-			from = mid + 1
-		} else {
-			to = mid
-		}
+	if k := &q.known; k.submit != j.Submit || k.at != l.until {
+		*k = knownTerm{j.Submit, l.until, q.Term(j.Submit, l.until)}
 	}
-	return from
+	return j.Static + q.known.term
 }
 
-// add puts a job in.
-func (x *boundIndex) add(tenant int32, b upperBound) {
-	list := x.byTenant[tenant]
-	if len(list) == 0 {
-		x.at[tenant] = int32(len(x.live))
-		x.live = append(x.live, tenant)
-	}
-	x.byTenant[tenant] = slices.Insert(list, b.search(list), b)
+// knownTerm is the weighted wait of jobs submitted at an instant, at another.
+type knownTerm struct {
+	submit, at model.Time
+	term       model.Fixed
 }
 
-// remove takes a job out that is there.
-func (x *boundIndex) remove(tenant int32, b upperBound) {
-	list := x.byTenant[tenant]
-	k := b.search(list)
-	list = append(list[:k], list[k+1:]...)
-	if x.byTenant[tenant] = list; len(list) > 0 {
+// renew makes upper bounds that hold at the instant and longer, where they do not, or hold for long
+// while many have joined. Its cost is a logarithm for each job and, where their order has
+// changed, bringing them into it.
+func (q *Queue) renew(l *list, now, until model.Time) {
+	if until <= l.until && (l.until <= now.Add(lifetime) || int(l.newcomers)*16 <= l.jobs.Len()) {
 		return
 	}
-	at, last := x.at[tenant], x.live[len(x.live)-1]
-	x.live[at], x.at[last] = last, at
-	x.live = x.live[:len(x.live)-1]
-}
-
-// boundOf is the upper bound on the own terms of a waiting job.
-func (q *Queue) boundOf(j *Job) model.Fixed { return j.Static + q.Term(j.Submit, q.bounds.until) }
-
-func (q *Queue) addBound(j *Job) {
-	if q.cfg.Bounded {
-		j.bound = q.boundOf(j)
-		q.bounds.add(j.Tenant, upperBound{j.bound, j.perNode, j.Tier, j.Size, j.Ref})
-	}
-}
-
-func (q *Queue) removeBound(j *Job) {
-	if q.cfg.Bounded {
-		q.bounds.remove(j.Tenant, upperBound{own: j.bound, tier: j.Tier, ref: j.Ref})
-	}
-}
-
-// renew makes upper bounds that hold at the instant and longer, if they do not. Its
-// cost is a logarithm for each job in the queue, and bringing them into order.
-func (q *Queue) renew(now, until model.Time) {
-	if until <= q.bounds.until {
-		return
-	}
-	q.bounds.until = now.Add(lifetime)
-	for _, t := range q.bounds.live {
-		list := q.bounds.byTenant[t]
-		for i := range list {
-			j := q.Row(list[i].ref)
-			j.bound = q.boundOf(j)
-			list[i].own = j.bound
+	l.until, l.newcomers = now.Add(max(lifetime, now.Sub(l.youngest)/ofWait)), 0
+	ranks := q.lists.ranks[:0]
+	for i := range l.jobs.Blocks() {
+		for _, e := range l.jobs.Block(i) {
+			j := q.Row(e.Ref)
+			j.bound = q.boundOf(l, j)
+			ranks = append(ranks, rankOf(j))
 		}
-		//detlint:total no two are of one job, and the ref decides last
-		slices.SortFunc(list, func(a, b upperBound) int {
-			if a.before(&b) {
-				return -1
-			}
-			return 1
-		})
 	}
+	q.lists.ranks = ranks
+	q.reorder(l, ranks)
 }
 
 const (
@@ -152,12 +87,12 @@ type Bounds struct {
 // less than two hours away; group is the largest free conformance group of a class of
 // nodes.
 func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(place.ClassID) int32) {
-	for i := range q.sizes {
-		if z := &q.sizes[i]; len(z.waiting) > 0 {
-			z.group = group(z.class)
-		}
+	for _, id := range q.lists.live {
+		l := &q.lists.all[id]
+		z := &q.sizes[l.size]
+		z.group = group(z.class)
+		q.renew(l, now, until)
 	}
-	q.renew(now, until)
 	b.q, b.sizes, b.terms, b.fairShare, b.penalty = q, q.sizes, terms, terms.FairShare, terms.Penalty
 	b.until, b.common, b.most = until, terms.Common+slack, q.cfg.Weights[score.Conformance]
 }
@@ -169,17 +104,22 @@ func (b *Bounds) Of(j *Job) model.Fixed {
 	if hi >= 1<<30 {
 		return math.MaxInt64
 	}
-	sum := j.Static + j.wait + model.Fixed(hi<<32|lo>>32) + b.fairShare[j.Tenant] + b.common + min(b.most, model.Fixed(b.sizes[j.Size].group)*j.perNode)
-	if p := b.penalty[j.Tenant]; p != model.One {
-		hi, lo = bits.Mul64(uint64(p), uint64(sum))
+	return b.score(j.Tenant, j.Static+j.wait+model.Fixed(hi<<32|lo>>32)+min(b.most, model.Fixed(b.sizes[j.Size].group)*j.perNode))
+}
+
+// score is at least that of a job of a tenant whose own terms come to so much.
+func (b *Bounds) score(tenant int32, own model.Fixed) model.Fixed {
+	sum := own + b.fairShare[tenant] + b.common
+	if p := b.penalty[tenant]; p != model.One {
+		hi, lo := bits.Mul64(uint64(p), uint64(sum))
 		return model.Fixed(hi<<32|lo>>32) + 1
 	}
 	return sum
 }
 
-// reach is the most that an upper bound and f9 come to.
-func (b *Bounds) reach(u *upperBound) model.Fixed {
-	return u.own + min(b.most, model.Fixed(b.sizes[u.size].group)*u.perNode)
+// reach is the most that the upper bound of a job and f9 come to.
+func (b *Bounds) reach(j *Job) model.Fixed {
+	return j.bound + min(b.most, model.Fixed(b.sizes[j.Size].group)*j.perNode)
 }
 
 // floor is what these must come to for the score of a job of a tenant to reach a key.
@@ -188,14 +128,18 @@ func (b *Bounds) floor(tenant int32, key model.Fixed) model.Fixed {
 	return model.Fixed(hi<<32|lo>>32) - blur - b.fairShare[tenant] - b.terms.Common
 }
 
+// first is the first job of a list.
+func (q *Queue) first(l *list) *Job { return q.Row(l.jobs.Job(l.jobs.First()).Ref) }
+
 // Promising is the job of the highest tier whose score may be the highest by its upper
-// bound, -1 for none. Its cost is a multiplication for each tenant with waiting jobs.
+// bound, -1 for none. Its cost is a multiplication for each list.
 func (b *Bounds) Promising() model.Ref {
 	best, tier, most := model.Ref(-1), int32(math.MinInt32), model.Fixed(-1)
-	for _, t := range b.q.bounds.live {
-		u := &b.q.bounds.byTenant[t][0]
-		if sum := b.penalty[t].Mul(b.reach(u) + b.fairShare[t] + b.terms.Common); u.tier > tier || (u.tier == tier && sum > most) {
-			best, tier, most = u.ref, u.tier, sum
+	for _, id := range b.q.lists.live {
+		l := &b.q.lists.all[id]
+		j := b.q.first(l)
+		if sum := b.penalty[l.tenant].Mul(b.reach(j) + b.fairShare[l.tenant] + b.terms.Common); j.Tier > tier || (j.Tier == tier && sum > most) {
+			best, tier, most = j.Ref, j.Tier, sum
 		}
 	}
 	return best
@@ -215,25 +159,35 @@ var NoLeader = Leader{At: -1, Tier: math.MinInt32, Key: -1}
 // of the bounds, except those of known, which have been examined already. better takes
 // the score of the job at an index, and makes it the leader if it is.
 func (b *Bounds) Examine(lead *Leader, known []model.Ref, better func(at int32) bool) {
-	for _, t := range b.q.bounds.live {
-		b.examineTenant(t, lead, known, better)
+	for _, id := range b.q.lists.live {
+		b.examineList(&b.q.lists.all[id], lead, known, better)
 	}
 }
 
-func (b *Bounds) examineTenant(tenant int32, lead *Leader, known []model.Ref, better func(int32) bool) {
-	floor := b.floor(tenant, lead.Key)
-	list := b.q.bounds.byTenant[tenant]
-	for i := range list {
-		u := &list[i]
-		if u.tier < lead.Tier || (u.tier == lead.Tier && u.own+b.most < floor) {
+func (b *Bounds) examineList(l *list, lead *Leader, known []model.Ref, better func(int32) bool) {
+	floor := b.floor(l.tenant, lead.Key)
+	for at, ok := l.jobs.First(), true; ok; {
+		row := b.q.at[l.jobs.Job(at).Ref]
+		j := &b.q.Jobs[row]
+		if j.Tier < lead.Tier || (j.Tier == lead.Tier && j.bound+b.most < floor) {
 			return // and so are all below
 		}
-		if u.tier == lead.Tier && b.reach(u) < floor {
-			continue
+		if (j.Tier > lead.Tier || (b.reach(j) >= floor && b.Of(j) >= lead.Key)) && !slices.Contains(known, j.Ref) && better(row) {
+			floor = b.floor(l.tenant, lead.Key)
 		}
-		at := b.q.at[u.ref]
-		if (u.tier > lead.Tier || b.Of(&b.q.Jobs[at]) >= lead.Key) && !slices.Contains(known, u.ref) && better(at) {
-			floor = b.floor(tenant, lead.Key)
+		most := int32(math.MaxInt32)
+		if j.Tier == lead.Tier {
+			most = b.mostNodes(l.size, floor-j.bound)
 		}
+		at, ok = l.jobs.Seek(at.Behind(), queue.Room{Free: most, Extra: most})
 	}
+}
+
+// mostNodes is no less than a job may ask for whose f9 is to make up for so much.
+func (b *Bounds) mostNodes(size int32, lacking model.Fixed) int32 {
+	group := model.Fixed(b.sizes[size].group)
+	if lacking -= group * 4; lacking <= 0 { // perNode is rounded up by less
+		return math.MaxInt32
+	}
+	return int32(min(group*b.most/lacking+1, math.MaxInt32))
 }

@@ -9,40 +9,132 @@ import (
 	"pgregory.net/rapid"
 
 	_ "orrery/internal/fixedseed"
+	"orrery/scheduler/internal/queue"
 	"orrery/scheduler/model"
+	"orrery/scheduler/place"
+	"orrery/scheduler/score"
 )
 
-// TestBoundIndex: whatever joins and leaves, the index of each tenant has its waiting
-// jobs, the highest tier first and in it the highest bound, and the tenants with jobs
-// are the live ones.
-func TestBoundIndex(t *testing.T) {
-	const tenants = 4
+// room lets jobs through by their need and time, and those of odd refs alone. Each that is found
+// may take of it.
+type room struct {
+	q     *Queue
+	room  queue.Room
+	keyOf func(*Job) model.Fixed
+}
+
+func (r *room) Room(int32, bool) queue.Room { return r.room }
+func (r *room) MayStart(at int32) bool      { return r.q.Jobs[at].Ref%2 == 1 }
+func (r *room) Key(at int32) model.Fixed    { return r.keyOf(&r.q.Jobs[at]) }
+func (r *room) Before(a, b model.Ref) bool  { return a < b }
+func (r *room) fits(j *Job, in *queue.Room) bool {
+	return j.Need <= in.Free && (j.Left <= in.Limit || j.Need <= in.Extra)
+}
+
+// TestSeeker: whatever has joined, left and waited, in lists of some jobs or many, the jobs that
+// there is room for come in the order of their tiers and scores, and those that leave in between and room that
+// shrinks change nothing about the others.
+func TestSeeker(t *testing.T) {
+	const nodes, tenants = 64, 3
+	space, free := machine(nodes)
+	weights := score.Weights{score.Wait: model.One / 2, score.Conformance: model.One / 4}
 	rapid.Check(t, func(t *rapid.T) {
-		x := newBoundIndex(tenants)
-		var naive [tenants][]upperBound
+		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: nodes, Bounded: true}, free, space.Class(nil))
+		terms := Terms{FairShare: make([]model.Fixed, tenants), Penalty: []model.Fixed{model.One, model.One / 2, model.One}, Inverse: []model.Fixed{model.One, 2 * model.One, model.One}}
+		now := model.Time(0)
+		for ref := range model.Ref(rapid.SampledFrom([]int{20, 200, 900}).Draw(t, "jobs")) {
+			if ref%50 == 0 {
+				now = now.Add(model.Duration(rapid.Int64Range(0, int64(3*model.Day)).Draw(t, "later")))
+			}
+			q.Add(Job{
+				Static: model.Fixed(rapid.Int64Range(0, 40).Draw(t, "static")) * model.One / 160, Need: 1 + int32(ref)*7%nodes,
+				Left: model.Duration(ref*13%100) * model.Minute, Tenant: int32(ref) % tenants, Tier: int32(ref) / 3 % 2, Ref: ref, Submit: now,
+			}, 1, now)
+		}
+		now = now.Add(model.Duration(rapid.Int64Range(0, int64(20*model.Day)).Draw(t, "waited")))
+		group := rapid.Int32Range(1, nodes).Draw(t, "group")
+		var b Bounds
+		b.Set(&q, now, now.Add(10*model.Minute), &terms, func(place.ClassID) int32 { return group })
+		keyOf := func(j *Job) model.Fixed {
+			f9 := model.One
+			if group < j.Need {
+				f9 = score.ConformanceOf(group, j.Need)
+			}
+			return terms.Penalty[j.Tenant].Mul(j.Static + q.Term(j.Submit, now) + weights[score.Conformance].Mul(f9))
+		}
+		r := room{q: &q, keyOf: keyOf, room: queue.Room{Free: rapid.Int32Range(0, nodes).Draw(t, "free"), Limit: model.Duration(rapid.Int64Range(0, 100).Draw(t, "limit")) * model.Minute}}
+		r.room.Extra = rapid.Int32Range(0, r.room.Free).Draw(t, "extra")
+		naive := slices.Clone(q.Jobs)
+		slices.SortFunc(naive, func(a, b Job) int {
+			return cmp.Or(cmp.Compare(b.Tier, a.Tier), cmp.Compare(keyOf(&b), keyOf(&a)), cmp.Compare(a.Ref, b.Ref))
+		})
+		var s Seeker
+		s.Start(&b, &r)
+		last := -1
+		for c, ok := s.Next(); ok; c, ok = s.Next() {
+			i := slices.IndexFunc(naive, func(j Job) bool { return j.Ref == c.Ref })
+			require.Greater(t, i, last, "in order, and once")
+			for _, j := range naive[last+1 : i] {
+				require.False(t, r.fits(&j, &r.room) && j.Ref%2 == 1, "left out %d", j.Ref)
+			}
+			require.EqualValues(t, keyOf(&naive[i]), c.Key)
+			last = i
+			if rapid.Bool().Draw(t, "starts") {
+				r.room.Free = max(r.room.Free-1, 0)
+				r.room.Extra = min(r.room.Extra, r.room.Free)
+				q.Remove(c.Ref)
+			}
+		}
+		for _, j := range naive[last+1:] {
+			require.False(t, r.fits(&j, &r.room) && j.Ref%2 == 1, "left out %d", j.Ref)
+		}
+	})
+}
+
+// TestLists: whatever joins and leaves, each tenant's list has its waiting jobs, the highest tier
+// first and in it the highest bound, and the lists with jobs are the live ones.
+func TestLists(t *testing.T) {
+	const tenants = 4
+	space, free := machine(8)
+	weights := score.Weights{score.Wait: model.One}
+	rapid.Check(t, func(t *rapid.T) {
+		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: 8, Bounded: true}, free, space.Class(nil))
 		for ref := range model.Ref(rapid.IntRange(1, 80).Draw(t, "steps")) {
-			tenant := rapid.Int32Range(0, tenants-1).Draw(t, "tenant")
-			if list := naive[tenant]; len(list) > 0 && rapid.Bool().Draw(t, "leaves") {
-				i := rapid.IntRange(0, len(list)-1).Draw(t, "which")
-				x.remove(tenant, upperBound{own: list[i].own, tier: list[i].tier, ref: list[i].ref})
-				naive[tenant] = slices.Delete(list, i, i+1)
+			if len(q.Jobs) > 0 && rapid.Bool().Draw(t, "leaves") {
+				q.Remove(q.Jobs[rapid.IntRange(0, len(q.Jobs)-1).Draw(t, "which")].Ref)
 			} else {
-				b := upperBound{own: model.Fixed(rapid.IntRange(0, 5).Draw(t, "own")), tier: rapid.Int32Range(-1, 1).Draw(t, "tier"), ref: ref}
-				x.add(tenant, b)
-				naive[tenant] = append(list, b)
+				q.Add(Job{
+					Static: model.Fixed(rapid.IntRange(0, 5).Draw(t, "static")), Tier: rapid.Int32Range(-1, 1).Draw(t, "tier"), Need: 1, Ref: ref,
+					Tenant: rapid.Int32Range(0, tenants-1).Draw(t, "tenant"), Borrows: rapid.Bool().Draw(t, "borrows"),
+				}, 1, 0)
 			}
-			var live []int32
-			for i, list := range naive {
-				want := slices.Clone(list)
-				slices.SortFunc(want, func(a, b upperBound) int {
-					return cmp.Or(int(b.tier-a.tier), int(b.own-a.own), int(a.ref-b.ref))
-				})
-				require.True(t, slices.Equal(want, x.byTenant[i]), "%v, not %v", x.byTenant[i], want)
-				if len(list) > 0 {
-					live = append(live, int32(i))
+			want := map[[2]int32][]rank{}
+			for i := range q.Jobs {
+				j := &q.Jobs[i]
+				k := [2]int32{j.Tenant, 0}
+				if j.Borrows {
+					k[1] = 1
 				}
+				want[k] = append(want[k], rankOf(j))
 			}
-			require.ElementsMatch(t, live, x.live)
+			require.Len(t, q.lists.live, len(want))
+			for place, id := range q.lists.live {
+				l := &q.lists.all[id]
+				require.EqualValues(t, place, l.live)
+				k := [2]int32{l.tenant, 0}
+				if l.borrows {
+					k[1] = 1
+				}
+				list := want[k]
+				slices.SortFunc(list, func(a, b rank) int {
+					return cmp.Or(int(b.tier-a.tier), int(b.bound-a.bound), int(a.ref-b.ref))
+				})
+				var got []rank
+				for _, ref := range l.jobs.Refs(nil, l.jobs.Len()) {
+					got = append(got, rankOf(q.Row(ref)))
+				}
+				require.Equal(t, list, got)
+			}
 		}
 	})
 }

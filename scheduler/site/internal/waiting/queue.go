@@ -1,6 +1,6 @@
 // Package waiting is the waiting queue of one vCluster: a row for each job that may
-// start, an index of the rows by request size, which answers what may fit, and an
-// index by an upper bound on the score, which answers what may come first. It knows
+// start, and for each tenant and request size a list in the order of an upper bound on the
+// score, which answers what may come first, and what does so of that which fits. It knows
 // what a job asks for and how its score is made up, but no limits, nodes or other jobs.
 package waiting
 
@@ -27,7 +27,7 @@ type Job struct {
 	Tier    int32 // of its partition; the higher one is first
 	Ref     model.Ref
 	Plain   bool // asks for nodes of its own vCluster, and for nothing else
-	// Gated says that a task group or a mutex keeps the job from starting. Neither Fitting nor
+	// Gated says that a task group or a mutex keeps the job from starting. Neither AnyFits nor
 	// Bounds look at it then.
 	Gated bool
 
@@ -54,13 +54,14 @@ type Terms struct {
 type Config struct {
 	Weights   *score.Weights
 	Reference model.Duration // of the wait factor, 0 where jobs are not ordered by score
-	Tenants   int            // with those of no tenant
-	// Bounded keeps the index by score upper bound, which Best needs.
+	Nodes     int32          // of the site
+	// Bounded keeps the jobs in the order of upper bounds on their scores, which Bounds and
+	// Seeker need.
 	Bounded bool
 }
 
 // Queue is the waiting jobs of one vCluster. Each is in Jobs once, at the index that At
-// gives, in one request size, and, in a bounded queue and unless it is gated, once in the index of its tenant.
+// gives, and once in the list of its tenant and request size or, gated, among those of that size.
 type Queue struct {
 	Jobs  []Job // in no order; rows move when one is removed
 	at    []int32
@@ -69,9 +70,10 @@ type Queue struct {
 	stamp uint64      // of the state of free
 	least int32       // as Least has it, 0 when it is to be found anew
 
-	cfg    Config
-	curve  score.Curve // of the wait
-	bounds boundIndex
+	cfg   Config
+	curve score.Curve // of the wait
+	lists lists
+	known knownTerm
 }
 
 // Whole and OneGPU are the request sizes that ask for any node of the site, whole and by
@@ -87,9 +89,6 @@ func New(cfg Config, free *place.Free, all place.ClassID) Queue {
 	q := Queue{cfg: cfg, free: free}
 	if cfg.Reference > 0 {
 		q.curve = score.CurveOf(cfg.Reference)
-	}
-	if cfg.Bounded {
-		q.bounds = newBoundIndex(cfg.Tenants)
 	}
 	q.SizeOf(all, place.Share{})
 	q.SizeOf(all, place.Share{GPUs: 1})
@@ -115,12 +114,12 @@ func (q *Queue) Add(j Job, units int32, now model.Time) {
 		j.perNode = score.Term(q.cfg.Weights[score.Conformance], model.Ratio(1, int64(max(j.Need, 1)))+1) + 1
 	}
 	q.sizes[j.Size].units = units
-	q.index(&j)
 	for int(j.Ref) >= len(q.at) {
 		q.at = append(q.at, -1)
 	}
 	q.at[j.Ref] = int32(len(q.Jobs))
 	q.Jobs = append(q.Jobs, j)
+	q.index(&q.Jobs[len(q.Jobs)-1], now)
 }
 
 // Remove takes the job under ref out of the queue.
@@ -138,33 +137,29 @@ func (q *Queue) Remove(ref model.Ref) {
 
 // SetGated makes a job in the queue one that is gated, or is so no more. Its cost is that of
 // leaving and joining the indexes.
-func (q *Queue) SetGated(ref model.Ref, gated bool) {
+func (q *Queue) SetGated(ref model.Ref, gated bool, now model.Time) {
 	j := q.Row(ref)
 	q.unindex(j)
 	j.Gated = gated
-	q.index(j)
+	q.index(j, now)
 }
 
-// index puts a job into the indexes that it belongs to.
-func (q *Queue) index(j *Job) {
-	z, r := &q.sizes[j.Size], requestOf(j.Need, j.Ref)
+// index puts a job into its list, or among the gated ones.
+func (q *Queue) index(j *Job, now model.Time) {
 	if j.Gated {
-		z.gated.add(r)
+		q.sizes[j.Size].gated.add(requestOf(j.Need, j.Ref))
 		return
 	}
-	z.waiting.add(r)
-	q.addBound(j)
+	q.join(j, now)
 }
 
 // unindex undoes index.
 func (q *Queue) unindex(j *Job) {
-	z, r := &q.sizes[j.Size], requestOf(j.Need, j.Ref)
 	if j.Gated {
-		z.gated.remove(r)
+		q.sizes[j.Size].gated.remove(requestOf(j.Need, j.Ref))
 		return
 	}
-	z.waiting.remove(r)
-	q.removeBound(j)
+	q.quit(j)
 }
 
 // Factor is the wait factor f2 after so long.

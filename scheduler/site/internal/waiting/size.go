@@ -4,21 +4,21 @@ import (
 	"math"
 	"slices"
 
+	"orrery/scheduler/internal/queue"
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
 )
 
 // size is what jobs ask of each of their nodes, with the number of nodes that are free
-// for that and the jobs that ask for it.
+// for that and the gated jobs that ask for it.
 type size struct {
-	class   place.ClassID
-	share   place.Share // none for all of a node
-	free    int32       // nodes, as of stamp
-	group   int32       // nodes of the largest free conformance group, as of the last Bounds.Set
-	stamp   uint64      // of the free nodes that were counted
-	units   int32       // of each node, as Least counts them
-	waiting requests    // of the jobs that are not gated
-	gated   requests
+	class place.ClassID
+	share place.Share // none for all of a node
+	free  int32       // nodes, as of stamp
+	group int32       // nodes of the largest free conformance group, as of the last Bounds.Set
+	stamp uint64      // of the free nodes that were counted
+	units int32       // of each node, as Least counts them
+	gated requests
 }
 
 // requests of jobs, the largest first.
@@ -72,6 +72,9 @@ func (q *Queue) SizeOf(class place.ClassID, share place.Share) int32 {
 	return int32(len(q.sizes)) - 1
 }
 
+// ClassOf is the class of nodes of a request size.
+func (q *Queue) ClassOf(i int32) place.ClassID { return q.sizes[i].class }
+
 // Sizes is the number of request sizes so far.
 func (q *Queue) Sizes() int { return len(q.sizes) }
 
@@ -97,24 +100,30 @@ func (q *Queue) recount(z *size) {
 	}
 }
 
-// Fitting appends to dst the jobs, but for the gated ones, that ask for no more nodes than are free for them,
-// with so many that may be borrowed; those that may not borrow are among them. Its cost
-// is that of the answer and of the request sizes.
-func (q *Queue) Fitting(dst []model.Ref, borrowed int32) []model.Ref {
-	for i := range q.sizes {
-		z := &q.sizes[i]
-		if len(z.waiting) == 0 {
+// AnyFits says whether a job, but for the gated ones, asks for no more nodes than are free for it, or
+// that it may borrow as well, and fits, if it is not nil, says so too. Its cost is a look at each
+// list, and fits for each such job until one fits.
+func (q *Queue) AnyFits(borrowed int32, fits func(*Job) bool) bool {
+	for _, id := range q.lists.live {
+		l := &q.lists.all[id]
+		most := q.Free(l.size)
+		if l.borrows {
+			most += borrowed
+		}
+		if l.least > most {
 			continue
 		}
-		most := q.Free(int32(i)) + borrowed
-		for _, r := range slices.Backward(z.waiting) {
-			if r.need() > most {
-				break
+		if fits == nil {
+			return true
+		}
+		all := queue.Room{Free: most, Extra: most, Limit: model.Forever}
+		for at, ok := l.jobs.Seek(l.jobs.First(), all); ok; at, ok = l.jobs.Seek(at.Behind(), all) {
+			if fits(q.Row(l.jobs.Job(at).Ref)) {
+				return true
 			}
-			dst = append(dst, r.ref())
 		}
 	}
-	return dst
+	return false
 }
 
 // GatedJobs appends to dst the jobs that are gated.
@@ -138,11 +147,17 @@ func (q *Queue) Least() int32 {
 
 func (q *Queue) findLeast() int32 {
 	least := int32(math.MaxInt32)
-	for i := range q.sizes {
-		z := &q.sizes[i]
-		if n := min(z.waiting.least(), z.gated.least()); n < math.MaxInt32 {
-			least = min(least, n*z.units)
+	take := func(need int32, z *size) {
+		if need < math.MaxInt32 {
+			least = min(least, need*z.units)
 		}
+	}
+	for _, id := range q.lists.live {
+		l := &q.lists.all[id]
+		take(l.least, &q.sizes[l.size])
+	}
+	for i := range q.sizes {
+		take(q.sizes[i].gated.least(), &q.sizes[i])
 	}
 	return least
 }

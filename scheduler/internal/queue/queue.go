@@ -1,6 +1,6 @@
-// Package queue is the waiting queue of a cluster of equal units: what a pass asks of
-// each job, in queue order, with an index that finds the next job that may start by its
-// size and its requested time. It knows no order, no policy and no running jobs.
+// Package queue is waiting jobs in an order: what a pass asks of each of them, with an
+// index that finds the next one that may start by its size and its requested time. It
+// knows neither what the order is, nor policies, nor running jobs.
 package queue
 
 import (
@@ -87,6 +87,15 @@ func (q *Queue) Examined() uint64 { return q.examined }
 
 // First is the place of the first job.
 func (q *Queue) First() At { return At{q.head, 0} }
+
+// End is the place behind the last job.
+func (q *Queue) End() At {
+	last := len(q.blocks) - 1
+	if last < 0 {
+		return At{}
+	}
+	return At{last, q.blocks[last].n}
+}
 
 // Job is the job at a place, nil behind the last. It holds as long as the place.
 func (q *Queue) Job(at At) *Job {
@@ -209,6 +218,12 @@ func (q *Queue) shorten(n int) {
 	if n == 0 {
 		q.head = 0
 	}
+}
+
+// Clear takes all jobs out.
+func (q *Queue) Clear() {
+	q.n = 0
+	q.shorten(0)
 }
 
 // Tidy packs the jobs where three quarters of the blocks' places are vacant, which is when so

@@ -1,0 +1,60 @@
+package site
+
+import (
+	"orrery/scheduler/internal/queue"
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/site/internal/waiting"
+)
+
+// behind looks at the jobs that may start although one before them is blocked, as
+// waiting.Seeker asks for it.
+type behind struct {
+	ties
+	p      *pass
+	seeker waiting.Seeker
+}
+
+// passBehind lets jobs start behind the blocked one, in order, as far as they do not delay
+// it. Those are not looked at that surely have no room or would delay it, by the number of nodes and the time
+// that they ask for.
+func passBehind(p *pass) {
+	x := &p.qs.scratch.behind
+	x.p, x.ties = p, ties{p.core, p.qs, p.now}
+	x.seeker.Start(&p.qs.scratch.bounds, x)
+	for p.anyRoom() {
+		c, ok := x.seeker.Next()
+		if !ok {
+			return
+		}
+		p.tryStart(c)
+	}
+}
+
+// Room implements waiting.Test.
+func (x *behind) Room(size int32, borrows bool) queue.Room {
+	free := x.p.qs.waiting.Free(size)
+	if mayBorrow(x.p, borrows) {
+		free += x.p.borrowable
+		return queue.Room{Free: free, Extra: free, Limit: model.Forever}
+	}
+	r := queue.Room{Free: free, Extra: free, Limit: model.Forever}
+	if h := &x.p.qs.reservation; delays(x.p, x.p.qs.waiting.ClassOf(size)) {
+		r.Extra, r.Limit = min(free, h.Spare), max(h.At.Sub(x.p.now), 0)
+	}
+	return r
+}
+
+// MayStart implements waiting.Test.
+func (x *behind) MayStart(at int32) bool {
+	q := &x.p.qs.waiting.Jobs[at]
+	c := order.Candidate{Tier: q.Tier, Ref: q.Ref, At: at}
+	return q.Ref != x.p.qs.reservation.Ref && !x.p.cannotStart(q) && x.p.held(c) == model.ReasonNone
+}
+
+// Key implements waiting.Test.
+func (x *behind) Key(at int32) model.Fixed {
+	q := &x.p.qs.waiting.Jobs[at]
+	q.Key = x.p.qs.score(q, x.p.qs.waiting.Wait(q, x.p.now))
+	return q.Key
+}
