@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"orrery/scheduler/model"
 	"orrery/traces"
@@ -19,11 +18,10 @@ func writeInstant(path string, jobs int) error {
 		return err
 	}
 	defer w.Abort()
-	rng := rand.New(rand.NewPCG(5, 5))
 	for i := range jobs {
-		asked := model.Minute + model.Duration(rng.IntN(36_000))*model.Second
+		asked := model.Minute + model.Duration(trait(i, "walltime", 36_000))*model.Second
 		j := traces.Job{
-			ID: int64(i + 1), User: fmt.Sprint("u", rng.IntN(instantUsers)), ProcsRequested: traces.Some(int32(1) << rng.IntN(7)),
+			ID: int64(i + 1), User: fmt.Sprint("u", trait(i, "user", instantUsers)), ProcsRequested: traces.Some(int32(1) << trait(i, "size", 7)),
 			Walltime: traces.Some(asked), Runtime: traces.Some(asked - asked/7),
 		}
 		if err := w.WriteJob(&j); err != nil {
