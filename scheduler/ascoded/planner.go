@@ -140,20 +140,8 @@ func (p *Planner) largest(j *Job, most int32) int32 {
 // anyUnknown says whether the fingerprint of a node is not known.
 func (p *Planner) anyUnknown(nodes *model.Placement) bool {
 	unknown := false
-	eachNode(nodes, func(n model.NodeID) { unknown = unknown || p.cfg.Site.Nodes[n].Fingerprint < 0 })
+	nodes.EachNode(func(n model.NodeID) { unknown = unknown || p.cfg.Site.Nodes[n].Fingerprint < 0 })
 	return unknown
-}
-
-// eachNode calls f with every node of a placement.
-func eachNode(nodes *model.Placement, f func(model.NodeID)) {
-	for _, w := range nodes.Words {
-		for n := range w.Nodes {
-			f(n)
-		}
-	}
-	for _, h := range nodes.Shares {
-		f(h.Node)
-	}
 }
 
 // backfill is the second look: each deferred job that ends before the first of them

@@ -80,7 +80,7 @@ func (p *Planner) uses(h *holding, j *Running, now model.Time) {
 // in service counts as one.
 func (p *Planner) gpus(nodes *model.Placement) int64 {
 	sum := int64(0)
-	eachNode(nodes, func(n model.NodeID) {
+	nodes.EachNode(func(n model.NodeID) {
 		if p.cfg.Ready.Has(n) {
 			sum += int64(p.cfg.Site.Nodes[n].GPUs)
 		} else {

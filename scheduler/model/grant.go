@@ -111,3 +111,15 @@ func (w NodeWord) Nodes(yield func(NodeID) bool) {
 		}
 	}
 }
+
+// EachNode calls see for the nodes of p: those of its words, ascending, and then those of its shares.
+func (p *Placement) EachNode(see func(NodeID)) {
+	for _, w := range p.Words {
+		for n := range w.Nodes {
+			see(n)
+		}
+	}
+	for i := range p.Shares {
+		see(p.Shares[i].Node)
+	}
+}

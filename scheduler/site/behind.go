@@ -33,13 +33,13 @@ func passBehind(p *pass) {
 
 // Room implements waiting.Test.
 func (x *behind) Room(size int32, borrows bool) queue.Room {
+	borrowing := mayBorrow(x.p, borrows)
 	free := x.p.qs.waiting.Free(size)
-	if mayBorrow(x.p, borrows) {
+	if borrowing {
 		free += x.p.borrowable
-		return queue.Room{Free: free, Extra: free, Limit: model.Forever}
 	}
 	r := queue.Room{Free: free, Extra: free, Limit: model.Forever}
-	if h := &x.p.qs.reservation; delays(x.p, x.p.qs.waiting.ClassOf(size)) {
+	if h := &x.p.qs.reservation; !borrowing && delays(x.p, x.p.qs.waiting.ClassOf(size)) {
 		r.Extra, r.Limit = min(free, h.Spare), max(h.At.Sub(x.p.now), 0)
 	}
 	return r

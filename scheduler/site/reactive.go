@@ -246,7 +246,7 @@ func (s *Core) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
 // other fingerprints.
 func avoidsOwn(s *Core, j *job, avoid model.NodeSet) {
 	first := model.NodeID(-1)
-	eachNode(&j.placement, func(n model.NodeID) {
+	j.placement.EachNode(func(n model.NodeID) {
 		avoid.Add(n)
 		if first < 0 {
 			first = n

@@ -2,7 +2,6 @@ package site
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 
 	"orrery/scheduler"
@@ -45,7 +44,7 @@ func staysAtHome(s *Core, j *job, n int32, placement *model.Placement) {
 	keep := model.NewNodeSet(len(s.site.Nodes))
 	for _, own := range [...]bool{true, false} {
 		for _, ready := range [...]bool{true, false} {
-			eachNode(&j.placement, func(id model.NodeID) {
+			j.placement.EachNode(func(id model.NodeID) {
 				home := s.site.Nodes[id].Home
 				if (home < 0 || home == j.VCluster) == own && s.ready.Has(id) == ready && n > 0 {
 					keep.Add(id)
@@ -55,18 +54,6 @@ func staysAtHome(s *Core, j *job, n int32, placement *model.Placement) {
 		}
 	}
 	within(&j.placement, keep, placement)
-}
-
-// eachNode calls see for the nodes of p, ascending.
-func eachNode(p *model.Placement, see func(model.NodeID)) {
-	for _, w := range p.Words {
-		for m := w.Mask; m != 0; m &= m - 1 {
-			see(model.NodeID(w.Word<<6 + int32(bits.TrailingZeros64(m))))
-		}
-	}
-	for i := range p.Shares {
-		see(p.Shares[i].Node)
-	}
 }
 
 // within writes the part of p on the nodes of set into placement.
@@ -112,7 +99,7 @@ func reclaim(p *pass, ref model.Ref, all bool) bool {
 	taken := 0
 	for ; taken < len(guests) && !fits; taken++ {
 		var nodes []model.NodeID
-		eachNode(&s.jobs[guests[taken]].placement, func(n model.NodeID) {
+		s.jobs[guests[taken]].placement.EachNode(func(n model.NodeID) {
 			if usable.Has(n) {
 				nodes = append(nodes, n)
 			}
@@ -132,7 +119,7 @@ func reclaim(p *pass, ref model.Ref, all bool) bool {
 	for _, r := range guests[:taken] {
 		g := &s.jobs[r]
 		keep := model.NewNodeSet(len(s.site.Nodes))
-		eachNode(&g.placement, func(n model.NodeID) {
+		g.placement.EachNode(func(n model.NodeID) {
 			if !back.Has(n) {
 				keep.Add(n)
 			}

@@ -2,7 +2,6 @@ package hosting
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -238,7 +237,7 @@ func (t *Takings) hold(now model.Time, f *model.Fact) {
 	before := t.before
 	h.nodes = h.nodes[:0]
 	grown := false
-	each(f.Placement, func(n model.NodeID) {
+	f.Placement.EachNode(func(n model.NodeID) {
 		h.nodes = append(h.nodes, n)
 		if _, had := slices.BinarySearch(before, n); !had {
 			t.take(now, f.Ref, n)
@@ -256,18 +255,6 @@ func (t *Takings) hold(now model.Time, f *model.Fact) {
 	}
 	if grown {
 		h.got = t.changes
-	}
-}
-
-// each calls see for the nodes of p.
-func each(p *model.Placement, see func(model.NodeID)) {
-	for _, w := range p.Words {
-		for m := w.Mask; m != 0; m &= m - 1 {
-			see(model.NodeID(int(w.Word)<<6 + bits.TrailingZeros64(m)))
-		}
-	}
-	for i := range p.Shares {
-		see(p.Shares[i].Node)
 	}
 }
 
