@@ -15,9 +15,11 @@ import (
 )
 
 const (
-	groupRows    = 64 << 10 // rows in a row group
-	batchRows    = 256      // rows handed to the library at a time
-	maxDictBytes = 1 << 20  // a column with more distinct text than this is stored plain
+	// groupRows are the rows in a row group. Of these a writer holds what is compressed, which is little, and
+	// both sides hold a kilobyte for each of the many columns of each group that there is.
+	groupRows    = 256 << 10
+	batchRows    = 256     // rows handed to the library at a time
+	maxDictBytes = 1 << 20 // a column with more distinct text than this is stored plain
 )
 
 // tableWriter writes one table. Memory is bounded by one row group.
