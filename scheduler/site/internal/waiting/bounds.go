@@ -24,7 +24,7 @@ const (
 )
 
 // boundOf is the upper bound on the own terms of a waiting job, all but f9, as long as those
-// of its list hold. How much f9 may add changes with what is free.
+// of its list hold, less what all bounds of the list have risen by. How much f9 may add changes with what is free.
 func (q *Queue) boundOf(l *list, j *Job) model.Fixed {
 	if !q.cfg.Bounded {
 		return 0
@@ -32,7 +32,7 @@ func (q *Queue) boundOf(l *list, j *Job) model.Fixed {
 	if k := &q.known; k.submit != j.Submit || k.at != l.until {
 		*k = knownTerm{j.Submit, l.until, q.Term(j.Submit, l.until)}
 	}
-	return j.Static + q.known.term
+	return j.Static + q.known.term - l.rise
 }
 
 // knownTerm is the weighted wait of jobs submitted at an instant, at another.
@@ -42,13 +42,19 @@ type knownTerm struct {
 }
 
 // renew makes upper bounds that hold at the instant and longer, where they do not, or hold for long
-// while many have joined. Its cost is a logarithm for each job and, where their order has
-// changed, bringing them into it.
+// while many have joined. Its cost is a logarithm for each instant of submission, a look at each job and, where their order has
+// changed, bringing them into it; where all were submitted at one instant it is two logarithms.
 func (q *Queue) renew(l *list, now, until model.Time) {
 	if until <= l.until && (l.until <= now.Add(lifetime) || int(l.newcomers)*16 <= l.jobs.Len()) {
 		return
 	}
+	before := l.until
 	l.until, l.newcomers = now.Add(max(lifetime, now.Sub(l.youngest)/ofWait)), 0
+	if l.oldest == l.youngest { // the bounds of all rise alike, and their order stays
+		l.rise += q.Term(l.youngest, l.until) - q.Term(l.youngest, before)
+		return
+	}
+	l.rise = 0
 	ranks := q.lists.ranks[:0]
 	for i := range l.jobs.Blocks() {
 		for _, e := range l.jobs.Block(i) {
@@ -118,8 +124,8 @@ func (b *Bounds) score(tenant int32, own model.Fixed) model.Fixed {
 }
 
 // reach is the most that the upper bound of a job and f9 come to.
-func (b *Bounds) reach(j *Job) model.Fixed {
-	return j.bound + min(b.most, model.Fixed(b.sizes[j.Size].group)*j.perNode)
+func (b *Bounds) reach(l *list, j *Job) model.Fixed {
+	return l.rise + j.bound + min(b.most, model.Fixed(b.sizes[j.Size].group)*j.perNode)
 }
 
 // floor is what these must come to for the score of a job of a tenant to reach a key.
@@ -138,7 +144,7 @@ func (b *Bounds) Promising() model.Ref {
 	for _, id := range b.q.lists.live {
 		l := &b.q.lists.all[id]
 		j := b.q.first(l)
-		if sum := b.penalty[l.tenant].Mul(b.reach(j) + b.fairShare[l.tenant] + b.terms.Common); j.Tier > tier || (j.Tier == tier && sum > most) {
+		if sum := b.penalty[l.tenant].Mul(b.reach(l, j) + b.fairShare[l.tenant] + b.terms.Common); j.Tier > tier || (j.Tier == tier && sum > most) {
 			best, tier, most = j.Ref, j.Tier, sum
 		}
 	}
@@ -169,15 +175,15 @@ func (b *Bounds) examineList(l *list, lead *Leader, known []model.Ref, better fu
 	for at, ok := l.jobs.First(), true; ok; {
 		row := b.q.at[l.jobs.Job(at).Ref]
 		j := &b.q.Jobs[row]
-		if j.Tier < lead.Tier || (j.Tier == lead.Tier && j.bound+b.most < floor) {
+		if j.Tier < lead.Tier || (j.Tier == lead.Tier && l.rise+j.bound+b.most < floor) {
 			return // and so are all below
 		}
-		if (j.Tier > lead.Tier || (b.reach(j) >= floor && b.Of(j) >= lead.Key)) && !slices.Contains(known, j.Ref) && better(row) {
+		if (j.Tier > lead.Tier || (b.reach(l, j) >= floor && b.Of(j) >= lead.Key)) && !slices.Contains(known, j.Ref) && better(row) {
 			floor = b.floor(l.tenant, lead.Key)
 		}
 		most := int32(math.MaxInt32)
 		if j.Tier == lead.Tier {
-			most = b.mostNodes(l.size, floor-j.bound)
+			most = b.mostNodes(l.size, floor-l.rise-j.bound)
 		}
 		at, ok = l.jobs.Seek(at.Behind(), queue.Room{Free: most, Extra: most})
 	}

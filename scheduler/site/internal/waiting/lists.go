@@ -16,12 +16,14 @@ type list struct {
 	tenant    int32
 	size      int32
 	borrows   bool
-	live      int32      // place in lists.live, while it has jobs
-	least     int32      // nodes that one of the jobs asks for, MaxInt32 of none
-	newcomers int32      // since the bounds were renewed last
-	youngest  model.Time // no job was submitted later
-	until     model.Time // bounds hold
-	changes   uint64     // jobs that joined or left, and renewals
+	live      int32       // place in lists.live, while it has jobs
+	least     int32       // nodes that one of the jobs asks for, MaxInt32 of none
+	newcomers int32       // since the bounds were renewed last
+	youngest  model.Time  // no job was submitted later
+	oldest    model.Time  // nor before
+	rise      model.Fixed // of the bounds of all jobs, beside those in their rows
+	until     model.Time  // bounds hold
+	changes   uint64      // jobs that joined or left, and renewals
 }
 
 // lists are those of all tenants and sizes. A list is in live while it has jobs.
@@ -82,11 +84,12 @@ func (q *Queue) join(j *Job, now model.Time) {
 	if l.jobs.Len() == 0 {
 		l.live = int32(len(q.lists.live))
 		q.lists.live = append(q.lists.live, id)
-		l.until, l.newcomers, l.youngest = now.Add(lifetime), 0, j.Submit
+		l.until, l.newcomers, l.rise = now.Add(lifetime), 0, 0
+		l.youngest, l.oldest = j.Submit, j.Submit
 	}
 	j.bound = q.boundOf(l, j)
 	l.newcomers++
-	l.youngest = max(l.youngest, j.Submit)
+	l.youngest, l.oldest = max(l.youngest, j.Submit), min(l.oldest, j.Submit)
 	l.changes++
 	l.least = min(l.least, j.Need)
 	l.jobs.Insert(q.place(l, rankOf(j)), entryOf(j))

@@ -51,13 +51,13 @@ func (s *Seeker) Start(b *Bounds, t Test) {
 			continue
 		}
 		s.cursors = append(s.cursors, cursor{list: id, at: l.jobs.First(), changes: l.changes})
-		s.push(len(s.cursors)-1, q.first(l))
+		s.push(len(s.cursors)-1, l, q.first(l))
 	}
 }
 
 // push makes a cursor a candidate at which all further jobs of its list come after j, or are j.
-func (s *Seeker) push(i int, j *Job) {
-	s.heap.Push(order.Candidate{Key: int64(s.bounds.score(j.Tenant, j.bound+s.bounds.most)), Tier: j.Tier, Ref: model.Ref(^i)})
+func (s *Seeker) push(i int, l *list, j *Job) {
+	s.heap.Push(order.Candidate{Key: int64(s.bounds.score(j.Tenant, l.rise+j.bound+s.bounds.most)), Tier: j.Tier, Ref: model.Ref(^i)})
 }
 
 // Next is the next job, with its key; ok is false behind the last.
@@ -99,7 +99,7 @@ func (s *Seeker) advance(i int) {
 		j := &q.Jobs[at]
 		c.begun, c.last = true, rankOf(j)
 		s.heap.Push(order.Candidate{Key: int64(s.test.Key(at)), Tier: j.Tier, Ref: j.Ref, At: at})
-		s.push(i, j)
+		s.push(i, l, j)
 		return
 	}
 }
