@@ -15,7 +15,10 @@ import (
 )
 
 const (
-	groupRows    = 64 << 10 // rows in a row group
+	// groupRows are the rows in a row group. Of these a writer holds what is compressed, which is little, and
+	// both sides hold a kilobyte for each of the many columns of each group that there is.
+	groupRows    = 256 << 10
+	pageRows     = 64 << 10 // rows that a page has at most: a reader holds a page of each column
 	batchRows    = 256      // rows handed to the library at a time
 	maxDictBytes = 1 << 20  // a column with more distinct text than this is stored plain
 )
@@ -138,6 +141,11 @@ func (t *tableWriter[R]) flush() error {
 			return err
 		}
 		t.values[i] = t.values[i][:0]
+		if t.hash.rows%pageRows == 0 {
+			if err := c.Flush(); err != nil {
+				return err
+			}
+		}
 	}
 	if t.hash.rows%groupRows == 0 {
 		return t.out.Flush()

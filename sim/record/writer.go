@@ -230,6 +230,7 @@ func (w *Writer) Seal() (Scanner, error) {
 	if w.facts != nil {
 		w.keep(w.facts.close(w.written))
 	}
+	w.forget()
 	if w.err != nil {
 		return nil, w.err
 	}
@@ -244,6 +245,11 @@ func (w *Writer) Seal() (Scanner, error) {
 	t.know(w.meta.VClusters, w.meta.Tenants)
 	w.reading = t
 	return t, nil
+}
+
+// forget lets go of the tables that are closed: of a long run they hold megabytes on the row groups written.
+func (w *Writer) forget() {
+	w.jobs, w.attempts, w.siteJobs, w.siteAttempts, w.sharedAttempts, w.decisions, w.facts = nil, nil, nil, nil, nil, nil, nil
 }
 
 // keep remembers the first error.
