@@ -203,10 +203,28 @@ func About(c *scaling.Comparison) []string {
 		}
 		out = append(out, line+".")
 	}
+	if left := leftOpen(c); left != "" {
+		out = append(out, "Requests still waited when the run ended, and are late where that was longer than the goal allows: "+left+".")
+	}
 	for _, n := range c.Notes {
 		out = append(out, n+".")
 	}
 	return out
+}
+
+// leftOpen is of which policies at least one request of a thousand waited at the end.
+func leftOpen(c *scaling.Comparison) string {
+	k := measureAt(c, "open")
+	if k < 0 {
+		return ""
+	}
+	var out []string
+	for i := range c.Policies {
+		if share := c.Policies[i].Mean[k].Estimate; share >= 0.1 {
+			out = append(out, fmt.Sprintf("%s (%s %%)", c.Policies[i].Name, figureText(share)))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // reference is whether a policy knows the demand ahead, which none in production does.
