@@ -179,6 +179,9 @@ func (c *Comparison) seed(s *profiles.Scaling, seed int, d *demand.Demand) (one 
 	config.Draws.Seed = uint64(seed + 1)
 	if d != c.last { // the needs of one recorded demand are those of all seeds
 		c.needs, c.last = service.Needs(&config, d), d
+		if err := tooLarge(s, &config, d, c.needs); err != nil {
+			return nil, err
+		}
 	}
 	if seed == 0 {
 		c.Needs, c.Fluid = c.needs, config.Fluid
