@@ -81,7 +81,7 @@ func PolicyTable(c *scaling.Comparison) *table.Table {
 		t.Row(append(row, table.Quantity(fmt.Sprintf("%.0f %%", 100*p.Won), p.Won))...)
 	}
 	if c.Machines != nil {
-		return t.Optional("τ under %", "τ over %").Optional("changes").Optional("unanswered").Optional("won")
+		return t.Optional("changes").Optional("unanswered").Optional("won")
 	}
 	return t.Optional("changes", "reversals").Optional("υ %").Optional("util %").Optional("won")
 }
