@@ -59,8 +59,8 @@ type AnswerDocument struct {
 
 // MeasureDocument is one measure of a policy.
 type MeasureDocument struct {
-	Name    string    `json:"name"`
-	Unit    string    `json:"unit"`
+	Name    string     `json:"name"`
+	Unit    string     `json:"unit"`
 	Mean    *float64   `json:"mean"` // null where a seed is
 	Low     *float64   `json:"low"`
 	High    *float64   `json:"high"`

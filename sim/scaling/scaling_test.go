@@ -173,7 +173,7 @@ func TestDemandBeyondTheBounds(t *testing.T) {
 		"demand: {shape: constant, base: 10000, length: 24h}\nservice: {work: 1ms, mode: exact}\npolicies: [{kind: fixed}]\n":  "demand: found 864000000 requests, want at most 20000000 where each is simulated: set service.mode to fluid",
 		"demand: {shape: constant, base: 10000, length: 24h}\nservice: {work: 1ms, patience: 1s}\npolicies: [{kind: fixed}]\n": "with one line and no patience",
 		"demand: {shape: constant, base: 1e9, length: 1h}\nservice: {work: 1s, slots: 10}\npolicies: [{kind: clairvoyant}]\n":  "want at most 65536: let replicas be larger (service.slots)",
-		"demand: {shape: constant, base: 1e12, length: 1h}\nservice: {kind: inference}\npolicies: [{kind: fixed}]\n": "want at most 65536",
+		"demand: {shape: constant, base: 1e12, length: 1h}\nservice: {kind: inference}\npolicies: [{kind: fixed}]\n":           "want at most 65536",
 	} {
 		s, err := profiles.ParseScaling("s.yaml", []byte(text))
 		require.NoError(t, err)

@@ -326,13 +326,17 @@ func TestABacklogAtTheEndIsLate(t *testing.T) {
 		missed, open float64 // shares
 		known        bool    // the 95th percentile
 	}{
-		"no replica":            {queue(), 0, 10, 1, 1, false},
-		"too few":               {queue(), 1, 20, 0.99, 0.375, false}, // serves 12.5 per second
-		"no replica to infer":   {inference(), 0, 10, 1, 1, false},
-		"too few to infer":      {inference(), 1, 20, 0.99, 0.365, false},
-		"no room":               {rooms(), 0, 10, 1, 1, false},
-		"enough":                {queue(), 2, 20, 0, 0, true},
-		"enough, by the answer": {func() Config { c := queue(); c.Goal = Goal{Response: true, Limit: 8 * model.Second, Share: 0.95}; return c }(), 2, 20, 0, 0, true},
+		"no replica":          {queue(), 0, 10, 1, 1, false},
+		"too few":             {queue(), 1, 20, 0.99, 0.375, false}, // serves 12.5 per second
+		"no replica to infer": {inference(), 0, 10, 1, 1, false},
+		"too few to infer":    {inference(), 1, 20, 0.99, 0.365, false},
+		"no room":             {rooms(), 0, 10, 1, 1, false},
+		"enough":              {queue(), 2, 20, 0, 0, true},
+		"enough, by the answer": {func() Config {
+			c := queue()
+			c.Goal = Goal{Response: true, Limit: 8 * model.Second, Share: 0.95}
+			return c
+		}(), 2, 20, 0, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, fluid := range []bool{false, true} {
