@@ -35,8 +35,8 @@ type ScalingDemand struct {
 	Scale   float64        `yaml:"scale" default:"1" min:"0.000001" max:"1000000" unit:"times" doc:"the arrivals are multiplied by it; whole for single requests"`
 
 	Shape  string         `yaml:"shape" of:"recorded,constant,step,ramp,sine,diurnal,flash" default:"recorded" doc:"of a generated demand"`
-	Base   float64        `yaml:"base" default:"0" min:"0" when:"demand.shape!=recorded" unit:"1/s" doc:"rate before the step or ramp, the least of the others"`
-	Peak   float64        `yaml:"peak" default:"0" min:"0" when:"demand.shape!=recorded|constant" unit:"1/s" doc:"rate after the step or ramp, the most of the others"`
+	Base   float64        `yaml:"base" default:"0" min:"0" max:"1e12" when:"demand.shape!=recorded" unit:"1/s" doc:"rate before the step or ramp, the least of the others"`
+	Peak   float64        `yaml:"peak" default:"0" min:"0" max:"1e12" when:"demand.shape!=recorded|constant" unit:"1/s" doc:"rate after the step or ramp, the most of the others"`
 	At     model.Duration `yaml:"at" default:"0s" min:"0s" when:"demand.shape=step|ramp|flash" unit:"span" doc:"when it begins"`
 	Over   model.Duration `yaml:"over" default:"0s" min:"0s" when:"demand.shape=step|ramp|flash" unit:"span" doc:"a step ends behind it unless it is 0; a ramp takes it; a crowd comes within a tenth of it and halves in each"`
 	Period model.Duration `yaml:"period" default:"1h" min:"1s" when:"demand.shape=sine" unit:"span" doc:"of the sine"`
@@ -59,8 +59,8 @@ type ScalingService struct {
 	Batch     ScalingBatch   `yaml:"batch" when:"service.kind=inference" doc:"how a replica generates tokens"`
 	Goal      ScalingGoal    `yaml:"goal" doc:"what requests are to get"`
 
-	Start       int64          `yaml:"start" zero:"min" default:"min" min:"0" unit:"replicas" doc:"that are ready at the beginning; min is that of the policy; of machines the compute units of each"`
-	Limit       int64          `yaml:"limit" zero:"none" default:"none" min:"0" unit:"replicas" doc:"most that the platform gives"`
+	Start       int64          `yaml:"start" zero:"min" default:"min" min:"0" max:"65536" unit:"replicas" doc:"that are ready at the beginning; min is that of the policy; of machines the compute units of each"`
+	Limit       int64          `yaml:"limit" zero:"none" default:"none" min:"0" max:"65536" unit:"replicas" doc:"most that the platform gives"`
 	Boot        model.Duration `yaml:"boot" default:"1m" min:"0s" unit:"span" doc:"from an order to a replica that serves, the mean"`
 	BootCV      float64        `yaml:"boot_cv" default:"0" min:"0" max:"5" unit:"1" doc:"its coefficient of variation"`
 	Warm        model.Duration `yaml:"warm" default:"0s" min:"0s" unit:"span" doc:"in which a fresh replica works at warm_rate"`

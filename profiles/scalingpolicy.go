@@ -13,10 +13,10 @@ import (
 type ScalingPolicy struct {
 	Name     string         `yaml:"name" unit:"name" doc:"in tables; the kind where it is left out"`
 	Kind     string         `yaml:"kind" of:"fixed,clairvoyant,lattice,lattice-coded,hpa,kpa,keda,maestro,maestro-10,neon,lcm,lcm-coded" default:"fixed" doc:"which policy of docs/AUTOSCALING.md"`
-	Size     int64          `yaml:"size" default:"1" min:"0" unit:"replicas" doc:"of fixed"`
+	Size     int64          `yaml:"size" default:"1" min:"0" max:"65536" unit:"replicas" doc:"of fixed"`
 	Lead     model.Duration `yaml:"lead" zero:"boot" default:"boot" min:"0s" unit:"span" doc:"of clairvoyant, a reference that knows what each step needs: how far it looks ahead; boot is that mean and three standard deviations"`
-	Min      int64          `yaml:"min" default:"1" min:"0" unit:"replicas" doc:"least size"`
-	Max      int64          `yaml:"max" default:"100" min:"1" unit:"replicas" doc:"largest size"`
+	Min      int64          `yaml:"min" default:"1" min:"0" max:"65536" unit:"replicas" doc:"least size"`
+	Max      int64          `yaml:"max" default:"100" min:"1" max:"65536" unit:"replicas" doc:"largest size"`
 	Metric   string         `yaml:"metric" default:"utilization" unit:"name" doc:"of lattice, hpa and keda: utilization, queue, concurrency, rate or wait; of lattice and of hpa the utilisation is a mean, the others are per replica"`
 	Target   float64        `yaml:"target" default:"0.7" min:"0.000001" unit:"as the metric" doc:"of lattice, hpa, keda and kpa (concurrency per replica), of maestro the share of rooms that are occupied, and of neon the load average per CPU (its own is 0.9)"`
 	Window   model.Duration `yaml:"window" zero:"scrape" default:"scrape" min:"0s" unit:"span" doc:"over which the metric is averaged"`

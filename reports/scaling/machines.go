@@ -13,7 +13,7 @@ import (
 func machineHeads() []headed {
 	return []headed{
 		{"throttled", "CPU late %"}, {"memory_short", "memory short %"}, {"granted", "granted %"}, {"cost", "cost"}, {"unit_hours", "unit h"},
-		{"theta_under", "θ under %"}, {"theta_over", "θ over %"}, {"tau_under", "τ under %"}, {"tau_over", "τ over %"}, {"partial", "partial"}, {"unanswered", "unanswered"},
+		{"theta_under", "θ under %"}, {"theta_over", "θ over %"}, {"partial", "partial"}, {"unanswered", "unanswered"},
 		{"capacity_pressure", "pressure h"}, {"migrated", "migrated"}, {"stayed", "stayed"}, {"changes", "changes"},
 	}
 }

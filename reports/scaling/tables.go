@@ -81,7 +81,7 @@ func PolicyTable(c *scaling.Comparison) *table.Table {
 		t.Row(append(row, table.Quantity(fmt.Sprintf("%.0f %%", 100*p.Won), p.Won))...)
 	}
 	if c.Machines != nil {
-		return t.Optional("τ under %", "τ over %").Optional("changes").Optional("unanswered").Optional("won")
+		return t.Optional("changes").Optional("unanswered").Optional("won")
 	}
 	return t.Optional("changes", "reversals").Optional("υ %").Optional("util %").Optional("won")
 }
@@ -203,10 +203,28 @@ func About(c *scaling.Comparison) []string {
 		}
 		out = append(out, line+".")
 	}
+	if left := leftOpen(c); left != "" {
+		out = append(out, "Requests still waited when the run ended, and are late where that was longer than the goal allows: "+left+".")
+	}
 	for _, n := range c.Notes {
 		out = append(out, n+".")
 	}
 	return out
+}
+
+// leftOpen is of which policies at least one request of a thousand waited at the end.
+func leftOpen(c *scaling.Comparison) string {
+	k := measureAt(c, "open")
+	if k < 0 {
+		return ""
+	}
+	var out []string
+	for i := range c.Policies {
+		if share := c.Policies[i].Mean[k].Estimate; share >= 0.1 {
+			out = append(out, fmt.Sprintf("%s (%s %%)", c.Policies[i].Name, figureText(share)))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // reference is whether a policy knows the demand ahead, which none in production does.

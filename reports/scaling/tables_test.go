@@ -45,3 +45,11 @@ func TestReferenceWinsNothing(t *testing.T) {
 	c.Policies = []scaling.Policy{policyOf("hpa", "hpa", 1, 1), policyOf("seer", "clairvoyant", 0, 100)}
 	require.Len(t, About(c), 1, "one alone wins nothing")
 }
+
+// A backlog that a policy leaves behind is said, for its cost is not in the figures.
+func TestRequestsThatStillWaitAreNamed(t *testing.T) {
+	c := &scaling.Comparison{Seeds: 1, Policies: []scaling.Policy{policyOf("hpa", "hpa", 1, 1), policyOf("small", "fixed", 60, 1)}}
+	require.NotContains(t, strings.Join(About(c), " "), "still waited")
+	c.Policies[1].Mean[measureAt(c, "open")].Estimate = 37.5
+	require.Contains(t, About(c), "Requests still waited when the run ended, and are late where that was longer than the goal allows: small (37.5 %).")
+}

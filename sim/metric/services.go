@@ -29,7 +29,7 @@ const (
 	srcElastic  = "Herbst, Kounev, Reussner: Elasticity in cloud computing, ICAC 2013; Bauer and others: Chameleon, TPDS 2019"
 	edgeService = "over the steps of services that begin in the window; null without one"
 	edgeElastic = edgeService + "; by service, the mean over them with their steps as weights; symbols as under Elasticity, where percentages are parts of 1 here"
-	edgeRequest = edgeService + ", or without a request; late requests count in the step in which that is seen"
+	edgeRequest = edgeService + ", or without a request; a request counts in the step in which it arrived, and is late as well where it still waits beyond the limit when the service ends"
 )
 
 var serviceDefinitions = []definition{

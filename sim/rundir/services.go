@@ -15,6 +15,7 @@ type Service struct {
 	Requests float64 `json:"requests"`
 	Missed   float64 `json:"missed"` // share of them that were late or lost
 	Lost     float64 `json:"lost"`   // requests that got no service
+	Open     float64 `json:"open"`   // requests that had not come to what the goal limits at the end
 	BadSteps int64   `json:"bad_steps"`
 	Steps    int64   `json:"steps"`
 	P50US    *int64  `json:"latency_p50_us"` // null where so many have none
@@ -61,12 +62,13 @@ type RuleCount struct {
 	Decisions int64  `json:"decisions"`
 }
 
-// percentile of the latencies, nil where it is beyond all that are known.
+// percentile of the latencies, nil where it is of requests that have none.
 func percentile(o *service.Outcome, share float64) *int64 {
-	us := int64(o.Latency.Percentile(share))
-	if us >= int64(model.Forever) {
+	d, known := o.Latency.Percentile(share)
+	if !known {
 		return nil
 	}
+	us := int64(d)
 	return &us
 }
 
@@ -77,7 +79,7 @@ func ServicesOf(list []hosting.Result) []Service {
 		r := &list[i]
 		o := &r.Outcome
 		s := Service{
-			Name: r.Name, Policy: r.Policy, ID: r.ID, Rejected: r.Rejected.String(), Requests: o.Requests, Missed: o.Missed(), Lost: o.Lost(),
+			Name: r.Name, Policy: r.Policy, ID: r.ID, Rejected: r.Rejected.String(), Requests: o.Requests, Missed: o.Missed(), Lost: o.Lost(), Open: o.Open,
 			BadSteps: o.Bad, Steps: o.Intervals,
 			P50US: percentile(o, 0.5), P95US: percentile(o, 0.95), P99US: percentile(o, 0.99),
 			NodeUS: int64(r.NodeTime), Held: o.Held, Served: o.Used, Cost: o.Cost, Ups: o.Ups, Downs: o.Downs,

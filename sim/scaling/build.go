@@ -2,6 +2,7 @@ package scaling
 
 import (
 	"fmt"
+	"slices"
 
 	"orrery/autoscale"
 	"orrery/autoscale/clairvoyant"
@@ -100,6 +101,24 @@ func configOf(s *profiles.Scaling, d *demand.Demand) service.Config {
 		out.Fluid = requests(d, s.Step) > fluidFrom
 	}
 	return out
+}
+
+// Bounds of what is simulated, so that no file takes memory or time without end: the
+// largest fleet, which is that of a service in a cluster, and requests one by one.
+const (
+	mostReplicas = 65_536
+	mostRequests = 10 * fluidFrom
+)
+
+// tooLarge is the error of a demand that is beyond the bounds.
+func tooLarge(s *profiles.Scaling, config *service.Config, d *demand.Demand, needs []int64) error {
+	if n := requests(d, s.Step); !config.Fluid && n > mostRequests {
+		return s.Wrong("demand", "found %.0f requests, want at most %d where each is simulated: set service.mode to fluid, with one line and no patience, or take a shorter part", n, mostRequests)
+	}
+	if len(needs) > 0 && slices.Max(needs) > mostReplicas {
+		return s.Wrong("demand", "found a need of %d replicas, want at most %d: let replicas be larger (service.slots), or scale the demand down", slices.Max(needs), mostReplicas)
+	}
+	return nil
 }
 
 // requests are those that are expected.
@@ -283,6 +302,9 @@ func Host(s *profiles.Scaling, recorded *demand.Demand, from model.Duration, see
 	config := configOf(s, d)
 	config.Draws.Seed = seed
 	needs = service.Needs(&config, d)
+	if err := tooLarge(s, &config, d, needs); err != nil {
+		return nil, nil, err
+	}
 	r, err := build(&s.Policies[0], config, needs, seed)
 	if err != nil {
 		return nil, nil, s.Wrong("policy", "%v", err)

@@ -59,13 +59,13 @@ type AnswerDocument struct {
 
 // MeasureDocument is one measure of a policy.
 type MeasureDocument struct {
-	Name    string    `json:"name"`
-	Unit    string    `json:"unit"`
-	Mean    *float64  `json:"mean"`
-	Low     *float64  `json:"low"`
-	High    *float64  `json:"high"`
-	Seeds   []float64 `json:"seeds"`
-	Against *Against  `json:"against_first,omitempty"`
+	Name    string     `json:"name"`
+	Unit    string     `json:"unit"`
+	Mean    *float64   `json:"mean"` // null where a seed is
+	Low     *float64   `json:"low"`
+	High    *float64   `json:"high"`
+	Seeds   []*float64 `json:"seeds"`
+	Against *Against   `json:"against_first,omitempty"`
 }
 
 // Against is the paired difference from the first policy.
@@ -91,6 +91,14 @@ func number(v float64) *float64 {
 	return &v
 }
 
+func numbers(values []float64) []*float64 {
+	out := make([]*float64, len(values))
+	for i, v := range values {
+		out[i] = number(v)
+	}
+	return out
+}
+
 // Document is the comparison for programs.
 func (c *Comparison) Document() Document {
 	d := Document{
@@ -107,7 +115,7 @@ func (c *Comparison) Document() Document {
 		p := &c.Policies[i]
 		x := PolicyDocument{Name: p.Name, Kind: p.Kind, Won: p.Won, Rules: []RuleDocument{}}
 		for k, m := range c.Measures() {
-			y := MeasureDocument{Name: m.Name, Unit: m.Unit, Mean: number(p.Mean[k].Estimate), Low: number(p.Mean[k].Low), High: number(p.Mean[k].High), Seeds: p.Values[k]}
+			y := MeasureDocument{Name: m.Name, Unit: m.Unit, Mean: number(p.Mean[k].Estimate), Low: number(p.Mean[k].Low), High: number(p.Mean[k].High), Seeds: numbers(p.Values[k])}
 			if len(p.Against) > 0 {
 				a := p.Against[k]
 				y.Against = &Against{number(a.Estimate), number(a.Low), number(a.High), p.Verdict(k)}

@@ -32,6 +32,7 @@ func Measures() []Measure {
 	return []Measure{
 		{"missed", "%", "requests late or lost", stat.Lower, false},
 		{"lost", "%", "requests that got no service", stat.Lower, false},
+		{"open", "%", "requests that still waited at the end", stat.Lower, false},
 		{"bad_intervals", "%", "steps in which the goal was missed", stat.Lower, false},
 		{"latency_p50", "s", "median of what the goal limits", stat.Lower, false},
 		{"latency_p95", "s", "95th percentile of it", stat.Lower, false},
@@ -60,9 +61,14 @@ func valuesOf(o *service.Outcome, v *elastic.Values) []float64 {
 		}
 		return float64(100 * part / whole)
 	}
-	at := func(p float64) float64 { return o.Latency.Percentile(p).Seconds() }
+	at := func(p float64) float64 {
+		if d, known := o.Latency.Percentile(p); known {
+			return d.Seconds()
+		}
+		return math.NaN()
+	}
 	return []float64{
-		float64(100 * o.Missed()), share(o.Lost(), o.Requests), share(float64(o.Bad), float64(o.Intervals)), at(0.5), at(0.95), at(0.99),
+		float64(100 * o.Missed()), share(o.Lost(), o.Requests), share(o.Open, o.Requests), share(float64(o.Bad), float64(o.Intervals)), at(0.5), at(0.95), at(0.99),
 		o.Cost, o.Charged, o.Used, share(o.Busy, o.Used),
 		v.UnderPct, v.OverPct, v.UnderTimePct, v.OverTimePct, v.InstabilityPct, v.DeviationPct, v.JitterPerHour, float64(o.Ups + o.Downs), float64(v.Reversals),
 	}
@@ -173,6 +179,9 @@ func (c *Comparison) seed(s *profiles.Scaling, seed int, d *demand.Demand) (one 
 	config.Draws.Seed = uint64(seed + 1)
 	if d != c.last { // the needs of one recorded demand are those of all seeds
 		c.needs, c.last = service.Needs(&config, d), d
+		if err := tooLarge(s, &config, d, c.needs); err != nil {
+			return nil, err
+		}
 	}
 	if seed == 0 {
 		c.Needs, c.Fluid = c.needs, config.Fluid
@@ -336,7 +345,8 @@ func (p *Policy) measures() []Measure {
 }
 
 // Verdict says whether a policy is better than the first by a measure: "better", "worse",
-// "no difference" where all seeds agree, or "no evidence".
+// "no difference" where all seeds agree, "no evidence", or "not known" where a seed has no
+// such figure.
 func (p *Policy) Verdict(k int) string {
 	if k >= len(p.Against) {
 		return ""
@@ -346,6 +356,8 @@ func (p *Policy) Verdict(k int) string {
 	switch {
 	case m.Unranked:
 		return ""
+	case math.IsNaN(d.Estimate):
+		return "not known"
 	case math.IsNaN(d.Low):
 		return "one seed: not known"
 	case d.Low == 0 && d.High == 0:

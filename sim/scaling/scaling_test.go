@@ -166,3 +166,19 @@ func TestExamples(t *testing.T) {
 		require.GreaterOrEqual(t, len(s.Policies), 6, f)
 	}
 }
+
+// A demand that no computer simulates in a life is refused with what to change.
+func TestDemandBeyondTheBounds(t *testing.T) {
+	for text, says := range map[string]string{
+		"demand: {shape: constant, base: 10000, length: 24h}\nservice: {work: 1ms, mode: exact}\npolicies: [{kind: fixed}]\n":  "demand: found 864000000 requests, want at most 20000000 where each is simulated: set service.mode to fluid",
+		"demand: {shape: constant, base: 10000, length: 24h}\nservice: {work: 1ms, patience: 1s}\npolicies: [{kind: fixed}]\n": "with one line and no patience",
+		"demand: {shape: constant, base: 1e9, length: 1h}\nservice: {work: 1s, slots: 10}\npolicies: [{kind: clairvoyant}]\n":  "want at most 65536: let replicas be larger (service.slots)",
+		"demand: {shape: constant, base: 1e12, length: 1h}\nservice: {kind: inference}\npolicies: [{kind: fixed}]\n":           "want at most 65536",
+	} {
+		s, err := profiles.ParseScaling("s.yaml", []byte(text))
+		require.NoError(t, err)
+		_, err = Run(context.Background(), s, nil, func(int, int) {})
+		require.ErrorContains(t, err, says)
+		require.ErrorContains(t, err, "s.yaml:1:")
+	}
+}

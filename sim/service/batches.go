@@ -38,12 +38,12 @@ type batches struct {
 func (w *batches) event(now model.Time, e des.Event) {
 	if e.Rank() == des.RankSubmission {
 		x := w.take()
-		w.s.arrived(1)
+		w.s.arrived(now, 1)
 		w.s.moved(now, 1, 1)
 		if w.s.cfg.Line >= 0 && int64(len(w.line)) >= w.s.cfg.Line && !w.room() {
 			w.s.moved(now, -1, -1)
 			w.s.out.Refused++
-			w.s.lost(1)
+			w.s.lost(now, 1)
 			return
 		}
 		w.line = append(w.line, x)
@@ -153,12 +153,12 @@ func (w *batches) step(now model.Time, i int32) {
 		if !x.begun && e.done >= x.first-rounding {
 			x.begun = true
 			if !goal.Response {
-				w.s.judged(now.Sub(x.At), 1)
+				w.s.judged(x.At, now.Sub(x.At), 1)
 			}
 		}
 		if x.begun && e.done >= x.last-rounding {
 			if goal.Response {
-				w.s.judged(now.Sub(x.At), 1)
+				w.s.judged(x.At, now.Sub(x.At), 1)
 			}
 			w.s.out.Served++
 			w.s.moved(now, 0, -1)
@@ -189,8 +189,24 @@ func (w *batches) down(now model.Time, i int32) {
 	n := float64(len(e.batch))
 	w.s.moved(now, 0, -n)
 	w.s.out.Killed += n
-	w.s.lost(n)
+	for k := range e.batch {
+		w.s.lost(e.batch[k].At, 1)
+	}
 	e.batch, e.gen = e.batch[:0], next(e.gen)
 	w.s.fleet.list[i].requests = 0
 	w.s.setLoad(now, i, 0)
+}
+
+func (w *batches) finish(end model.Time) {
+	goal := &w.s.cfg.Goal
+	for i := range w.line {
+		w.s.out.Leave(w.line[i].At, end, goal.Limit)
+	}
+	for i := range w.engines {
+		for k := range w.engines[i].batch {
+			if x := &w.engines[i].batch[k]; goal.Response || !x.begun {
+				w.s.out.Leave(x.At, end, goal.Limit)
+			}
+		}
+	}
 }

@@ -20,6 +20,7 @@ type fluid struct {
 	segments []demand.Segment
 	segment  int
 	at       model.Time
+	until    model.Time // of the span that is being settled
 
 	rate     float64 // arrivals per µs
 	work     float64 // µs of one on a slot
@@ -175,6 +176,7 @@ func (f *fluid) settle(now model.Time) {
 		return
 	}
 	s := f.s
+	f.until = now
 	if s.cfg.Kind == Rooms {
 		f.relax(dt)
 	} else {
@@ -189,8 +191,12 @@ func (f *fluid) flow(dt float64) {
 	s := f.s
 	if f.backlog == 0 && f.rate <= f.capacity {
 		n := float64(f.rate * dt)
-		s.arrived(n)
-		s.started(n, 0)
+		s.arrived(f.until, n)
+		waited := 0.0
+		if f.tail(); f.regime.waits > 0 {
+			waited = n * f.regime.waits / f.regime.decay
+		}
+		s.started(n, waited)
 		s.out.Served += n
 		f.regime.arrived += n
 		s.flow.inside += float64(f.busy * dt)
@@ -235,22 +241,23 @@ func (f *fluid) queue(span, net float64) {
 		f.backlog -= lost
 	}
 	arrived := float64(f.rate * span)
-	s.arrived(arrived)
+	s.arrived(f.until, arrived)
 	s.out.Refused += lost
-	s.lost(lost)
+	s.lost(f.until, lost)
 	served := float64(f.capacity * span)
 	s.out.Served += served
 	s.flow.waiting += float64((before + f.backlog) / 2 * span)
 	s.flow.inside += float64((before+f.backlog)/2*span) + float64(f.busy*span)
 	f.used(span)
+	if f.capacity == 0 { // none knows when they begin
+		s.judged(f.until, model.Forever, arrived-lost)
+		return
+	}
 	for i := range waitSlices {
 		there := before + (f.backlog-before)*(float64(i)+0.5)/waitSlices
-		wait := model.Forever
-		if f.capacity > 0 {
-			wait = model.Duration(min(there/f.capacity, float64(model.Day*365)))
-		}
+		wait := model.Duration(min(there/f.capacity, float64(model.Day*365)))
 		s.started((arrived-lost)/waitSlices, float64((arrived-lost)/waitSlices*float64(wait)))
-		s.judged(wait+f.regime.base, (arrived-lost)/waitSlices)
+		s.judged(f.until, wait+f.regime.base, (arrived-lost)/waitSlices)
 	}
 }
 
@@ -263,7 +270,7 @@ func (f *fluid) used(dt float64) {
 // room are lost.
 func (f *fluid) relax(dt float64) {
 	s, life, rooms := f.s, max(f.work, 1), f.slots
-	s.arrived(float64(f.rate * dt))
+	s.arrived(f.until, float64(f.rate*dt))
 	target, lost, sum := float64(f.rate*life), 0.0, 0.0
 	before := f.inRooms
 	left := dt
@@ -292,9 +299,9 @@ func (f *fluid) relax(dt float64) {
 	lost = min(max(lost, 0), float64(f.rate*dt))
 	n := float64(f.rate*dt) - lost
 	s.out.Refused += lost
-	s.lost(lost)
+	s.lost(f.until, lost)
 	s.started(n, 0)
-	s.judged(0, n)
+	s.judged(f.until, 0, n)
 	s.out.Served += n
 	s.flow.inside += sum
 	if rooms > 0 {
@@ -304,7 +311,8 @@ func (f *fluid) relax(dt float64) {
 	f.busy = f.inRooms
 }
 
-// judge holds what arrived in the regime against the goal.
+// judge holds what arrived in the regime since it was judged last against the goal; a step
+// of the timeline ends with it.
 func (f *fluid) judge() {
 	g := &f.regime
 	if g.arrived == 0 {
@@ -313,20 +321,19 @@ func (f *fluid) judge() {
 	s := f.s
 	f.tail()
 	if g.waits == 0 {
-		s.judged(g.base, g.arrived)
+		s.judged(f.at, g.base, g.arrived)
 		g.arrived = 0
 		return
 	}
-	s.judged(g.base, float64(g.arrived*(1-g.waits)))
+	s.judged(f.at, g.base, float64(g.arrived*(1-g.waits)))
 	for i := range waitSlices { // quantiles of the exponential tail
 		wait := -math.Log(1-(float64(i)+0.5)/waitSlices) / g.decay
 		s.out.Latency.Add(g.base+model.Duration(wait), float64(g.arrived*g.waits/waitSlices))
 	}
-	s.flow.Waited += float64(g.arrived * g.waits / g.decay)
 	if limit := s.cfg.Goal.Limit - g.base; limit >= 0 {
-		s.late(float64(g.arrived * g.waits * math.Exp(-g.decay*float64(limit))))
+		s.late(f.at, float64(g.arrived*g.waits*math.Exp(-g.decay*float64(limit))))
 	} else {
-		s.late(float64(g.arrived * g.waits))
+		s.late(f.at, float64(g.arrived*g.waits))
 	}
 	g.arrived = 0
 }
@@ -380,7 +387,7 @@ func (f *fluid) down(now model.Time, i int32) {
 	}
 	f.s.out.Served -= lost // they were counted when they arrived
 	f.s.out.Killed += lost
-	f.s.lost(lost)
+	f.s.lost(now, lost)
 	state := r.state
 	r.state = autoscale.Draining
 	f.s.fleet.counts[state]--
@@ -406,5 +413,12 @@ func (f *fluid) occupy(now model.Time) {
 			f.s.enter(now, int32(i), autoscale.Ready)
 			have--
 		}
+	}
+}
+
+// finish has no request to judge: each is, by the backlog that it finds, when it arrives.
+func (f *fluid) finish(model.Time) {
+	if f.s.cfg.Kind != Rooms {
+		f.s.out.Open = f.backlog
 	}
 }

@@ -159,10 +159,6 @@ func (h *Hosted) Gone(now model.Time) {
 func (h *Hosted) Finish(now model.Time) *Outcome {
 	now = min(now, h.s.demand.End)
 	h.s.advance(now)
-	if f, ok := h.s.work.(*fluid); ok {
-		f.settle(now)
-		f.judge()
-	}
 	h.s.finish(now)
 	return &h.s.out
 }

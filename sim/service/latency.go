@@ -9,10 +9,11 @@ import (
 // Latency is a distribution of spans in bins that are at most 1/32 wide of what is in them,
 // so that a percentile is off by that at most. The zero value is empty.
 type Latency struct {
-	bins [binCount]float64
-	N    float64 // requests
-	Sum  float64 // µs
-	Most model.Duration
+	bins    [binCount]float64
+	N       float64 // requests with a known span
+	Unknown float64 // and those that are longer than it is known
+	Sum     float64 // µs, of the known
+	Most    model.Duration
 }
 
 const (
@@ -40,15 +41,19 @@ func edge(i int) model.Duration {
 	return model.Duration(low + 1<<power - 1)
 }
 
-// Add takes in so many requests with a span.
+// Add takes in so many requests with a span, Forever where it is not known how long it is.
 func (l *Latency) Add(d model.Duration, n float64) {
+	if d == model.Forever {
+		l.Unknown += n
+		return
+	}
 	l.bins[bin(d)] += n
 	l.N += n
 	l.Sum += float64(n * float64(d))
 	l.Most = max(l.Most, d)
 }
 
-// Mean is 0 where there are none.
+// Mean of the known ones is 0 where there are none.
 func (l *Latency) Mean() model.Duration {
 	if l.N == 0 {
 		return 0
@@ -57,13 +62,15 @@ func (l *Latency) Mean() model.Duration {
 }
 
 // Percentile is the span that a share of the requests, 0 to 1, does not exceed: the upper
-// end of its bin.
-func (l *Latency) Percentile(share float64) model.Duration {
-	left := float64(share * l.N)
+// end of its bin. Those of unknown length count as longer than all others: false where the
+// percentile is one of them, or where there is no request.
+func (l *Latency) Percentile(share float64) (model.Duration, bool) {
+	all := l.N + l.Unknown
+	left := float64(share * all)
 	for i, n := range l.bins {
-		if left -= n; n > 0 && left <= 1e-9*l.N {
-			return min(edge(i), l.Most)
+		if left -= n; n > 0 && left <= 1e-9*all {
+			return min(edge(i), l.Most), true
 		}
 	}
-	return l.Most
+	return 0, false
 }

@@ -55,7 +55,7 @@ func (w *lines) event(now model.Time, e des.Event) {
 			r.state = abandoned
 			w.s.moved(now, -1, -1)
 			w.s.out.Abandoned++
-			w.s.lost(1)
+			w.s.lost(r.At, 1)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (w *lines) event(now model.Time, e des.Event) {
 // arrive takes in a request.
 func (w *lines) arrive(now model.Time, x demand.Arrival) {
 	s := w.s
-	s.arrived(1)
+	s.arrived(now, 1)
 	i := w.slot(x)
 	s.moved(now, 1, 1)
 	if w.dispatch(now, i) {
@@ -74,7 +74,7 @@ func (w *lines) arrive(now model.Time, x demand.Arrival) {
 		w.release(i)
 		s.moved(now, -1, -1)
 		s.out.Refused++
-		s.lost(1)
+		s.lost(now, 1)
 		return
 	}
 	if s.cfg.Patience > 0 {
@@ -234,7 +234,7 @@ func (w *lines) start(now model.Time, i, r int32) {
 	s.moved(now, -1, 0)
 	s.started(1, float64(now.Sub(x.At)))
 	if !s.cfg.Goal.Response {
-		s.judged(now.Sub(x.At), 1)
+		s.judged(x.At, now.Sub(x.At), 1)
 	}
 	work := x.Work
 	if now < y.warm {
@@ -250,8 +250,8 @@ func (w *lines) start(now model.Time, i, r int32) {
 // complete ends a request and lets the next one begin.
 func (w *lines) complete(now model.Time, i int32) {
 	s, r := w.s, w.requests[i].replica
-	if s.cfg.Goal.Response {
-		s.judged(now.Sub(w.requests[i].At), 1)
+	if at := w.requests[i].At; s.cfg.Goal.Response {
+		s.judged(at, now.Sub(at), 1)
 	}
 	s.out.Served++
 	w.release(i)
@@ -325,6 +325,7 @@ func (w *lines) down(now model.Time, r int32) {
 	for i := range w.requests {
 		if x := &w.requests[i]; x.state == inService && x.replica == r {
 			killed++
+			s.lost(x.At, 1)
 			w.release(int32(i))
 		}
 	}
@@ -332,10 +333,18 @@ func (w *lines) down(now model.Time, r int32) {
 	s.setLoad(now, r, 0)
 	s.moved(now, 0, -float64(killed))
 	s.out.Killed += float64(killed)
-	s.lost(float64(killed))
 	state := y.state
 	y.state = autoscale.Draining // it takes none of its own line again
 	s.fleet.counts[state]--
 	s.fleet.counts[autoscale.Draining]++
 	w.scatter(now, r)
+}
+
+func (w *lines) finish(end model.Time) {
+	for i := range w.requests {
+		x := &w.requests[i]
+		if x.state == waiting || x.state == inService && w.s.cfg.Goal.Response {
+			w.s.out.Leave(x.At, end, w.s.cfg.Goal.Limit)
+		}
+	}
 }

@@ -70,16 +70,14 @@ func (c *Config) needBatches(rate float64, what demand.Request) int64 {
 		limited = math.Ceil(max(what.In, 1) / float64(b.Chunk))
 	}
 	full := float64(b.Most) / b.iteration(float64(b.Most))
-	for n := int64(max(1, math.Floor(load/full))); ; n++ {
+	return queueing.Smallest(int64(max(1, math.Floor(load/full))), func(n int64) bool {
 		x := load / float64(n)
 		if x >= full {
-			continue
+			return false
 		}
 		batch := max(1, b.steadyBatch(x))
-		if float64(limited*b.iteration(batch)) <= float64(c.Goal.Limit) || batch == 1 {
-			return n
-		}
-	}
+		return float64(limited*b.iteration(batch)) <= float64(c.Goal.Limit) || batch == 1
+	})
 }
 
 // Clairvoyant are the needs as that policy takes them.

@@ -14,6 +14,7 @@ type Outcome struct {
 	Refused   float64 // no room in the line, or no free room
 	Abandoned float64 // waited beyond their patience
 	Killed    float64 // were in a replica that was lost, or that did not drain in time
+	Open      float64 // had not come, at the end, to what the goal limits; late if that is longer ago than its limit
 
 	Latency   Latency // of what the goal limits
 	Intervals int64   // steps with an arrival
@@ -33,23 +34,8 @@ type Outcome struct {
 	Sizes    []Size      // that served, one for each change; none served before the first
 	Rules    []RuleCount // in the order in which they first came
 
+	open         Point // the step of the timeline that is being filled
 	held, served int64 // µs of replicas
-}
-
-// Point is one step of the timeline.
-type Point struct {
-	At      model.Time
-	Supply  int64   // replicas that serve at its beginning
-	Ready   float64 // mean of those that serve
-	Held    float64 // mean of those that cost
-	Arrived float64
-	Late    float64
-	Lost    float64
-	Waiting float64 // at its end
-	Busy    float64 // mean replicas' worth of work
-
-	ready, held int64
-	busy        float64
 }
 
 // Size is how many replicas serve from an instant on.
@@ -85,22 +71,10 @@ func (o *Outcome) Decided(d *autoscale.Decision) {
 	o.Rules = append(o.Rules, RuleCount{d.Rule, d.Guard, d.Proposed(), 1})
 }
 
-// Missed is the share of the requests that were late or got no service.
-func (o *Outcome) Missed() float64 {
-	if o.Requests == 0 {
-		return 0
-	}
-	return min(1, (o.Late+o.Lost())/o.Requests)
-}
-
-// Lost are the requests that got no service.
-func (o *Outcome) Lost() float64 { return o.Refused + o.Abandoned + o.Killed }
-
 // arrived counts arrivals.
-func (s *Sim) arrived(n float64) {
+func (s *Sim) arrived(at model.Time, n float64) {
 	s.flow.Arrived += n
-	s.out.Requests += n
-	s.point.Arrived += n
+	s.out.Arrive(at, n)
 }
 
 // started counts requests that begin, with the sum of their waits in µs.
@@ -109,24 +83,23 @@ func (s *Sim) started(n, waited float64) {
 	s.flow.Waited += waited
 }
 
-// judged holds requests with a latency against the goal.
-func (s *Sim) judged(latency model.Duration, n float64) {
+// judged holds requests, which arrived at an instant, with a latency against the goal.
+func (s *Sim) judged(at model.Time, latency model.Duration, n float64) {
 	s.out.Latency.Add(latency, n)
 	if latency > s.cfg.Goal.Limit {
-		s.late(n)
+		s.late(at, n)
 	}
 }
 
-func (s *Sim) late(n float64) {
-	s.out.Late += n
+func (s *Sim) late(at model.Time, n float64) {
 	s.flow.Late += n
-	s.point.Late += n
+	s.out.Delay(at, n)
 }
 
-// lost counts requests that get no service.
-func (s *Sim) lost(n float64) {
+// lost counts requests, which arrived at an instant, that get no service.
+func (s *Sim) lost(at model.Time, n float64) {
 	s.flow.Lost += n
-	s.point.Lost += n
+	s.out.Lose(at, n)
 }
 
 // moved changes how many requests wait and how many are inside.
@@ -138,33 +111,32 @@ func (s *Sim) moved(now model.Time, waiting, inside float64) {
 
 // record closes a step of the timeline and begins the next.
 func (s *Sim) record(now model.Time) {
-	s.closePoint(now)
-	s.point.Supply = s.fleet.up()
+	s.closeStep(now)
+	s.out.open.Supply = s.fleet.up()
 	s.push(now.Add(s.cfg.Step), des.RankRecord, 0, 0)
 }
 
-func (s *Sim) closePoint(now model.Time) {
+func (s *Sim) closeStep(now model.Time) {
 	r := s.read(now)
-	p := &s.point
+	if f, ok := s.work.(*fluid); ok {
+		f.judge()
+	}
+	p := &s.out.open
 	if dt := float64(now - p.At); dt > 0 {
 		p.Ready, p.Held = float64(p.ready)/dt, float64(p.held)/dt
 		p.Busy = (r.busy - p.busy) / dt
 		p.Waiting = s.flow.Waiting
-		if p.Arrived > 0 {
-			s.out.Intervals++
-			if (p.Late+p.Lost)/p.Arrived > 1-s.cfg.Goal.Share {
-				s.out.Bad++
-			}
-		}
-		s.out.Timeline = append(s.out.Timeline, *p)
+		s.out.CloseStep(now)
+		s.out.open.busy = r.busy
 	}
-	s.point = Point{At: now, busy: r.busy}
 }
 
 // finish closes the sums at the end of the run.
 func (s *Sim) finish(end model.Time) {
-	s.closePoint(end)
+	s.closeStep(end)
+	s.work.finish(end)
 	o, c := &s.out, &s.cfg.Supply
+	o.Sum(s.cfg.Goal.Share)
 	charged := s.fleet.charged
 	for i := range s.fleet.list {
 		if r := &s.fleet.list[i]; r.state != autoscale.Stopped {

@@ -15,6 +15,7 @@ type worker interface {
 	begin(now model.Time) error        // the run begins
 	event(now model.Time, e des.Event) // an event of rank end, expiry or submission
 	settle(now model.Time)             // sums of flows are brought up to now
+	finish(end model.Time)             // the run ends: what is still inside is judged
 }
 
 // Observer is told of each decision of the policy; nil for none.
@@ -45,7 +46,6 @@ type Sim struct {
 
 	out    Outcome
 	latest model.Time // of the integration of the size
-	point  Point      // of the timeline, being filled
 }
 
 // flow is what goes through a service, as sums since the beginning.
@@ -98,10 +98,6 @@ func (s *Sim) Run() (*Outcome, error) {
 		s.instant(now)
 	}
 	s.advance(end)
-	if f, ok := s.work.(*fluid); ok {
-		f.settle(end)
-		f.judge()
-	}
 	s.finish(end)
 	return &s.out, nil
 }
@@ -245,7 +241,7 @@ func (s *Sim) advance(now model.Time) {
 	s.out.Serving(s.latest, s.fleet.up())
 	s.out.held += dt * s.fleet.held()
 	s.out.served += dt * s.fleet.up()
-	s.point.ready += dt * s.fleet.up()
-	s.point.held += dt * s.fleet.held()
+	s.out.open.ready += dt * s.fleet.up()
+	s.out.open.held += dt * s.fleet.held()
 	s.latest = now
 }

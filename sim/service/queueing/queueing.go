@@ -8,6 +8,7 @@ package queueing
 import (
 	"fmt"
 	"math"
+	"sort"
 )
 
 // Queue is a station of equal servers with one queue, first come first served.
@@ -45,7 +46,7 @@ type Steady struct {
 	MeanInSystem float64
 }
 
-// Steady computes them. It is an error when the load exceeds the servers. Cost O(servers).
+// Steady computes them. It is an error when the load exceeds the servers.
 func (q Queue) Steady() (Steady, error) {
 	if err := q.validate(); err != nil {
 		return Steady{}, err
@@ -68,14 +69,18 @@ func (q Queue) Later(s Steady, t float64) float64 {
 }
 
 // ErlangB is the probability that all servers are busy under an offered load in erlangs,
-// where what finds them busy is lost. By the recursion B(0) = 1,
-// B(c) = aB(c-1) / (c + aB(c-1)).
+// where what finds them busy is lost: 1/B(c) is the sum over k of c!/(c-k)!/aᵏ, whose terms
+// vanish after some multiple of √c of them. Cost O(√servers).
 func ErlangB(load float64, servers int64) float64 {
-	b := 1.0
-	for c := int64(1); c <= servers; c++ {
-		b = float64(load*b) / (float64(c) + float64(load*b))
+	sum, term := 1.0, 1.0
+	for c := float64(servers); c > 0; c-- {
+		term *= c / load
+		sum += term
+		if term < sum*1e-17 && c <= load || sum > 1e300 {
+			break // what follows is smaller still, or B is 0
+		}
 	}
-	return b
+	return 1 / sum
 }
 
 // AllenCunneen approximates the mean wait of a G/G/c queue: that of M/M/c times the mean of
@@ -101,38 +106,34 @@ func (q Queue) Sakasegawa() (float64, error) {
 }
 
 // Servers is the smallest number of servers with which at most the share late of the
-// arrivals of an M/M/c queue waits for longer than t. Cost O(servers).
+// arrivals of an M/M/c queue waits for longer than t.
 func Servers(arrivals, service, t, late float64) int64 {
 	if !(arrivals > 0) {
 		return 0
 	}
 	q := Queue{Arrivals: arrivals, Service: service}
-	load := q.Load()
-	b := 1.0
-	for c := int64(1); ; c++ {
-		b = float64(load*b) / (float64(c) + float64(load*b))
-		rho := load / float64(c)
-		if rho >= 1 {
-			continue
-		}
+	return Smallest(int64(q.Load())+1, func(c int64) bool {
 		q.Servers = c
-		if q.Later(Steady{ErlangC: b / (1 - float64(rho*(1-b)))}, t) <= late {
-			return c
-		}
-	}
+		s, err := q.Steady()
+		return err == nil && q.Later(s, t) <= late
+	})
 }
 
 // Places is the smallest number of servers with which at most the share lost of the arrivals
-// finds all of them busy, where there is no queue. Cost O(servers).
+// finds all of them busy, where there is no queue.
 func Places(load, lost float64) int64 {
 	if !(load > 0) {
 		return 0
 	}
-	b := 1.0
-	for c := int64(1); ; c++ {
-		b = float64(load*b) / (float64(c) + float64(load*b))
-		if b <= lost {
-			return c
-		}
+	return Smallest(1, func(c int64) bool { return ErlangB(load, c) <= lost })
+}
+
+// Smallest is the smallest number from least on that is enough, where all beyond it are
+// enough as well, and one is. It looks at a number for each digit of how far that is.
+func Smallest(least int64, enough func(int64) bool) int64 {
+	step := int64(1)
+	for ; !enough(least + step - 1); step *= 2 {
+		least += step
 	}
+	return least + int64(sort.Search(int(step-1), func(i int) bool { return enough(least + int64(i)) }))
 }

@@ -72,3 +72,36 @@ func TestRefused(t *testing.T) {
 		require.Error(t, err)
 	}
 }
+
+// The sum agrees with the recursion B(c) = aB(c-1) / (c + aB(c-1)) from B(0) = 1, below, at
+// and beyond the load, however large it is.
+func TestErlangBAgainstItsRecursion(t *testing.T) {
+	for _, a := range []float64{0.5, 100, 1e5} {
+		b, next := 1.0, 0
+		for c := 1; c <= int(2*a)+10; c++ {
+			if b = a * b / (float64(c) + a*b); c < next {
+				continue
+			}
+			next = c + 1 + int(a/50)
+			if b < 1e-290 {
+				require.Less(t, ErlangB(a, int64(c)), 1e-280, "%v erlangs on %d", a, c)
+				continue
+			}
+			require.InEpsilon(t, b, ErlangB(a, int64(c)), 1e-9, "%v erlangs on %d", a, c)
+		}
+	}
+	require.Less(t, ErlangB(1e12, 2e12), 1e-290)
+	require.InEpsilon(t, 0.5, ErlangB(1e12, 5e11), 1e-6)
+	require.Equal(t, 1.0, ErlangB(3, 0))
+	require.Zero(t, ErlangB(0, 2))
+}
+
+func TestSmallest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		least, want := rapid.Int64Range(0, 1e12).Draw(t, "least"), rapid.Int64Range(0, 1e12).Draw(t, "want")
+		looks := 0
+		got := Smallest(least, func(n int64) bool { looks++; return n >= want })
+		require.Equal(t, max(least, want), got)
+		require.LessOrEqual(t, looks, 82)
+	})
+}

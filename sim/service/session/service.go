@@ -20,7 +20,6 @@ type Judged struct {
 // seen fills in the outcome of a run as that of a service.
 type seen struct {
 	out                      service.Outcome
-	point                    service.Point
 	at                       model.Time
 	ready, live              int64   // workers
 	busy                     float64 // of them, by the CPU of their sessions
@@ -49,19 +48,14 @@ func (f *Fleet) settle(now model.Time) {
 // record closes a step of the timeline and begins the next.
 func (f *Fleet) record(now model.Time) {
 	f.settle(now)
-	s, p := &f.seen, &f.seen.point
+	s := &f.seen
+	p := s.out.Current()
 	if dt := float64(now - p.At); dt > 0 {
 		p.Ready, p.Held, p.Busy, p.Waiting = s.step[0]/dt, s.step[1]/dt, s.step[2]/dt, float64(s.waiting)
-		if p.Arrived > 0 {
-			s.out.Intervals++
-			if (p.Late+p.Lost)/p.Arrived > 1-f.cfg.Judged.Goal.Share {
-				s.out.Bad++
-			}
-		}
-		s.out.Timeline = append(s.out.Timeline, *p)
+		s.out.CloseStep(now)
 	}
 	s.step = [3]float64{}
-	s.point = service.Point{At: now, Supply: s.ready}
+	s.out.Current().Supply = s.ready
 	if now < f.end && f.cfg.Judged.Step > 0 {
 		f.push(now.Add(f.cfg.Judged.Step), des.RankRecord, 0)
 	}
@@ -92,8 +86,7 @@ func (f *Fleet) judge(now model.Time, x *lab) {
 	}
 	s.out.Latency.Add(latency, 1)
 	if latency > g.Limit {
-		s.out.Late++
-		s.point.Late++
+		s.out.Delay(x.arrived, 1)
 	}
 }
 
@@ -125,8 +118,13 @@ func (f *Fleet) asService() {
 		f.record(f.end)
 	}
 	o, hour := &f.seen.out, float64(model.Hour)
-	o.Step = f.cfg.Judged.Step
-	o.Requests, o.Served, o.Killed = float64(f.out.Sessions), float64(f.out.Ended), float64(f.out.Killed)
+	for i := range f.labs {
+		if x := &f.labs[i]; !x.begun {
+			o.Leave(x.arrived, f.end, f.cfg.Judged.Goal.Limit)
+		}
+	}
+	o.Sum(f.cfg.Judged.Goal.Share)
+	o.Served, o.Killed = float64(f.out.Ended), float64(f.out.Killed)
 	o.Proposals, o.Rejected, o.Ups, o.Downs = f.out.Calls+f.out.Drains, f.out.Refused, f.out.Accepted, f.out.Drains
 	o.Charged, o.Held, o.Used, o.Busy = float64(f.seen.charged)/hour, f.seen.heldSum/hour, f.seen.readySum/hour, f.seen.total/hour
 	o.Cost = float64(o.Charged * f.cfg.Judged.Price)

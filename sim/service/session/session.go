@@ -67,7 +67,8 @@ type worker struct {
 
 type lab struct {
 	kind    int32
-	worker  int32 // -1 for none yet
+	worker  int32 // -1 for none
+	begun   bool  // it has had one
 	arrived model.Time
 	stays   model.Duration
 }
@@ -109,6 +110,7 @@ func Run(cfg Config, d *demand.Demand) (*Outcome, error) {
 		return nil, err
 	}
 	f := &Fleet{cfg: cfg, end: d.End, wakes: [2]model.Time{0, model.Never}}
+	f.seen.out.Step = cfg.Judged.Step
 	var err error
 	if f.sched, err = lcm.NewScheduler(cfg.Scheduler); err != nil {
 		return nil, err
@@ -176,7 +178,7 @@ func (f *Fleet) handle(now model.Time, e des.Event) {
 		f.out.Sessions++
 		f.settle(now)
 		f.seen.waiting++
-		f.seen.point.Arrived++
+		f.seen.out.Arrive(now, 1)
 		n := int32(len(f.labs))
 		f.labs = append(f.labs, lab{kind: f.kind(x.Number), worker: -1, arrived: now, stays: x.Work})
 		f.facts[scheduling] = append(f.facts[scheduling], autoscale.Fact{Kind: autoscale.FactActive, Entity: autoscale.Entity(n), N: 1, Template: f.labs[n].kind})
@@ -354,7 +356,7 @@ func (f *Fleet) assign(now model.Time, i, to int32) bool {
 		f.out.Overbooked++
 	}
 	w.sessions++
-	w.active, x.worker = now, to
+	w.active, x.worker, x.begun = now, to, true
 	f.out.Assigned++
 	f.out.Wait.Add(now.Sub(x.arrived), 1)
 	f.settle(now)
@@ -377,7 +379,7 @@ func (f *Fleet) drain(now model.Time, i int32) bool {
 		for k := range f.labs {
 			if f.labs[k].worker == i {
 				f.out.Killed++
-				f.seen.point.Lost++
+				f.seen.out.Lose(f.labs[k].arrived, 1)
 				f.leave(now, int32(k))
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"orrery/autoscale/lcm"
 	"orrery/scheduler/model"
+	"orrery/sim/service"
 	"orrery/sim/service/demand"
 )
 
@@ -37,6 +38,25 @@ func TestStorm(t *testing.T) {
 	require.Equal(t, 150*model.Second, out.Wait.Most, "and it waits no longer")
 	require.InDelta(t, 2, out.WorkerHours, 1e-9)
 	require.InDelta(t, 4, out.Cost, 1e-9)
+}
+
+// A session that never gets a worker is late once it has waited beyond the limit, in the
+// step of its arrival; one that still may get one in time is open and no more.
+func TestSessionsThatStillWait(t *testing.T) {
+	c := small()
+	c.Boot = model.Hour
+	c.Judged = Judged{Step: 10 * model.Minute, Goal: service.Goal{Limit: 5 * model.Minute, Share: 0.95}}
+	d := &demand.Demand{Singles: []demand.Single{{At: 0, N: 6}, {At: model.Time(20 * model.Minute), N: 3}, {At: model.Time(28 * model.Minute), N: 1}}, End: model.Time(30 * model.Minute)}
+	out, err := Run(c, d)
+	require.NoError(t, err)
+	require.Zero(t, out.Assigned)
+	o := &out.Service
+	require.Equal(t, 10.0, o.Requests)
+	require.Equal(t, 10.0, o.Open)
+	require.Equal(t, 9.0, o.Late)
+	require.Equal(t, 9.0, o.Latency.Unknown)
+	require.Equal(t, []float64{6, 3, 0}, []float64{o.Timeline[0].Late, o.Timeline[1].Late, o.Timeline[2].Late})
+	require.Equal(t, []int64{3, 2}, []int64{o.Intervals, o.Bad})
 }
 
 // Sessions that come and go over a day: all are placed and end, the reconciler gives idle
