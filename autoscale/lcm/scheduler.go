@@ -99,6 +99,7 @@ type node struct {
 	template           int32
 	available, planned Capacity // in the cache; what it has less what a cycle has planned for it on its way
 	cached             Cached
+	sessions, ports    int64 // that are on it, by the list of workers
 }
 
 // call for a worker without a result.
@@ -164,6 +165,7 @@ func (s *Scheduler) session(now model.Time, f *autoscale.Fact) {
 	i, ok := slices.BinarySearchFunc(s.sessions, f.Entity, func(p pending, e autoscale.Entity) int { return int(p.entity) - int(e) })
 	switch {
 	case ok && f.N == 0:
+		s.count(&s.sessions[i], -1)
 		s.sessions = slices.Delete(s.sessions, i, i+1)
 	case !ok && f.N != 0 && f.Template >= 0 && int(f.Template) < len(s.cfg.Sessions):
 		s.sessions = slices.Insert(s.sessions, i, pending{entity: f.Entity, kind: f.Template, worker: none})
@@ -185,6 +187,11 @@ func (s *Scheduler) worker(f *autoscale.Fact) {
 	case !ok:
 		c := s.cfg.Templates[f.Template].Capacity
 		s.nodes = slices.Insert(s.nodes, i, node{entity: f.Entity, template: f.Template, available: c, cached: Cached{Declared: c, Sessions: -1}})
+		for k := range s.sessions { // of a worker that was there before
+			if p := &s.sessions[k]; p.worker == f.Entity {
+				s.count(p, +1)
+			}
+		}
 	}
 	s.nodes[i].state = f.State
 }
@@ -208,6 +215,7 @@ func (s *Scheduler) answered(now model.Time, f *autoscale.Fact) {
 	p.flying = 0
 	if f.Outcome == autoscale.Accepted {
 		p.worker = p.target
+		s.count(p, +1)
 		return
 	}
 	var after model.Duration
@@ -245,18 +253,6 @@ func (s *Scheduler) cycle(now model.Time) {
 	if !s.cached || now.Sub(s.refreshed) >= s.cfg.CacheTTL {
 		s.refresh(now)
 	}
-	s.workers = s.workers[:0]
-	for i := range s.nodes {
-		n := &s.nodes[i]
-		t := &s.cfg.Templates[n.template]
-		n.planned = t.Capacity
-		n.cached.Available = &n.available
-		s.workers = append(s.workers, Worker{Running: n.state == autoscale.Ready, Cached: &n.cached, MaxPorts: t.MaxPorts, Licence: t.Licence, Version: t.Version, Definitions: t.Definitions})
-	}
-	s.onWorkers()
-	for i := range s.calls {
-		s.calls[i].planned = s.cfg.Templates[s.calls[i].template].Capacity
-	}
 	taken := 0
 	for i := range s.sessions {
 		p := &s.sessions[i]
@@ -274,6 +270,9 @@ func (s *Scheduler) cycle(now model.Time) {
 		case taken >= s.cfg.Concurrent:
 			d.Guard = GuardConcurrency
 		default:
+			if taken == 0 {
+				s.list()
+			}
 			taken++
 			s.place(p, &d)
 		}
@@ -286,15 +285,31 @@ func (s *Scheduler) state(n *node) bool {
 	return n.state == autoscale.Requested || n.state == autoscale.Starting
 }
 
-// onWorkers counts what the scheduler's list of workers says, beside the cache: sessions
-// and ports that are on each.
-func (s *Scheduler) onWorkers() {
-	for i := range s.sessions {
-		p := &s.sessions[i]
-		if j, ok := s.at(p.worker); ok {
-			s.workers[j].Sessions++
-			s.workers[j].Ports += s.cfg.Sessions[p.kind].Ports
-		}
+// list is the scheduler's list of workers for the sessions of a cycle: the cache, beside it
+// the sessions and ports that are on each.
+func (s *Scheduler) list() {
+	s.workers = s.workers[:0]
+	for i := range s.nodes {
+		n := &s.nodes[i]
+		t := &s.cfg.Templates[n.template]
+		n.planned = t.Capacity
+		n.cached.Available = &n.available
+		s.workers = append(s.workers, Worker{
+			Running: n.state == autoscale.Ready, Cached: &n.cached, Sessions: n.sessions, Ports: n.ports,
+			MaxPorts: t.MaxPorts, Licence: t.Licence, Version: t.Version, Definitions: t.Definitions,
+		})
+	}
+	for i := range s.calls {
+		s.calls[i].planned = s.cfg.Templates[s.calls[i].template].Capacity
+	}
+}
+
+// count takes in that a session is on its worker, or leaves it.
+func (s *Scheduler) count(p *pending, by int64) {
+	if j, ok := s.at(p.worker); ok {
+		n := &s.nodes[j]
+		n.sessions += by
+		n.ports += by * s.cfg.Sessions[p.kind].Ports
 	}
 }
 

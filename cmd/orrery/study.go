@@ -36,7 +36,7 @@ Exit codes: 0 done, else those of the verbs below.`,
 		RunE: group,
 	}
 	m.trustFlag(cmd.PersistentFlags())
-	cmd.AddCommand(m.studyStatusCommand(), m.studyTableCommand(), m.materializeCommand(), m.studyProfileCommand())
+	cmd.AddCommand(m.studyStatusCommand(), m.studyTableCommand(), m.materializeCommand(), m.studyClusterCommand(), m.studyProfileCommand())
 	return cmd
 }
 
@@ -325,7 +325,7 @@ func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, qu
 		return err
 	}
 	if report {
-		if err := study.Write(s.Dir(), studypage.Report(s.Dir(), p, rows, studyProfiles(s, p)), m.made()); err != nil {
+		if err := study.Write(s.Dir(), studypage.Report(s.Dir(), p, rows, studyFiles(s, p)), m.made()); err != nil {
 			return fmt.Errorf("drawing the report: %w", err)
 		}
 	}

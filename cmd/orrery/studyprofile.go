@@ -23,10 +23,11 @@ func (m *Main) studyProfileCommand() *cobra.Command {
 		Use:   "profile STUDY POINT",
 		Short: "Write the profile of a point",
 		Long: `Write the profile under which a point of STUDY was replayed, for orrery replay
---profile, and for orrery profiles to-slurm where its order is studypage.Multifactor. POINT is
+--profile, and for orrery profiles to-slurm where its order is multifactor. POINT is
 the id or the name of a point, or a task as orrery study materialize has it.
 Of a site with several vClusters that have other profiles, name one. Of a plain
-cluster the profile has its order and its backfilling.
+cluster the profile has its order and its backfilling. What else was set in a site,
+such as policies of services, stands in its cluster file: orrery study cluster.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 no study, no such point or a damaged
 one.`,
@@ -100,24 +101,24 @@ func profileIn(spec *plan.Spec, vcluster string) (*profiles.Profile, error) {
 	return found, nil
 }
 
-// studyProfiles are the profiles of the points of a study: those of the first, and where
-// the order is a setting, Slurm can express those of the points that have its order.
-func studyProfiles(s *sweep.Study, p *experiment.Plan) func(q *experiment.Point) []studypage.Profile {
-	var first []studypage.Profile
+// studyFiles are the files of the points of a study: those of the first, and where the
+// order is a setting, Slurm can express those of the points that have its order.
+func studyFiles(s *sweep.Study, p *experiment.Plan) func(q *experiment.Point) studypage.Files {
+	var first studypage.Files
 	if len(p.Points) > 0 && len(p.Points[0].Tasks) > 0 {
 		if _, t, err := taskOf(s, p.Points[0].Tasks[0]); err == nil {
-			first = studypage.Profiles(&t.Spec)
+			first = studypage.FilesOf(&t.Spec)
 		}
 	}
-	if len(first) == 0 { // a plain cluster of another order may have points of one that a profile has
-		first = []studypage.Profile{{}}
+	if len(first.Profiles) == 0 { // a plain cluster of another order may have points of one that a profile has
+		first.Profiles = []studypage.Profile{{}}
 	}
 	at := slices.IndexFunc(p.Parameters, func(x experiment.Parameter) bool { return x.Name == "order" })
-	return func(q *experiment.Point) []studypage.Profile {
-		out := slices.Clone(first)
-		for i := range out {
+	return func(q *experiment.Point) studypage.Files {
+		out := studypage.Files{Cluster: first.Cluster, Profiles: slices.Clone(first.Profiles)}
+		for i := range out.Profiles {
 			if at >= 0 && q.Values[at] != "" {
-				out[i].Slurm = q.Values[at] == studypage.Multifactor
+				out.Profiles[i].Slurm = q.Values[at] == studypage.Multifactor
 			}
 		}
 		return out

@@ -29,15 +29,16 @@ func TestProfileOfAPlainMachine(t *testing.T) {
 // Of a site with several vClusters each has a command of its own: without a name the
 // command would be refused.
 func TestTheCommandsOfAPoint(t *testing.T) {
-	require.Equal(t, []string{"orrery study materialize . 2", "orrery study profile . 2 --out profile.yaml"}, studypage.Commands(".", "2", studypage.Profiles(&plan.Spec{Order: "saf"})))
+	require.Equal(t, []string{"orrery study materialize . 2", "orrery study profile . 2 --out profile.yaml"}, studypage.Commands(".", "2", studypage.FilesOf(&plan.Spec{Order: "saf"})))
 	c, err := profiles.LoadCluster("month")
 	require.NoError(t, err)
 	spec := &plan.Spec{Site: c.YAML()}
 	_, err = profileIn(spec, "")
 	require.ErrorContains(t, err, "name one with --vcluster")
-	commands := studypage.Commands("study", "abc", studypage.Profiles(spec))
+	commands := studypage.Commands("study", "abc", studypage.FilesOf(spec))
+	require.Equal(t, "orrery study cluster study abc --out cluster.yaml", commands[1])
 	require.Contains(t, commands, "orrery study profile study abc --vcluster hpc --out profile-hpc.yaml")
-	require.NotContains(t, strings.Join(commands, "; "), "abc --out")
+	require.NotContains(t, strings.Join(commands, "; "), "profile study abc --out")
 	for _, p := range studypage.Profiles(spec) {
 		_, err := profileIn(spec, p.VCluster)
 		require.NoError(t, err, p.VCluster)

@@ -97,6 +97,7 @@ func TestTheCommandOfTunedServices(t *testing.T) {
 	page, err := os.ReadFile("tuned/report.html")
 	require.NoError(t, err)
 	require.Contains(t, string(page), "services.chat.policy.target")
+	theClusterFilesOfTheRows(t)
 
 	require.Equal(t, exitUsage, inProcess(t, "tune", "work.swf", "--cluster", "site.yaml", "--out", ".", "--vary", "services.chat.min=5..9").code)
 	require.NoError(t, os.MkdirAll("mine", 0o700))
@@ -125,4 +126,51 @@ func wholeMetrics(t *testing.T, path string) map[string]float64 {
 		}
 	}
 	return out
+}
+
+// theClusterFilesOfTheRows writes the cluster file of each task of the study by the command
+// of its row, and replays the one that is recommended: it is the same as tune wrote.
+func theClusterFilesOfTheRows(t *testing.T) {
+	t.Helper()
+	var doc struct {
+		Parameters []struct{ Name string }
+		Rows       []struct {
+			Role     string
+			Values   []*float64
+			Commands []string
+		}
+	}
+	text, err := os.ReadFile("tuned/report.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &doc))
+	at := -1
+	for j, p := range doc.Parameters {
+		if p.Name == "services.chat.policy.target" {
+			at = j
+		}
+	}
+	require.GreaterOrEqual(t, at, 0)
+	t.Chdir("tuned")
+	seen := map[string]bool{}
+	for _, row := range doc.Rows {
+		if row.Role != "chosen" && row.Role != "current" {
+			continue
+		}
+		seen[row.Role] = true
+		require.Contains(t, row.Commands[1], "orrery study cluster study ")
+		words := strings.Fields(strings.TrimSuffix(row.Commands[1], " --out cluster.yaml"))[1:]
+		got := inProcess(t, append(words, "--out", "../row-"+row.Role+".yaml")...)
+		require.Zero(t, got.code, got.stderr)
+		c, err := profiles.LoadCluster("../row-" + row.Role + ".yaml")
+		require.NoError(t, err)
+		require.NotNil(t, row.Values[at], row.Role)
+		require.InDelta(t, c.Services[0].Policy.Target, *row.Values[at], 0.0005, row.Role)
+	}
+	require.Equal(t, map[string]bool{"chosen": true, "current": true}, seen)
+	chosen, err := profiles.LoadCluster("../row-chosen.yaml")
+	require.NoError(t, err)
+	told, err := profiles.LoadCluster("cluster.yaml")
+	require.NoError(t, err)
+	require.Equal(t, told.Services, chosen.Services)
+	t.Chdir("..")
 }

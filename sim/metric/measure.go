@@ -258,6 +258,7 @@ func UnitOf(text string) string {
 var fractions = []string{
 	"utilisation", "loss_of_capacity", "waited_fraction", "share_deviation_max", "within_target_wait", "starved_fraction", "useful_fraction", "goodput",
 	"within_target", "starved", "share", "deviation",
+	"service_missed", "service_lost", "service_bad_steps", "service_theta_under", "service_tau_under", "service_tau_over", "service_instability",
 }
 
 // Fraction says whether people read a measure in percent.

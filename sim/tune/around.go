@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"orrery/profiles"
 	"orrery/sim/metric"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
@@ -59,13 +60,22 @@ func (t *tuner) place() (c *candidate, values []float64, ok bool, err error) {
 	case c != nil:
 		return c, c.values, c.values != nil, nil
 	}
-	c = t.candidates[0]
-	now := c.cluster.VClusters[t.tuned()[0]].Profile.Inline
-	if len(t.space.kept) > 0 && now.Order != t.space.order {
-		return c, nil, false, nil
+	now := t.inUse()
+	if now == nil {
+		return t.candidates[0], nil, false, nil
 	}
 	values, err = t.space.pointOf(now)
-	return c, values, true, err
+	return t.candidates[0], values, true, err
+}
+
+// inUse is the profile of the current policy, of several that of the first vCluster that is
+// tuned; nil where the weights that are searched do not order its queue.
+func (t *tuner) inUse() *profiles.Profile {
+	now := t.problem.Cluster.VClusters[t.tuned()[0]].Profile.Inline
+	if len(t.space.kept) > 0 && now.Order != t.space.order {
+		return nil
+	}
+	return now
 }
 
 // look moves each setting a little from the chosen point, and the ones that matter

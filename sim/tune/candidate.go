@@ -112,13 +112,17 @@ func (t *tuner) made(name, role string, cluster *profiles.Cluster) *candidate {
 
 // baselines are all that is tried without a search: the profiles of the program, of
 // which only what is searched is taken, and the orders with everything else as it
-// is.
+// is. Where settings of services alone are searched, they are not tried: a change of the
+// order is none of a setting that was asked about.
 func (t *tuner) baselines() ([]*candidate, error) {
 	if t.problem.Cluster == nil {
 		return t.plainBaselines(), nil
 	}
 	var out []*candidate
 	s := t.space.without(t.space.services.names) // profiles say nothing of services
+	if len(s.Space) == 0 && len(t.space.Space) > 0 {
+		return nil, nil
+	}
 	for _, name := range named {
 		p, err := profiles.Load(name)
 		if err != nil {

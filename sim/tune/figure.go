@@ -32,8 +32,19 @@ func amount(n metric.Number, unit string) string {
 	return (model.Duration(math.Round(float64(n)*float64(model.Second)/float64(step))) * step).String()
 }
 
-// said writes a value of a metric.
-func said(n metric.Number, metric string) string { return amount(n, unitOf(metric)) }
+// leastPercent is the least part of a whole that is written in digits.
+const leastPercent = 0.0001
+
+// said writes a value of a metric: parts of a whole in percent.
+func said(n metric.Number, name string) string {
+	if m, err := metric.ParseMeasure(name); err == nil && m.Fraction() && n.Defined() {
+		if x := 100 * math.Abs(float64(n)); x > 0 && x < leastPercent {
+			return fmt.Sprintf("< %g %%", leastPercent)
+		}
+		return figure(100*float64(n)) + " %"
+	}
+	return amount(n, unitOf(name))
+}
 
 // percent writes a part with its sign, and no -0.0.
 func percent(n metric.Number) string {

@@ -129,15 +129,15 @@ func TestAConstraintOfAGroupBinds(t *testing.T) {
 	kept := tuned(promise)
 	require.NotContains(t, short, kept.Chosen, "%s", kept.Markdown())
 	f := kept.Finalists[slices.IndexFunc(kept.Finalists, func(f Finalist) bool { return f.Name == free.Chosen })]
-	require.Contains(t, f.Broken, "within_target of class 10 is 0.9")
-	require.Contains(t, f.Broken, "on the whole trace, and >= 1 was to hold (beyond it by")
+	require.Contains(t, f.Broken, "within_target of class 10 is 9")
+	require.Contains(t, f.Broken, "on the whole trace, and >= 100 % was to hold (beyond it by")
 	k := f.Constraints[0]
 	require.False(t, k.Whole.Holds)
 	require.EqualValues(t, 1, k.Whole.Now)
 	require.Positive(t, float64(k.Whole.Beyond))
 	page := string(kept.Markdown())
-	require.Contains(t, page, "| "+free.Chosen+" | within_target of class 10 >= 1 | whole trace | 1 | 1 | 0.9")
-	require.Contains(t, page, "Goal: minimise bounded_slowdown_mean; within_target of class 10 >= 1 in each window and on the whole trace.")
+	require.Contains(t, page, "| "+free.Chosen+" | within_target of class 10 >= 100 % | whole trace | 100 % | 100 % | 9")
+	require.Contains(t, page, "Goal: minimise bounded_slowdown_mean; within_target of class 10 >= 100 % in each window and on the whole trace.")
 	require.Contains(t, page, "| within_target of class 10 in the worst window |")
 
 	other := tuned(search.Constraint{Metric: "wait_max of vcluster sensitive", Relation: search.AtMost, Value: 45 * 3600})

@@ -259,7 +259,7 @@ func lineCells(l *Line) []string {
 	if l.Unit != "" && l.Unit != "s" {
 		name += " (" + l.Unit + ")"
 	}
-	say := func(x float64) string { return amount(metric.Number(x), l.Unit) }
+	say := func(x float64) string { return said(metric.Number(x), l.Metric) }
 	return []string{
 		name, say(float64(l.Now.Estimate)), say(float64(l.Then.Estimate)), percent(l.Relative.Estimate), percents(l.Relative),
 		span(l.Difference, say), portion(l.Noise), figure(float64(l.P)),
@@ -402,6 +402,9 @@ func (r *Report) pageHow(p *page) {
 	for _, f := range r.Floors {
 		p.say("Jittered arrivals alone move %s on the %s windows by %s, at most %s (%.1f %%): %d replicas, each submission moved by up to %s.", f.Metric, f.Windows,
 			said(f.Value, f.Metric), said(f.High, f.Metric), 100*float64(f.Share), r.Replicas, model.Duration(r.JitterUS))
+	}
+	if r.Goal.ofServices() {
+		p.say("With jittered arrivals each replica also has other requests of the services, drawn anew.")
 	}
 	var rows [][]string
 	for i := range r.Windows {

@@ -20,7 +20,7 @@ func (r *Report) pageSensitivity(p *page) {
 		s := &r.Sensitivity[i]
 		p.say("%s", s.says())
 		rows := make([][]string, len(s.Parts))
-		say := func(x float64) string { return amount(metric.Number(x), s.Unit) }
+		say := func(x float64) string { return said(metric.Number(x), s.Metric) }
 		for k, m := range s.Parts {
 			rows[k] = []string{
 				m.Setting, say(float64(m.Change.Estimate)), span(m.Change, say), say(float64(m.Sigma)),
@@ -46,7 +46,7 @@ func (s *Sensitivity) says() string {
 			v.Points, v.Rows, share(v.Alone)))
 	}
 	text := fmt.Sprintf("What each setting does to %s on %d tuning windows: %s. A setting is inert when the whole interval lies within the noise, %s: parts of the variance are then parts of noise.",
-		s.Metric, s.Runs, strings.Join(out, "; "), amount(s.Floor, s.Unit))
+		s.Metric, s.Runs, strings.Join(out, "; "), said(s.Floor, s.Metric))
 	if v := s.Spread; v != nil && v.Dropped > 0 {
 		text += fmt.Sprintf(" %d rows of the base sample are left out, since a point of theirs is overloaded or has no value", v.Dropped)
 		if v.Rows < leastRows {

@@ -308,6 +308,9 @@ func (t *tuner) noise() {
 func (t *tuner) tried(i int) Tried {
 	c := t.candidates[i]
 	out := Tried{Name: c.name, Role: c.role, values: c.values}
+	if i == 0 {
+		out.values = t.currentValues()
+	}
 	if len(t.goal.Objectives) == 0 { // it ended before anything was compared
 		out.Metrics = slices.Repeat([]metric.Number{metric.Undefined}, len(t.out.Goal.Objectives))
 		return out
@@ -343,11 +346,33 @@ func (t *tuner) tried(i int) Tried {
 	return out
 }
 
+// currentValues are the settings of the search as the current policy has them, NaN for a
+// choice that the search does not make; nil where it has no such settings.
+func (t *tuner) currentValues() []float64 {
+	if t.problem.Cluster == nil || len(t.space.Space) == 0 {
+		return nil
+	}
+	now := t.inUse()
+	if now == nil {
+		return nil
+	}
+	out, err := t.space.settingsOf(now)
+	if err != nil {
+		return nil // the settings of another kind of policy
+	}
+	for i, x := range out {
+		if x < 0 {
+			out[i] = math.NaN()
+		}
+	}
+	return out
+}
+
 // Task is the longest run of the candidate on the first trace, without jitter. It is
 // the zero Task where nothing was compared.
 func (t *Tried) Task() task.Task { return t.run }
 
-// Values of the search's settings, nil for a baseline.
+// Values of the search's settings, of the current policy as they are; nil for a baseline.
 func (t *Tried) Values() []float64 { return t.values }
 
 // changes lists the keys that differ from the current policy, and the profiles to use.

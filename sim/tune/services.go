@@ -211,10 +211,20 @@ func (s services) asked(goal *search.Goal) error {
 		return nil
 	}
 	for _, name := range goal.Metrics() {
-		own := func(d metric.Definition) bool { return d.Name == measureOf(name).Metric }
-		if slices.ContainsFunc(metric.ServiceDefinitions(), own) {
+		if ofAService(name) {
 			return usagef("%s is a number of services, and the cluster has none: give a cluster file that has services with --cluster, or name another metric", name)
 		}
 	}
 	return nil
+}
+
+// ofAService says that a metric is a number of services.
+func ofAService(name string) bool {
+	return slices.ContainsFunc(metric.ServiceDefinitions(), func(d metric.Definition) bool { return d.Name == measureOf(name).Metric })
+}
+
+// ofServices says that a number of services is asked for.
+func (g *Goal) ofServices() bool {
+	return slices.ContainsFunc(g.Objectives, func(o search.Objective) bool { return ofAService(o.Metric) }) ||
+		slices.ContainsFunc(g.Constraints, func(c search.Constraint) bool { return ofAService(c.Metric) })
 }

@@ -140,6 +140,28 @@ func (s space) without(idle func(column string) bool) space {
 
 // pointOf are the values of the space that come nearest to a profile.
 func (s space) pointOf(p *profiles.Profile) ([]float64, error) {
+	out, err := s.settingsOf(p)
+	at := 0
+	for _, parameter := range s.Space {
+		switch {
+		case err != nil:
+			return nil, err
+		case parameter.Kind == search.Simplex:
+			at += len(s.kept)
+			continue
+		case parameter.Kind == search.Choice:
+			out[at] = max(out[at], 0)
+		default:
+			out[at] = min(max(out[at], parameter.Low), parameter.High)
+		}
+		at++
+	}
+	return out, err
+}
+
+// settingsOf are the values of the space as a profile has them, which may lie outside of
+// it: -1 is a choice that is none of those.
+func (s space) settingsOf(p *profiles.Profile) ([]float64, error) {
 	var out []float64
 	all := s.shares(p)
 	for _, parameter := range s.Space {
@@ -162,14 +184,14 @@ func (s space) pointOf(p *profiles.Profile) ([]float64, error) {
 			return nil, err
 		}
 		if parameter.Kind == search.Choice {
-			out = append(out, float64(max(slices.Index(parameter.Choices, set.Value), 0)))
+			out = append(out, float64(slices.Index(parameter.Choices, set.Value)))
 			continue
 		}
 		x, err := set.Number(set.Value)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, min(max(x, parameter.Low), parameter.High))
+		out = append(out, x)
 	}
 	return out, nil
 }

@@ -30,6 +30,17 @@ type Profile struct {
 	Slurm    bool // it can be expressed in slurm.conf
 }
 
+// Files are the files of a point that orrery study writes.
+type Files struct {
+	Cluster  bool // the site with all that was set in it
+	Profiles []Profile
+}
+
+// FilesOf are those of a run.
+func FilesOf(spec *plan.Spec) Files {
+	return Files{Cluster: len(spec.Site) > 0, Profiles: Profiles(spec)}
+}
+
 // Profiles are those of a run. Of a site with several vClusters each is named, for
 // they may have others.
 func Profiles(spec *plan.Spec) []Profile {
@@ -59,11 +70,14 @@ func Profiles(spec *plan.Spec) []Profile {
 // Multifactor is the order that Slurm has.
 const Multifactor = "multifactor"
 
-// Commands are what makes the run and the profiles of a point, in the folder of the
-// page.
-func Commands(study, point string, of []Profile) []string {
+// Commands are what makes the run, the cluster file and the profiles of a point, in the
+// folder of the page.
+func Commands(study, point string, of Files) []string {
 	out := []string{"orrery study materialize " + study + " " + point}
-	for _, p := range of {
+	if of.Cluster {
+		out = append(out, "orrery study cluster "+study+" "+point+" --out cluster.yaml")
+	}
+	for _, p := range of.Profiles {
 		file, which := "profile.yaml", ""
 		if p.VCluster != "" {
 			file, which = "profile-"+p.VCluster+".yaml", " --vcluster "+p.VCluster

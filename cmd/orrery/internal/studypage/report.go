@@ -14,9 +14,9 @@ import (
 	"orrery/sim/stat"
 )
 
-// Report is a sweep as reports draw it. Its study lies in dir; of names the profiles of a
+// Report is a sweep as reports draw it. Its study lies in dir; of names the files of a
 // point.
-func Report(dir string, p *experiment.Plan, rows []experiment.Row, of func(*experiment.Point) []Profile) *study.Study {
+func Report(dir string, p *experiment.Plan, rows []experiment.Row, of func(*experiment.Point) Files) *study.Study {
 	s := &study.Study{Name: studyName(p), Kind: "sweep", Warn: slices.Clone(p.Remarks), Facts: []study.Fact{
 		{Name: "points", Value: plot.Count(int64(len(p.Points)))}, {Name: "scenarios", Value: plot.Count(int64(len(p.Scenarios)))},
 	}}

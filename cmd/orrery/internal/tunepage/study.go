@@ -160,7 +160,7 @@ func addRows(s *study.Study, r *tune.Report, dir string) {
 		}
 		if run := t.Task(); run.Spec.Trace != "" {
 			id := sweep.DigestOf(run.JSON()).String()
-			row.Commands, row.Link = studypage.Commands("study", id[:12], studypage.Profiles(&run.Spec)), studypage.RunPage(dir, "study", id)
+			row.Commands, row.Link = studypage.Commands("study", id[:12], studypage.FilesOf(&run.Spec)), studypage.RunPage(dir, "study", id)
 			if len(run.Spec.Site) == 0 {
 				row.Values = plainValues(s, &run.Spec)
 			}
