@@ -22,7 +22,7 @@ import (
 // days are a day of per-second decisions by each policy, of 4 to 64 replicas, rooms, compute
 // units or workers, under the same demand.
 func days(b *testing.B) map[string]func(seed uint64) {
-	out := map[string]func(uint64){"neon": func(seed uint64) { neonDay(b, seed) }, "lcm": func(seed uint64) { lcmDay(b, seed) }}
+	out := map[string]func(uint64){"neon": func(seed uint64) { neonDay(b, seed, model.Day) }, "lcm": func(seed uint64) { lcmDay(b, seed, model.Day) }}
 	for name, policy := range service.EverySecond(b) {
 		out[name] = func(seed uint64) {
 			c, d := service.Daily(seed)
@@ -37,8 +37,9 @@ func days(b *testing.B) map[string]func(seed uint64) {
 
 // neonDay is that of a machine of 4 to 64 compute units of one CPU, with its agent and the
 // scheduler plugin.
-func neonDay(b *testing.B, seed uint64) {
-	_, d := service.Daily(seed)
+func neonDay(b testing.TB, seed uint64, length model.Duration) {
+	d, err := demand.Generate(demand.Shape{Kind: demand.Diurnal, Base: 30, Peak: 500, Noise: 0.1, Grain: model.Minute, Length: length, Seed: seed})
+	require.NoError(b, err)
 	units := func(n int64) autoscale.Resources { return autoscale.Resources{CPU: 1000 * n, Memory: n << 30} }
 	c := vm.Config{
 		Agent: neon.Defaults(), Plugin: neon.PluginDefaults(), Nodes: []autoscale.Resources{units(128)}, Initial: units(4), Memory: vm.Memory{Base: 300 << 20},
@@ -53,8 +54,8 @@ func neonDay(b *testing.B, seed uint64) {
 
 // lcmDay is that of a fleet of 4 to 64 workers, each with eight sessions of an hour, whose
 // halves both have cycles of a second.
-func lcmDay(b *testing.B, seed uint64) {
-	d, err := demand.Generate(demand.Shape{Kind: demand.Diurnal, Base: 30. / 3600, Peak: 500. / 3600, Noise: 0.1, Grain: model.Minute, Length: model.Day, Seed: seed})
+func lcmDay(b testing.TB, seed uint64, length model.Duration) {
+	d, err := demand.Generate(demand.Shape{Kind: demand.Diurnal, Base: 30. / 3600, Peak: 500. / 3600, Noise: 0.1, Grain: model.Minute, Length: length, Seed: seed})
 	require.NoError(b, err)
 	c := session.Config{Scheduler: lcm.SchedulerDefaults(), Limit: 64, Boot: 150 * model.Second, Activity: 30 * model.Second}
 	c.Scheduler.Interval, c.Scheduler.PendingAware = model.Second, true
@@ -67,6 +68,19 @@ func lcmDay(b *testing.B, seed uint64) {
 	out, err := session.Run(c, d)
 	require.NoError(b, err)
 	require.Positive(b, out.Drains)
+}
+
+// TestDaysAllocateForTheirTables: what the policies with fleets and machines of their own
+// allocate is for tables, which grow by doubling: three days with their quarter of a million
+// decisions more take hardly more than one.
+func TestDaysAllocateForTheirTables(t *testing.T) {
+	for name, days := range map[string]func(model.Duration){
+		"neon": func(length model.Duration) { neonDay(t, 1, length) }, "lcm": func(length model.Duration) { lcmDay(t, 1, length) },
+	} {
+		one := testing.AllocsPerRun(1, func() { days(model.Day) })
+		four := testing.AllocsPerRun(1, func() { days(4 * model.Day) })
+		require.Less(t, four-one, 250., name)
+	}
 }
 
 // BenchmarkDay is one service for a day of per-second decisions: cpu-ms/day is the figure of

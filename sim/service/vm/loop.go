@@ -198,15 +198,16 @@ func (w *World) permit(now model.Time, i int, x *asked, f *autoscale.Fact) {
 		w.step.Partial++
 	}
 	if !x.deaf {
-		permit := a.Permit
-		m.permit = &permit
-		m.permits, _ = w.cfg.units(permit)
+		m.permitted = a.Permit
+		m.permit = &m.permitted
+		m.permits, _ = w.cfg.units(a.Permit)
 	}
 	if a.Decision.Would.Verb == autoscale.Migrate && !m.moving {
+		d := a.Decision // a copy, for the answer itself stays off the heap
 		if a.Migrate {
-			a.Decision.Would.Seq = uint64(w.out.Migrations) + 1
+			d.Would.Seq = uint64(w.out.Migrations) + 1
 			w.leave(now, i, a.Permit)
 		}
-		w.decided(now, i, &a.Decision)
+		w.decided(now, i, &d)
 	}
 }

@@ -33,31 +33,32 @@ func (e *RoomError) Error() string {
 
 // machine is one with its agent.
 type machine struct {
-	agent    *neon.Agent // nil for none, or while it restarts
-	demand   *demand.Demand
-	pod      autoscale.Entity // of the plugin: one of two numbers, the other is that of the target of a migration
-	node     int
-	size     autoscale.Resources
-	cpu      float64 // called for
-	need     float64 // compute units
-	backlog  float64 // CPU seconds
-	work     float64 // CPU seconds of a task
-	load     float64 // average of one minute
-	cached   float64
-	called   float64   // CPU seconds since the beginning
-	history  []float64 // of called, at the last instants when the working set was looked at
-	at       model.Time
-	permit   *autoscale.Resources
-	goal     float64 // compute units
-	permits  float64 // compute units
-	wake     model.Time
-	flying   [3]asked // by actuator
-	back     bool     // a fresh agent begins as soon as no actuator is busy
-	up       bool     // the last resize went up
-	resized  bool
-	facts    []autoscale.Fact
-	requests uint64
-	samples  uint64
+	agent     *neon.Agent // nil for none, or while it restarts
+	demand    *demand.Demand
+	pod       autoscale.Entity // of the plugin: one of two numbers, the other is that of the target of a migration
+	node      int
+	size      autoscale.Resources
+	cpu       float64 // called for
+	need      float64 // compute units
+	backlog   float64 // CPU seconds
+	work      float64 // CPU seconds of a task
+	load      float64 // average of one minute
+	cached    float64
+	called    float64   // CPU seconds since the beginning
+	history   []float64 // of called, at the last instants when the working set was looked at
+	at        model.Time
+	permitted autoscale.Resources
+	permit    *autoscale.Resources
+	goal      float64 // compute units
+	permits   float64 // compute units
+	wake      model.Time
+	flying    [3]asked // by actuator
+	back      bool     // a fresh agent begins as soon as no actuator is busy
+	up        bool     // the last resize went up
+	resized   bool
+	facts     []autoscale.Fact
+	requests  uint64
+	samples   uint64
 
 	moving bool
 	to     int                 // node of the target
