@@ -3,7 +3,6 @@ package site
 import (
 	"orrery/scheduler/internal/queue"
 	"orrery/scheduler/model"
-	"orrery/scheduler/order"
 	"orrery/scheduler/site/internal/waiting"
 )
 
@@ -45,11 +44,10 @@ func (x *behind) Room(size int32, borrows bool) queue.Room {
 	return r
 }
 
-// MayStart implements waiting.Test.
+// MayStart implements waiting.Test. Limits are looked at when it is the job's turn.
 func (x *behind) MayStart(at int32) bool {
 	q := &x.p.qs.waiting.Jobs[at]
-	c := order.Candidate{Tier: q.Tier, Ref: q.Ref, At: at}
-	return q.Ref != x.p.qs.reservation.Ref && !x.p.cannotStart(q) && x.p.held(c) == model.ReasonNone
+	return q.Ref != x.p.qs.reservation.Ref && !x.p.cannotStart(q) && !refusedAlike(x.p, q.Ref)
 }
 
 // Key implements waiting.Test.
