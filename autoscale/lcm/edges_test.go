@@ -306,3 +306,42 @@ func TestForeignKinds(t *testing.T) {
 		require.Equal(t, want, s.Plan(start).Decisions[0].Rule, "template %d of 1", template)
 	}
 }
+
+// TestWorkersThatComeBack: a worker that was lost and is there again has the sessions that it
+// had, and no others; one of a lost worker that ends is counted nowhere.
+func TestWorkersThatComeBack(t *testing.T) {
+	full := func(c *SchedulerConfig) {
+		c.Templates[0].MaxPorts, c.Templates[0].Capacity = 2, size(9)
+		c.CacheTTL = 0
+	}
+	placed := func() *Scheduler { // sessions 1 and 2 on worker 4, session 3 on worker 6
+		s := scheduler(t, full)
+		s.Observe(start, []autoscale.Fact{worker(4, autoscale.Ready)})
+		arrive(s, start, 0, 1, 2)
+		respond(s, start, s.Plan(start), autoscale.Accepted)
+		s.Observe(start, []autoscale.Fact{worker(6, autoscale.Ready)})
+		arrive(s, start, 0, 3)
+		plan := s.Plan(start.Add(30 * model.Second))
+		require.EqualValues(t, 6, plan.Proposals[0].N, "the ports of 4 are taken")
+		respond(s, start, plan, autoscale.Accepted)
+		return s
+	}
+	next := start.Add(model.Minute)
+
+	s := placed()
+	s.Observe(next, []autoscale.Fact{worker(4, autoscale.Failed)})
+	s.Observe(next, []autoscale.Fact{worker(4, autoscale.Ready)})
+	arrive(s, next, 0, 5)
+	plan := s.Plan(next)
+	require.Equal(t, []autoscale.Verb{autoscale.Migrate}, verbs(plan), "6 has a port")
+	require.EqualValues(t, 6, plan.Proposals[0].N, "4 has its two sessions")
+
+	s = placed()
+	s.Observe(next, []autoscale.Fact{worker(4, autoscale.Failed)})
+	arrive(s, next, 0, 5)
+	respond(s, next, s.Plan(next), autoscale.Accepted)
+	s.Observe(next, []autoscale.Fact{{Kind: autoscale.FactActive, Entity: 1, N: 0}, {Kind: autoscale.FactActive, Entity: 2, N: 0}})
+	arrive(s, next, 0, 8)
+	plan = s.Plan(next.Add(30 * model.Second))
+	require.Equal(t, []autoscale.Verb{autoscale.AddNode}, verbs(plan), "6 has two sessions")
+}
