@@ -9,11 +9,12 @@ import (
 	"orrery/sim/service/vm"
 )
 
-// machineHeads are the measures of virtual machines that tell most.
+// machineHeads are the measures of virtual machines that tell most, as many as a page has room
+// for: cost goes with the unit hours.
 func machineHeads() []headed {
 	return []headed{
-		{"throttled", "CPU late %"}, {"memory_short", "memory short %"}, {"granted", "granted %"}, {"cost", "cost"}, {"unit_hours", "unit h"},
-		{"theta_under", "θ under %"}, {"theta_over", "θ over %"}, {"partial", "partial"}, {"unanswered", "unanswered"},
+		{"throttled", "CPU late %"}, {"memory_short", "RAM short %"}, {"granted", "granted %"}, {"cost", "cost"},
+		{"theta_under", "θ under %"}, {"theta_over", "θ over %"}, {"unanswered", "unanswered"},
 		{"capacity_pressure", "pressure h"}, {"migrated", "migrated"}, {"stayed", "stayed"}, {"changes", "changes"},
 	}
 }
