@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"io"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
@@ -40,8 +41,12 @@ func (s *memorySource) Users() []string      { return nil }
 func (s *memorySource) Nodes() []traces.Node { return s.nodes }
 func (s *memorySource) Close() error         { return nil }
 
-func (s *memorySource) Events() []traces.Event   { return s.events }
-func (s *memorySource) Prices() []traces.Price   { return s.prices }
+func (s *memorySource) Events() []traces.Event { return s.events }
+func (s *memorySource) Prices() []traces.Price { return s.prices }
+
+func (s *memorySource) Load() iter.Seq2[*traces.Load, error] {
+	return func(func(*traces.Load, error) bool) {}
+}
 func (s *memorySource) Tenants() []traces.Tenant { return s.tenants }
 func (s *memorySource) Dependencies(bool) (*traces.Dependencies, error) {
 	return &traces.Dependencies{Edges: s.edges}, nil

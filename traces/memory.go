@@ -34,10 +34,11 @@ type Memory struct {
 	tenants []Tenant
 	events  []Event
 	prices  []Price
+	load    []Load
 }
 
 // NewMemory makes a trace of rows, under a name for messages. It keeps the small
-// tables and copies the jobs; of load and telemetry it keeps the digest. Its content hash is that of the same rows in a
+// tables and that of load, and copies the jobs; of telemetry it keeps the digest. Its content hash is that of the same rows in a
 // bundle. A value that has no place on disk is a DataError. It costs about 2 µs
 // for each job.
 func NewMemory(name string, meta Meta, t Tables) (*Memory, error) {
@@ -47,7 +48,7 @@ func NewMemory(name string, meta Meta, t Tables) (*Memory, error) {
 	if err := checkEpoch(meta); err != nil {
 		return nil, fmt.Errorf("the trace %s: %w", name, err)
 	}
-	m := &Memory{deps: t.Deps, nodes: t.Nodes, tenants: t.Tenants, events: t.Events, prices: t.Prices}
+	m := &Memory{deps: t.Deps, nodes: t.Nodes, tenants: t.Tenants, events: t.Events, prices: t.Prices, load: t.Load}
 	m.info = Info{
 		Name: name, Rows: int64(len(t.Jobs)), Epoch: meta.Epoch, EpochKnown: meta.EpochKnown, TimeZone: meta.TimeZone,
 		MaxProcs: meta.MaxProcs, MaxNodes: meta.MaxNodes, WarmStart: meta.WarmStart, History: meta.History, Sorted: true, Deps: int64(len(t.Deps)),
@@ -216,6 +217,18 @@ func (m *Memory) Open() (Source, error) { return &memorySource{Memory: m}, nil }
 type memorySource struct {
 	*Memory
 	row int
+}
+
+// Load iterates over the load table, as that of a Bundle.
+func (m *Memory) Load() iter.Seq2[*Load, error] {
+	return func(yield func(*Load, error) bool) {
+		for i := range m.load {
+			row := m.load[i] // which the reader may change
+			if !yield(&row, nil) {
+				return
+			}
+		}
+	}
 }
 
 // Users implements Source.

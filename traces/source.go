@@ -4,7 +4,11 @@
 // business.
 package traces
 
-import "orrery/scheduler/model"
+import (
+	"iter"
+
+	"orrery/scheduler/model"
+)
 
 // Absent marks a missing integer in a Batch; on disk it is null.
 const Absent int32 = -1 << 31
@@ -159,6 +163,8 @@ type Source interface {
 	// Events and Prices are those tables of the bundle, nil when it has none.
 	Events() []Event
 	Prices() []Price
+	// Load iterates over the load table from its beginning, see Bundle.Load.
+	Load() iter.Seq2[*Load, error]
 	// Dependencies resolves what jobs wait for to rows, see
 	// Bundle.Dependencies.
 	Dependencies(afterJob bool) (*Dependencies, error)

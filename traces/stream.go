@@ -3,6 +3,7 @@ package traces
 import (
 	"errors"
 	"io"
+	"iter"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -71,6 +72,9 @@ func (s *jobSource) Events() []Event { return s.b.Events() }
 
 // Prices implements Source.
 func (s *jobSource) Prices() []Price { return s.b.Prices() }
+
+// Load implements Source.
+func (s *jobSource) Load() iter.Seq2[*Load, error] { return s.b.Load() }
 
 // Dependencies implements Source.
 func (s *jobSource) Dependencies(afterJob bool) (*Dependencies, error) {

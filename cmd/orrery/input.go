@@ -31,6 +31,7 @@ type trace struct {
 	shares []traces.Tenant
 	events []traces.Event
 	prices []traces.Price
+	load   func() iter.Seq2[*traces.Load, error] // of the bundle, as long as it is open
 
 	report *traces.Report // of the import, nil when nothing was imported
 	note   string         // what was done beside the user's back
@@ -49,6 +50,9 @@ func (t *trace) Events() []traces.Event { return t.events }
 
 // Prices implements sim.Tables.
 func (t *trace) Prices() []traces.Price { return t.prices }
+
+// Load implements sim.Tables.
+func (t *trace) Load() iter.Seq2[*traces.Load, error] { return t.load() }
 
 // Tenants implements sim.Tables.
 func (t *trace) Tenants() []traces.Tenant { return t.shares }
@@ -170,6 +174,7 @@ func (m *Main) openFile(ctx context.Context, t *trace, o importer.Options) error
 		return err
 	}
 	t.undo = append(t.undo, bundle.Close)
+	t.load = bundle.Load
 	t.open = func() (traces.Source, error) {
 		src, err := bundle.Jobs()
 		return named{src, t.info}, err

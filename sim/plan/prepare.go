@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"iter"
 	"reflect"
 	"slices"
 
@@ -21,6 +22,7 @@ type Tables interface {
 	Tenants() []traces.Tenant
 	Events() []traces.Event
 	Prices() []traces.Price
+	Load() iter.Seq2[*traces.Load, error]
 }
 
 // Prepared is a Spec whose cluster file has been read and checked, which takes as

@@ -1,20 +1,13 @@
 package plan
 
 import (
-	"iter"
 	"slices"
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/sim/hosting"
 	"orrery/sim/scaling"
-	"orrery/traces"
 )
-
-// loads is a trace with a load table.
-type loads interface {
-	Load() iter.Seq2[*traces.Load, error]
-}
 
 // servicesOf are the services of a cluster file on a trace, whose load table has the demands
 // that are recorded. Their jobs have the numbers -1, -2 and so on.
@@ -25,14 +18,10 @@ func servicesOf(list []profiles.Service, res *profiles.Site, src Tables) ([]host
 		c := hosting.Config{Name: s.Name, Scaling: s.Scaling(), Start: model.Time(s.Start), Length: s.Demand.Length, Nodes: s.Nodes, Min: s.Min, Max: s.Max}
 		wrong := func(err error) error { return usagef("services[%d] (%s): %v", i, s.Name, err) }
 		if s.Demand.Shape == "recorded" {
-			table, ok := src.(loads)
-			switch info := src.Info(); {
-			case info.Of("load") > 0 && !ok:
-				return nil, usagef("services[%d] (%s): its demand is that of the load table, which a trace in memory (of a sweep, tune or gate) is without: give the demand a shape", i, s.Name)
-			case info.Of("load") == 0:
+			if info := src.Info(); info.Of("load") == 0 {
 				return nil, usagef("services[%d] (%s): its demand is that of the load table, which this trace does not have: give the demand a shape", i, s.Name)
 			}
-			d, first, err := scaling.Recorded(c.Scaling, table.Load())
+			d, first, err := scaling.Recorded(c.Scaling, src.Load())
 			if err == nil {
 				d, err = scaling.Part(c.Scaling, d)
 			}
@@ -60,4 +49,18 @@ func servicesOf(list []profiles.Service, res *profiles.Site, src Tables) ([]host
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// CutsLoad is a service whose demand is a part of the load table, counted from its first
+// sample; "" for none.
+func (prep *Prepared) CutsLoad() (name string) {
+	if prep.file == nil {
+		return ""
+	}
+	for i := range prep.file.cluster.Services {
+		if s := &prep.file.cluster.Services[i]; s.Demand.Shape == "recorded" && (s.Demand.From > 0 || s.Demand.Length > 0) {
+			return s.Name
+		}
+	}
+	return ""
 }

@@ -99,6 +99,9 @@ func (w *worker) run(ctx context.Context, t *Task, spec []byte) (*Result, error)
 	if err := w.prepare(t.Spec); err != nil {
 		return nil, err
 	}
+	if name := w.prep.CutsLoad(); name != "" && cutOf(t.Window).from > 0 {
+		return nil, fmt.Errorf("the demand of the service %s is a part of the load table from its first sample on (from, length), and a window that begins later has another first sample: cut the trace by orrery trace transform, or measure windows without a lead", name)
+	}
 	w.jobs.Reset()
 	w.jobs.Jobs.OfSite = len(t.Spec.Site) > 0
 	prep := w.prep
