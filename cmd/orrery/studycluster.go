@@ -28,18 +28,7 @@ one.`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := mayWrite("--out", out, force); err != nil {
-				return err
-			}
-			s, err := m.openStudy(args[0], "")
-			if err != nil {
-				return err
-			}
-			if err := understood(s); err != nil {
-				return err
-			}
-			m.warnOfStudy(s, false)
-			_, t, err := taskOf(s, args[1])
+			s, t, err := m.pointToWrite(args[0], args[1], out, force)
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"orrery/sim/experiment"
 	"orrery/sim/plan"
 	"orrery/sim/sweep"
+	"orrery/sim/task"
 )
 
 func (m *Main) studyProfileCommand() *cobra.Command {
@@ -36,18 +37,7 @@ one.`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := mayWrite("--out", out, force); err != nil {
-				return err
-			}
-			s, err := m.openStudy(args[0], "")
-			if err != nil {
-				return err
-			}
-			if err := understood(s); err != nil {
-				return err
-			}
-			m.warnOfStudy(s, false)
-			_, t, err := taskOf(s, args[1])
+			s, t, err := m.pointToWrite(args[0], args[1], out, force)
 			if err != nil {
 				return err
 			}
@@ -67,6 +57,22 @@ one.`,
 	forceFlag(cmd, &force)
 	onlyOnce(cmd.Flags())
 	return cmd
+}
+
+// pointToWrite is a point of a study of which a file is to be made at out, as its first task.
+func (m *Main) pointToWrite(study, point, out string, force bool) (s *sweep.Study, t task.Task, err error) {
+	if err = mayWrite("--out", out, force); err != nil {
+		return nil, t, err
+	}
+	if s, err = m.openStudy(study, ""); err != nil {
+		return nil, t, err
+	}
+	if err = understood(s); err != nil {
+		return nil, t, err
+	}
+	m.warnOfStudy(s, false)
+	_, t, err = taskOf(s, point)
+	return s, t, err
 }
 
 // profileIn is the profile of a vCluster of a run, "" for the one that there is, or that
