@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,23 +59,6 @@ func hostedReplay(t *testing.T, site string, events []traces.Event, jobs ...subm
 	return seen, res.Services, sink
 }
 
-// loadedSource is a trace in memory with a load table.
-type loadedSource struct {
-	*memorySource
-	table []traces.Load
-}
-
-func (s loadedSource) Load() iter.Seq2[*traces.Load, error] {
-	return func(yield func(*traces.Load, error) bool) {
-		for i := range s.table {
-			row := s.table[i]
-			if !yield(&row, nil) {
-				return
-			}
-		}
-	}
-}
-
 // loadedReplay is hostedReplay for a trace with a load table.
 func loadedReplay(t *testing.T, site string, table []traces.Load, events []traces.Event, jobs ...submittedJob) ([]sized, []hosting.Result, *record.Memory) {
 	t.Helper()
@@ -87,11 +69,10 @@ func loadedReplay(t *testing.T, site string, table []traces.Load, events []trace
 // loadedRun is loadedReplay with all of the result.
 func loadedRun(t *testing.T, site string, table []traces.Load, events []traces.Event, jobs ...submittedJob) ([]sized, *Result, *record.Memory) {
 	t.Helper()
-	m := &memory{size: 2, info: traces.Info{Name: "hosted", Hash: "hosted", Sorted: true}, events: events}
+	m := &memory{size: 2, info: traces.Info{Name: "hosted", Hash: "hosted", Sorted: true}, events: events, load: table}
 	if len(table) > 0 {
 		m.info.Tables = []traces.TableRows{{Table: "load", Rows: int64(len(table))}}
 	}
-	open := func() (traces.Source, error) { return loadedSource{&memorySource{memory: m}, table}, nil }
 	m.all.Attr = &traces.Attributes{}
 	for _, j := range jobs {
 		m.add(row{submit: j.submit, runtime: j.runtime, walltime: j.runtime, procs: j.nodes, nodes: j.nodes, cancel: j.cancel})
@@ -101,7 +82,7 @@ func loadedRun(t *testing.T, site string, table []traces.Load, events []traces.E
 	}
 	sink := record.NewSiteMemory()
 	follow := &sizesOf{job: model.JobID(m.info.Rows)}
-	res, err := Run(context.Background(), siteOf(t, "agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\n"+site), open, Options{Sink: sink, Watch: true, Observer: follow})
+	res, err := Run(context.Background(), siteOf(t, "agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\n"+site), m.open, Options{Sink: sink, Watch: true, Observer: follow})
 	require.NoError(t, err)
 	require.Empty(t, res.Watch.Breaches)
 	return follow.seen, res, sink
@@ -167,11 +148,11 @@ func TestRecordedInsideACluster(t *testing.T) {
 		table []traces.Load
 		want  string
 	}{{table, "want one of other, chat"}, {nil, "which this trace does not have: give the demand a shape"}} {
-		m := &memory{size: 1, info: traces.Info{Name: "hosted", Hash: "hosted", Sorted: true}}
+		m := &memory{size: 1, info: traces.Info{Name: "hosted", Hash: "hosted", Sorted: true}, load: x.table}
 		if x.table != nil {
 			m.info.Tables = []traces.TableRows{{Table: "load", Rows: 5}}
 		}
-		_, err := Run(context.Background(), spec, func() (traces.Source, error) { return loadedSource{&memorySource{memory: m}, x.table}, nil }, Options{})
+		_, err := Run(context.Background(), spec, m.open, Options{})
 		require.ErrorContains(t, err, x.want)
 	}
 }

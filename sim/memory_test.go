@@ -27,6 +27,7 @@ type memory struct {
 	edges   []traces.Edge
 	events  []traces.Event
 	prices  []traces.Price
+	load    []traces.Load
 }
 
 func (m *memory) open() (traces.Source, error) { return &memorySource{memory: m}, nil }
@@ -41,13 +42,20 @@ func (s *memorySource) Users() []string      { return nil }
 func (s *memorySource) Nodes() []traces.Node { return s.nodes }
 func (s *memorySource) Close() error         { return nil }
 
-func (s *memorySource) Events() []traces.Event { return s.events }
-func (s *memorySource) Prices() []traces.Price { return s.prices }
+func (s *memorySource) Events() []traces.Event   { return s.events }
+func (s *memorySource) Prices() []traces.Price   { return s.prices }
+func (s *memorySource) Tenants() []traces.Tenant { return s.tenants }
 
 func (s *memorySource) Load() iter.Seq2[*traces.Load, error] {
-	return func(func(*traces.Load, error) bool) {}
+	return func(yield func(*traces.Load, error) bool) {
+		for i := range s.load {
+			if !yield(&s.load[i], nil) {
+				return
+			}
+		}
+	}
 }
-func (s *memorySource) Tenants() []traces.Tenant { return s.tenants }
+
 func (s *memorySource) Dependencies(bool) (*traces.Dependencies, error) {
 	return &traces.Dependencies{Edges: s.edges}, nil
 }

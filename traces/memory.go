@@ -214,21 +214,23 @@ func (m *Memory) Info() Info { return m.info }
 // Open returns a source of its own, in the form in which a replay asks for it.
 func (m *Memory) Open() (Source, error) { return &memorySource{Memory: m}, nil }
 
-type memorySource struct {
-	*Memory
-	row int
-}
-
 // Load iterates over the load table, as that of a Bundle.
-func (m *Memory) Load() iter.Seq2[*Load, error] {
-	return func(yield func(*Load, error) bool) {
-		for i := range m.load {
-			row := m.load[i] // which the reader may change
-			if !yield(&row, nil) {
+func (m *Memory) Load() iter.Seq2[*Load, error] { return sequence(m.load) }
+
+// sequence iterates over rows in memory.
+func sequence[R any](rows []R) iter.Seq2[*R, error] {
+	return func(yield func(*R, error) bool) {
+		for i := range rows {
+			if !yield(&rows[i], nil) {
 				return
 			}
 		}
 	}
+}
+
+type memorySource struct {
+	*Memory
+	row int
 }
 
 // Users implements Source.
@@ -268,15 +270,8 @@ func (s *memorySource) Next(b *Batch) error {
 
 // Dependencies implements Source.
 func (s *memorySource) Dependencies(afterJob bool) (*Dependencies, error) {
-	var deps iter.Seq2[*Dep, error] = func(yield func(*Dep, error) bool) {
-		for i := range s.deps {
-			if !yield(&s.deps[i], nil) {
-				return
-			}
-		}
-	}
 	afterJob = afterJob && slices.ContainsFunc(s.info.Filled, func(f Filled) bool { return f.Column == columnAfterJob })
-	return resolveDependencies(s.info.Name, deps, afterJob, func(_ bool, visit func(model.JobID, int64, int64, model.Duration)) error {
+	return resolveDependencies(s.info.Name, sequence(s.deps), afterJob, func(_ bool, visit func(model.JobID, int64, int64, model.Duration)) error {
 		for i, id := range s.all.ID {
 			visit(model.JobID(i), id, s.all.Attr.AfterJob[i], s.all.Attr.ThinkTime[i])
 		}

@@ -128,8 +128,9 @@ func wholeMetrics(t *testing.T, path string) map[string]float64 {
 	return out
 }
 
-// theClusterFilesOfTheRows writes the cluster file of each task of the study by the command
-// of its row, and replays the one that is recommended: it is the same as tune wrote.
+// theClusterFilesOfTheRows writes the cluster files of what is current and of what is
+// recommended by the commands of their rows: they have the values of their rows, and the
+// second the services of the file that tune wrote.
 func theClusterFilesOfTheRows(t *testing.T) {
 	t.Helper()
 	var doc struct {

@@ -263,3 +263,9 @@ var fractions = []string{
 
 // Fraction says whether people read a measure in percent.
 func (m Measure) Fraction() bool { return slices.Contains(fractions, m.Metric) }
+
+// IsFraction says whether people read a measure in percent, false of what is none.
+func IsFraction(text string) bool {
+	m, err := ParseMeasure(text)
+	return err == nil && m.Fraction()
+}

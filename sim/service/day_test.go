@@ -38,8 +38,7 @@ func days(b *testing.B) map[string]func(seed uint64) {
 // neonDay is that of a machine of 4 to 64 compute units of one CPU, with its agent and the
 // scheduler plugin.
 func neonDay(b testing.TB, seed uint64, length model.Duration) {
-	d, err := demand.Generate(demand.Shape{Kind: demand.Diurnal, Base: 30, Peak: 500, Noise: 0.1, Grain: model.Minute, Length: length, Seed: seed})
-	require.NoError(b, err)
+	d := service.Diurnal(model.Second, length, seed)
 	units := func(n int64) autoscale.Resources { return autoscale.Resources{CPU: 1000 * n, Memory: n << 30} }
 	c := vm.Config{
 		Agent: neon.Defaults(), Plugin: neon.PluginDefaults(), Nodes: []autoscale.Resources{units(128)}, Initial: units(4), Memory: vm.Memory{Base: 300 << 20},
@@ -55,8 +54,7 @@ func neonDay(b testing.TB, seed uint64, length model.Duration) {
 // lcmDay is that of a fleet of 4 to 64 workers, each with eight sessions of an hour, whose
 // halves both have cycles of a second.
 func lcmDay(b testing.TB, seed uint64, length model.Duration) {
-	d, err := demand.Generate(demand.Shape{Kind: demand.Diurnal, Base: 30. / 3600, Peak: 500. / 3600, Noise: 0.1, Grain: model.Minute, Length: length, Seed: seed})
-	require.NoError(b, err)
+	d := service.Diurnal(model.Hour, length, seed)
 	c := session.Config{Scheduler: lcm.SchedulerDefaults(), Limit: 64, Boot: 150 * model.Second, Activity: 30 * model.Second}
 	c.Scheduler.Interval, c.Scheduler.PendingAware = model.Second, true
 	c.Scheduler.Sessions = []lcm.Session{{Need: lcm.Capacity{CPU: 1, Memory: 1, Storage: 1}}}

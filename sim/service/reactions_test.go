@@ -132,11 +132,18 @@ func daily(seed uint64) (Config, *demand.Demand) {
 	c.Fluid, c.Scrape.Interval, c.Step = true, model.Second, 5*model.Minute
 	c.Scrape.Sources = []Source{{Series: Utilization, Gauge: true}}
 	c.Supply.Boot = 20 * model.Second
-	d, err := demand.Generate(demand.Shape{Kind: demand.Diurnal, Base: 30, Peak: 500, Noise: 0.1, Grain: model.Minute, Length: model.Day, Seed: seed})
+	return c, diurnal(model.Second, model.Day, seed)
+}
+
+// diurnal is the demand of such days: 30 to 500 arrivals in each span.
+func diurnal(span, length model.Duration, seed uint64) *demand.Demand {
+	d, err := demand.Generate(demand.Shape{
+		Kind: demand.Diurnal, Base: 30 / span.Seconds(), Peak: 500 / span.Seconds(), Noise: 0.1, Grain: model.Minute, Length: length, Seed: seed,
+	})
 	if err != nil {
 		panic(err)
 	}
-	return c, d
+	return d
 }
 
 func perSecond(t require.TestingT) autoscale.Policy {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,23 +19,15 @@ import (
 
 // loaded is busy with a load table of a day: a step from 10 to 100 requests per second.
 func loaded(t *testing.T) *transform.Set {
-	jobs := slices.Collect(func(yield func(traces.Job) bool) {
-		for j, err := range busy(t, 800).Rows() {
-			require.NoError(t, err)
-			if !yield(*j) {
-				return
-			}
-		}
-	})
-	var load []traces.Load
+	rows := busyRows(800)
 	for i := range 24 * 60 {
 		rate := 10.
 		if i >= 9*60 {
 			rate = 100
 		}
-		load = append(load, traces.Load{Service: "chat", Time: model.Time(model.Duration(i) * model.Minute), Width: model.Minute, Arrivals: traces.Some(rate * 60)})
+		rows.Load = append(rows.Load, traces.Load{Service: "chat", Time: model.Time(model.Duration(i) * model.Minute), Width: model.Minute, Arrivals: traces.Some(rate * 60)})
 	}
-	s, err := transform.FromTables("loaded", traces.Meta{MaxProcs: 24, EpochKnown: true}, traces.Tables{Jobs: jobs, Load: load})
+	s, err := transform.FromTables("loaded", traces.Meta{MaxProcs: 24, EpochKnown: true}, rows)
 	require.NoError(t, err)
 	return s
 }
@@ -90,6 +81,7 @@ func TestRecordedDemand(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
+		t.Cleanup(func() { require.NoError(t, b.Close()) })
 		return b.Jobs()
 	}, sim.Options{Sink: record.NewSiteMemory()})
 	require.NoError(t, err)

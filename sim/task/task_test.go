@@ -31,7 +31,13 @@ vclusters: [{name: all, home: all, profile: {cycle: 30s, weights: {wait_time: %s
 
 // busy is n jobs on a machine of 16 nodes that is almost full.
 func busy(t testing.TB, n int) *transform.Set {
-	var rows traces.Tables
+	s, err := transform.FromTables("busy", traces.Meta{MaxProcs: 16, EpochKnown: true}, busyRows(n))
+	require.NoError(t, err)
+	return s
+}
+
+// busyRows are its rows.
+func busyRows(n int) (rows traces.Tables) {
 	at := model.Time(0)
 	for i := range n {
 		h := uint64(i+1) * 0x9E3779B97F4A7C15
@@ -45,9 +51,7 @@ func busy(t testing.TB, n int) *transform.Set {
 			Class: traces.Some(int32(i % 4)),
 		})
 	}
-	s, err := transform.FromTables("busy", traces.Meta{MaxProcs: 16, EpochKnown: true}, rows)
-	require.NoError(t, err)
-	return s
+	return rows
 }
 
 // site is a spec of the cluster above for a trace that was added.

@@ -112,8 +112,8 @@ func (t *tuner) made(name, role string, cluster *profiles.Cluster) *candidate {
 
 // baselines are all that is tried without a search: the profiles of the program, of
 // which only what is searched is taken, and the orders with everything else as it
-// is. Where settings of services alone are searched, they are not tried: a change of the
-// order is none of a setting that was asked about.
+// is. They are not tried where settings of services alone are searched, for none of these
+// is theirs.
 func (t *tuner) baselines() ([]*candidate, error) {
 	if t.problem.Cluster == nil {
 		return t.plainBaselines(), nil

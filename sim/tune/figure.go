@@ -37,8 +37,11 @@ const leastPercent = 0.0001
 
 // said writes a value of a metric: parts of a whole in percent.
 func said(n metric.Number, name string) string {
-	if m, err := metric.ParseMeasure(name); err == nil && m.Fraction() && n.Defined() {
+	if metric.IsFraction(name) && n.Defined() {
 		if x := 100 * math.Abs(float64(n)); x > 0 && x < leastPercent {
+			if n < 0 {
+				return fmt.Sprintf("> -%g %%", leastPercent)
+			}
 			return fmt.Sprintf("< %g %%", leastPercent)
 		}
 		return figure(100*float64(n)) + " %"

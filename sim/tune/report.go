@@ -360,11 +360,6 @@ func (t *tuner) currentValues() []float64 {
 	if err != nil {
 		return nil // the settings of another kind of policy
 	}
-	for i, x := range out {
-		if x < 0 {
-			out[i] = math.NaN()
-		}
-	}
 	return out
 }
 

@@ -141,26 +141,29 @@ func (s space) without(idle func(column string) bool) space {
 // pointOf are the values of the space that come nearest to a profile.
 func (s space) pointOf(p *profiles.Profile) ([]float64, error) {
 	out, err := s.settingsOf(p)
+	if err != nil {
+		return nil, err
+	}
 	at := 0
 	for _, parameter := range s.Space {
-		switch {
-		case err != nil:
-			return nil, err
-		case parameter.Kind == search.Simplex:
+		switch parameter.Kind {
+		case search.Simplex: // shares lie in it
 			at += len(s.kept)
 			continue
-		case parameter.Kind == search.Choice:
-			out[at] = max(out[at], 0)
+		case search.Choice:
+			if math.IsNaN(out[at]) {
+				out[at] = 0
+			}
 		default:
 			out[at] = min(max(out[at], parameter.Low), parameter.High)
 		}
 		at++
 	}
-	return out, err
+	return out, nil
 }
 
 // settingsOf are the values of the space as a profile has them, which may lie outside of
-// it: -1 is a choice that is none of those.
+// it: NaN is a choice that is none of those.
 func (s space) settingsOf(p *profiles.Profile) ([]float64, error) {
 	var out []float64
 	all := s.shares(p)
@@ -184,7 +187,11 @@ func (s space) settingsOf(p *profiles.Profile) ([]float64, error) {
 			return nil, err
 		}
 		if parameter.Kind == search.Choice {
-			out = append(out, float64(slices.Index(parameter.Choices, set.Value)))
+			x := math.NaN()
+			if i := slices.Index(parameter.Choices, set.Value); i >= 0 {
+				x = float64(i)
+			}
+			out = append(out, x)
 			continue
 		}
 		x, err := set.Number(set.Value)

@@ -48,9 +48,9 @@ type machine struct {
 	history   []float64 // of called, at the last instants when the working set was looked at
 	at        model.Time
 	permitted autoscale.Resources
-	permit    *autoscale.Resources
-	goal      float64 // compute units
-	permits   float64 // compute units
+	permit    *autoscale.Resources // permitted, or nil
+	goal      float64              // compute units
+	permits   float64              // compute units
 	wake      model.Time
 	flying    [3]asked // by actuator
 	back      bool     // a fresh agent begins as soon as no actuator is busy

@@ -200,7 +200,7 @@ func unitWord(unit string) string {
 }
 
 func reportMetric(c *experiment.Column) study.Metric {
-	out := study.Metric{Name: c.Name(), Unit: unitWord(c.Unit), Objective: c.Objective, Direction: direction(c), Share: Share(c.Metric)}
+	out := study.Metric{Name: c.Name(), Unit: unitWord(c.Unit), Objective: c.Objective, Direction: direction(c), Share: metric.IsFraction(c.Metric)}
 	switch {
 	case c.AtMost != nil:
 		out.Bound = &study.Bound{Relation: "<=", Value: *c.AtMost}
@@ -224,10 +224,4 @@ func Behind(r *experiment.Row, c *experiment.Column) string {
 		return stat.Better.String()
 	}
 	return NotTold
-}
-
-// Share says that a measure is a part of a whole, shown in percent.
-func Share(name string) bool {
-	m, err := metric.ParseMeasure(name)
-	return err == nil && m.Fraction()
 }

@@ -127,7 +127,7 @@ func cellOf(c *experiment.Column, v float64) table.Cell {
 	switch {
 	case c.Unit == "s":
 		return table.Quantity(table.Span(v), v)
-	case Share(c.Metric):
+	case metric.IsFraction(c.Metric):
 		return table.Quantity(fmt.Sprintf("%.2f %%", 100*v), v)
 	}
 	return table.Float(v, 2)

@@ -107,11 +107,11 @@ func addColumns(s *study.Study, r *tune.Report) {
 		}
 	}
 	for _, o := range r.Goal.Objectives {
-		s.Metrics = append(s.Metrics, study.Metric{Name: o.Metric + " (acceptance)", Unit: unitOf(o.Metric), Share: studypage.Share(o.Metric), Direction: string(o.Direction)})
+		s.Metrics = append(s.Metrics, study.Metric{Name: o.Metric + " (acceptance)", Unit: unitOf(o.Metric), Share: metric.IsFraction(o.Metric), Direction: string(o.Direction)})
 		s.Metrics = append(s.Metrics, study.Metric{Name: o.Metric + ", change (acceptance)", Share: true, Direction: string(o.Direction)})
 	}
 	for _, o := range r.Goal.Objectives {
-		s.Metrics = append(s.Metrics, study.Metric{Name: o.Metric + " (tuning)", Unit: unitOf(o.Metric), Share: studypage.Share(o.Metric), Direction: string(o.Direction), Objective: true})
+		s.Metrics = append(s.Metrics, study.Metric{Name: o.Metric + " (tuning)", Unit: unitOf(o.Metric), Share: metric.IsFraction(o.Metric), Direction: string(o.Direction), Objective: true})
 	}
 	for _, c := range r.Goal.Constraints {
 		direction := study.Minimise
@@ -119,7 +119,7 @@ func addColumns(s *study.Study, r *tune.Report) {
 			direction = study.Maximise
 		}
 		s.Metrics = append(s.Metrics, study.Metric{
-			Name: c.Metric + " (worst tuning window)", Unit: unitOf(c.Metric), Direction: direction, Share: studypage.Share(c.Metric), Bound: &study.Bound{Relation: string(c.Relation), Value: c.Value},
+			Name: c.Metric + " (worst tuning window)", Unit: unitOf(c.Metric), Direction: direction, Share: metric.IsFraction(c.Metric), Bound: &study.Bound{Relation: string(c.Relation), Value: c.Value},
 		})
 	}
 }
