@@ -21,33 +21,7 @@ import (
 type log struct{ entries []commitlog.Entry }
 
 func (l *log) recorder() *commitlog.Recorder {
-	return &commitlog.Recorder{Entry: func(e *commitlog.Entry) { l.entries = append(l.entries, owned(e)) }}
-}
-
-// owned is an entry with copies of what it points at.
-func owned(e *commitlog.Entry) commitlog.Entry {
-	c, f := *e, &e.Fact
-	c.Proposal.Placement.Words, c.Proposal.Placement.Shares = slices.Clone(e.Proposal.Placement.Words), slices.Clone(e.Proposal.Placement.Shares)
-	c.Promise.Nodes.Words = slices.Clone(e.Promise.Nodes.Words)
-	if f.Alloc != nil {
-		a := *f.Alloc
-		a.Deps = slices.Clone(a.Deps)
-		c.Fact.Alloc = &a
-	}
-	if f.Constraint != nil {
-		x := *f.Constraint
-		c.Fact.Constraint = &x
-	}
-	if f.Limits != nil {
-		x := *f.Limits
-		c.Fact.Limits = &x
-	}
-	if f.Placement != nil {
-		var p model.Placement
-		p.Set(f.Placement)
-		c.Fact.Placement = &p
-	}
-	return c
+	return &commitlog.Recorder{Entry: func(e *commitlog.Entry) { l.entries = append(l.entries, e.Clone()) }}
 }
 
 // first hands out the first n entries.
@@ -102,7 +76,7 @@ func begins(e commitlog.Entry) bool {
 // altered is the log with entry i changed.
 func (l *log) altered(i int, change func(e *commitlog.Entry)) *log {
 	other := &log{slices.Clone(l.entries)}
-	other.entries[i] = owned(&l.entries[i])
+	other.entries[i] = l.entries[i].Clone()
 	change(&other.entries[i])
 	return other
 }

@@ -1,6 +1,8 @@
 package commitlog
 
 import (
+	"slices"
+
 	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
@@ -38,6 +40,32 @@ type Entry struct {
 	Promise  scheduler.Promise
 	Fact     model.Fact
 	Proposal model.Proposal
+}
+
+// Clone is an entry with copies of what it points at, which outlive the call of Recorder.Entry.
+func (e *Entry) Clone() Entry {
+	c, f := *e, &e.Fact
+	c.Proposal.Placement.Words, c.Proposal.Placement.Shares = slices.Clone(e.Proposal.Placement.Words), slices.Clone(e.Proposal.Placement.Shares)
+	c.Promise.Nodes.Words = slices.Clone(e.Promise.Nodes.Words)
+	if f.Alloc != nil {
+		a := *f.Alloc
+		a.Deps = slices.Clone(a.Deps)
+		c.Fact.Alloc = &a
+	}
+	if f.Constraint != nil {
+		x := *f.Constraint
+		c.Fact.Constraint = &x
+	}
+	if f.Limits != nil {
+		x := *f.Limits
+		c.Fact.Limits = &x
+	}
+	if f.Placement != nil {
+		var p model.Placement
+		p.Set(f.Placement)
+		c.Fact.Placement = &p
+	}
+	return c
 }
 
 // Recorder turns what a loop tells into entries.

@@ -95,7 +95,12 @@ func Digest(log iter.Seq2[*commitlog.Entry, error]) (string, error) {
 // It stops at the first difference. rows is the number of rows of the trace, beyond which
 // there are no jobs. Memory is that of the core and of one round. A cancelled ctx ends it
 // with its error.
-func Facts(ctx context.Context, p *plan.Resolved, rows int64, log iter.Seq2[*commitlog.Entry, error]) (_ *Parity, err error) {
+func Facts(ctx context.Context, p *plan.Resolved, rows int64, log iter.Seq2[*commitlog.Entry, error]) (*Parity, error) {
+	return FactsTo(ctx, coreOf(p), p, rows, log)
+}
+
+// FactsTo is Facts for a core that the caller has made.
+func FactsTo(ctx context.Context, core drive.Scheduler, p *plan.Resolved, rows int64, log iter.Seq2[*commitlog.Entry, error]) (_ *Parity, err error) {
 	pull, stop := iter.Pull2(log)
 	defer stop()
 	f := &follower{ctx: ctx, pull: pull, rows: rows}
@@ -103,7 +108,7 @@ func Facts(ctx context.Context, p *plan.Resolved, rows int64, log iter.Seq2[*com
 		f.rows += int64(len(p.Site.Services)) // their jobs come behind the rows
 		f.names = commitlog.NamesOf(p.Site.Core.Site)
 	}
-	loop := drive.Loop{Core: coreOf(p), Quorum: f, Agents: f, Record: f, Order: p.Order, PassPerFact: p.Core.Backfill != order.Conservative}
+	loop := drive.Loop{Core: core, Quorum: f, Agents: f, Record: f, Order: p.Order, PassPerFact: p.Core.Backfill != order.Conservative}
 	defer func() {
 		if r := recover(); r != nil {
 			err = &CoreError{f.index, r}
@@ -121,13 +126,7 @@ func Facts(ctx context.Context, p *plan.Resolved, rows int64, log iter.Seq2[*com
 	return &f.found, nil
 }
 
-// fresh is a core with the questions that the loop asks.
-type fresh interface {
-	scheduler.Core
-	scheduler.Questions
-}
-
-func coreOf(p *plan.Resolved) fresh {
+func coreOf(p *plan.Resolved) drive.Scheduler {
 	if p.Site == nil {
 		return plain.New(p.Core)
 	}

@@ -138,9 +138,9 @@ func (s *naiveSite) leastOf(j *naiveJob) int {
 	least := -1
 	for n := range s.st.Nodes {
 		home := s.st.Nodes[n].Home
-		foreign := home >= 0 && home != j.VCluster && s.st.VClusters[j.VCluster].Borrow && s.st.VClusters[home].Lend
-		if (slices.Contains(s.may(j), n) || foreign && s.suits(j, n)) && (least < 0 || int(s.st.Nodes[n].GPUs) < least) {
-			least = int(s.st.Nodes[n].GPUs)
+		mine := home < 0 || home == j.VCluster || s.st.VClusters[j.VCluster].Borrow && s.st.VClusters[home].Lend
+		if gpus := int(s.st.Nodes[n].GPUs); (least < 0 || gpus < least) && mine && s.suits(j, n) {
+			least = gpus
 		}
 	}
 	return 1000 * max(least, 0)

@@ -16,13 +16,14 @@ type naiveClaim struct {
 
 // keptForOthers says whether node n is kept for another job.
 func (s *naiveSite) keptForOthers(j *naiveJob, n int) bool {
-	return slices.ContainsFunc(s.jobs, func(o *naiveJob) bool { return o != j && o.usage != nil && slices.Contains(o.usage.nodes, n) })
+	return slices.ContainsFunc(s.claimants, func(o *naiveJob) bool { return o != j && slices.Contains(o.usage.nodes, n) })
 }
 
 // unkeep gives up what is kept for j, which others may now use.
 func (s *naiveSite) unkeep(j *naiveJob) {
 	if j.usage != nil {
 		j.usage = nil
+		s.claimants = slices.DeleteFunc(s.claimants, func(o *naiveJob) bool { return o == j })
 		s.changedForAll()
 	}
 }
@@ -165,6 +166,7 @@ func (s *naiveSite) makesRoom(l *naiveVCluster, j *naiveJob) bool {
 			reason = model.ReasonReclaimed
 		}
 		j.usage = &naiveClaim{nodes, map[*naiveJob]uint64{}}
+		s.claimants = append(s.claimants, j)
 		for _, v := range victims {
 			s.propose(model.Proposal{Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Job: j.Job, Ref: j.ref, Victim: v.ref})
 			v.leaving, v.asked = true, s.seq

@@ -19,6 +19,7 @@ type naiveSite struct {
 	cfg       site.Config
 	st        *model.Site
 	jobs      []*naiveJob // in the system
+	claimants []*naiveJob // those for which nodes are kept
 	ended     map[model.JobID]model.JobState
 	vclusters []*naiveVCluster
 	// happened are the facts observed but for submissions.

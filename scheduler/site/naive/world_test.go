@@ -52,9 +52,7 @@ func (p *both) Observe(now model.Time, facts []model.Fact) {
 func (p *both) Plan(now model.Time) *scheduler.Plan {
 	a := *p.a.Plan(now)
 	b := *p.b.Plan(now)
-	got, want := naiveTexts(now, a.Proposals), naiveTexts(now, b.Proposals)
-	got, want = append(got, promiseTexts(now, a.Promises)...), append(want, promiseTexts(now, b.Promises)...)
-	got, want = append(got, unmetTexts(now, a.Unmet)...), append(want, unmetTexts(now, b.Unmet)...)
+	got, want := planTexts(now, &a), planTexts(now, &b)
 	p.trace = append(p.trace, want...)
 	if !slices.Equal(got, want) && p.diff == "" {
 		p.diff = fmt.Sprintf("after\n  %s\ncore proposes\n  %s\ntwin proposes\n  %s",
@@ -66,6 +64,11 @@ func (p *both) Plan(now model.Time) *scheduler.Plan {
 
 func (p *both) Predicted(ref model.Ref) model.Time { return p.a.Predicted(ref) }
 func (p *both) Runs(ref model.Ref) bool            { return p.a.Runs(ref) }
+
+// planTexts are what a plan proposes, promises and cannot give.
+func planTexts(now model.Time, p *scheduler.Plan) []string {
+	return slices.Concat(naiveTexts(now, p.Proposals), promiseTexts(now, p.Promises), unmetTexts(now, p.Unmet))
+}
 
 var naiveKinds = [...]string{"assign", "preempt", "requeue", "cancel", "resize"}
 
