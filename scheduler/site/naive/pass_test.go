@@ -36,7 +36,7 @@ func (s *naiveSite) pass(l *naiveVCluster) {
 		switch {
 		case c == nil && blocked == nil:
 			blocked = j
-			s.preemptForBlocked(l)
+			s.preemptForBlocked(l, queue)
 			shadow = s.shadow(l, j) // around what is held now
 		case c != nil && s.mayOvertake(l, j, c, blocked, shadow):
 			s.start(l, j, c)

@@ -75,8 +75,9 @@ func (s *naiveSite) lapse(l *naiveVCluster) {
 }
 
 // preemptForBlocked looks for victims for the jobs that have no room now, when the first
-// blocked job of a pass is met: by class, then in the order of the queue.
-func (s *naiveSite) preemptForBlocked(l *naiveVCluster) {
+// blocked job of a pass is met: by class, then in the order of the queue, which is that of the
+// beginning of the pass.
+func (s *naiveSite) preemptForBlocked(l *naiveVCluster, queue []*naiveJob) {
 	if !l.policy.Preempts {
 		return
 	}
@@ -86,7 +87,7 @@ func (s *naiveSite) preemptForBlocked(l *naiveVCluster) {
 		}
 		return j.Class
 	}
-	line := s.queue(l)
+	line := slices.DeleteFunc(slices.Clone(queue), func(j *naiveJob) bool { return j.phase != naiveWaiting })
 	slices.SortStableFunc(line, func(a, b *naiveJob) int { return cmp.Compare(class(b), class(a)) })
 	hopeful := map[*naiveJob]bool{}
 	for _, j := range line {
