@@ -160,6 +160,9 @@ func (s *naiveSite) room(l *naiveVCluster, j *naiveJob) *naiveChoice {
 // withinCaps says whether so much more keeps the caps. Who asks for nothing
 // breaks none.
 func (s *naiveSite) withinCaps(needs, io int64, gone func(*naiveJob) bool) bool {
+	if s.power == 0 && s.band == 0 {
+		return true // there are none
+	}
 	power, band := needs, io
 	for _, o := range s.jobs {
 		most, held := o.most(), o.has()

@@ -118,6 +118,10 @@ func (s *naiveSite) mayBePreempted(l *naiveVCluster, r *naiveJob) bool {
 // which it might preempt are as many as it needs. A node counts for each job that holds it.
 func (s *naiveSite) mayMakeRoom(l *naiveVCluster, j *naiveJob) bool {
 	view := s.view(l, nil)
+	may := map[int]bool{}
+	for _, n := range s.may(j) {
+		may[n] = true
+	}
 	n := len(s.only(s.may(j), func(n int) bool {
 		if j.Divides() {
 			return s.fitsOn(view, j, n)
@@ -127,7 +131,7 @@ func (s *naiveSite) mayMakeRoom(l *naiveVCluster, j *naiveJob) bool {
 	any := j.IsSensitive() || j.QOS >= 0 && len(s.st.QOS[j.QOS].PreemptsQOS) > 0 || s.lends(l)
 	for _, r := range s.jobs {
 		if r.phase == naiveRunning && r.Preemptible() && (any || r.Class < j.Class) {
-			n += len(s.only(r.nodes, func(n int) bool { return slices.Contains(s.may(j), n) }))
+			n += len(s.only(r.nodes, func(n int) bool { return may[n] }))
 		}
 	}
 	return n >= int(j.NodesMin)
