@@ -50,6 +50,9 @@ func fails(e *naiveErrand)                       { e.outcome = model.Failed }
 func on(j model.JobID) func(*naiveErrand) {
 	return func(e *naiveErrand) { e.Deps, e.Awaited = []model.Dependency{{On: j, Condition: model.AfterOK}}, true }
 }
+func hot(tenths int64) func(*naiveErrand) {
+	return func(e *naiveErrand) { e.DataReady = model.Ratio(tenths, 10) }
+}
 func sensitive(e *naiveErrand)                 { e.Sensitive = true }
 func in(v model.VClusterID) func(*naiveErrand) { return func(e *naiveErrand) { e.VCluster = v } }
 
@@ -70,6 +73,22 @@ func TestNaiveFoundThese(t *testing.T) {
 			"00:00:01: 2 preempt job 1 on [] victim 0 PREEMPTED",
 			"00:00:02: 3 assign job 1 on [0]",
 			"00:00:07: 4 assign job 0 on [0]",
+		}},
+		{"victims are sought in the order of the beginning of the pass", func() *naiveWorld {
+			// Four nodes are free at first: job 2 scores 4/5, job 3 4/6 + 0.1. When job 1 has two of
+			// them it would be 2/5 against 2/6 + 0.1.
+			w := foundWorld(8, found(0, 20, 4, ofClass(2), hot(0)), found(1, 20, 2, ofClass(8)), found(1, 5, 5, ofClass(8), hot(0)), found(1, 5, 6, ofClass(8), hot(1)))
+			p := &w.cfg.Policies[0]
+			p.Preempts, p.Ranking = true, site.ByScore
+			p.Weights, _ = score.Normalise([score.NumFactors]float64{score.Conformance: 1, score.Data: 1})
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0 1 2 3]",
+			"00:00:01: 2 assign job 1 on [4 5]",
+			"00:00:01: 3 preempt job 2 on [] victim 0 PREEMPTED",
+			"00:00:02: 4 assign job 2 on [0 1 2 3 6]",
+			"00:00:07: 5 assign job 3 on [0 1 2 3 6 7]",
+			"00:00:12: 6 assign job 0 on [0 1 2 3]",
 		}},
 		{"both victims refused", func() *naiveWorld {
 			w := foundWorld(2, found(0, 5, 1, ofClass(2)), found(0, 5, 1, ofClass(2)), found(1, 5, 2, ofClass(8)))

@@ -36,7 +36,7 @@ func (s *naiveSite) pass(l *naiveVCluster) {
 		switch {
 		case c == nil && blocked == nil:
 			blocked = j
-			s.preemptForBlocked(l)
+			s.preemptForBlocked(l, queue)
 			shadow = s.shadow(l, j) // around what is held now
 		case c != nil && s.mayOvertake(l, j, c, blocked, shadow):
 			s.start(l, j, c)
@@ -160,6 +160,9 @@ func (s *naiveSite) room(l *naiveVCluster, j *naiveJob) *naiveChoice {
 // withinCaps says whether so much more keeps the caps. Who asks for nothing
 // breaks none.
 func (s *naiveSite) withinCaps(needs, io int64, gone func(*naiveJob) bool) bool {
+	if s.power == 0 && s.band == 0 {
+		return true // there are none
+	}
 	power, band := needs, io
 	for _, o := range s.jobs {
 		most, held := o.most(), o.has()

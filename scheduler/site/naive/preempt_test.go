@@ -75,8 +75,9 @@ func (s *naiveSite) lapse(l *naiveVCluster) {
 }
 
 // preemptForBlocked looks for victims for the jobs that have no room now, when the first
-// blocked job of a pass is met: by class, then in the order of the queue.
-func (s *naiveSite) preemptForBlocked(l *naiveVCluster) {
+// blocked job of a pass is met: by class, then in the order of the queue, which is that of the
+// beginning of the pass.
+func (s *naiveSite) preemptForBlocked(l *naiveVCluster, queue []*naiveJob) {
 	if !l.policy.Preempts {
 		return
 	}
@@ -86,7 +87,7 @@ func (s *naiveSite) preemptForBlocked(l *naiveVCluster) {
 		}
 		return j.Class
 	}
-	line := s.queue(l)
+	line := slices.DeleteFunc(slices.Clone(queue), func(j *naiveJob) bool { return j.phase != naiveWaiting })
 	slices.SortStableFunc(line, func(a, b *naiveJob) int { return cmp.Compare(class(b), class(a)) })
 	hopeful := map[*naiveJob]bool{}
 	for _, j := range line {
@@ -117,6 +118,10 @@ func (s *naiveSite) mayBePreempted(l *naiveVCluster, r *naiveJob) bool {
 // which it might preempt are as many as it needs. A node counts for each job that holds it.
 func (s *naiveSite) mayMakeRoom(l *naiveVCluster, j *naiveJob) bool {
 	view := s.view(l, nil)
+	may := map[int]bool{}
+	for _, n := range s.may(j) {
+		may[n] = true
+	}
 	n := len(s.only(s.may(j), func(n int) bool {
 		if j.Divides() {
 			return s.fitsOn(view, j, n)
@@ -126,7 +131,7 @@ func (s *naiveSite) mayMakeRoom(l *naiveVCluster, j *naiveJob) bool {
 	any := j.IsSensitive() || j.QOS >= 0 && len(s.st.QOS[j.QOS].PreemptsQOS) > 0 || s.lends(l)
 	for _, r := range s.jobs {
 		if r.phase == naiveRunning && r.Preemptible() && (any || r.Class < j.Class) {
-			n += len(s.only(r.nodes, func(n int) bool { return slices.Contains(s.may(j), n) }))
+			n += len(s.only(r.nodes, func(n int) bool { return may[n] }))
 		}
 	}
 	return n >= int(j.NodesMin)

@@ -111,7 +111,7 @@ func (s *naiveSite) passConservative(l *naiveVCluster, queue []*naiveJob) {
 		}
 	}
 	if blocked != nil {
-		s.preemptForBlocked(l)
+		s.preemptForBlocked(l, queue)
 	}
 	s.extendPlanned(l)
 	s.grow(l, started, blocked, model.Never)
@@ -139,7 +139,7 @@ func (s *naiveSite) passBetween(l *naiveVCluster, queue []*naiveJob) {
 			continue
 		}
 		blocked = j
-		s.preemptForBlocked(l)
+		s.preemptForBlocked(l, queue)
 	}
 	s.grow(l, started, blocked, model.Never)
 	s.publish(l, blocked, model.Never)
