@@ -17,9 +17,12 @@ import (
 // quotient is rounded to the nearest 2^-32 on its own.
 
 // nearest rounds a fraction that is not negative.
-func nearest(x *big.Rat) model.Fixed {
-	n := new(big.Int).Lsh(x.Num(), model.FractionBits+1)
-	n.Add(n, x.Denom()).Quo(n, new(big.Int).Lsh(x.Denom(), 1))
+func nearest(x *big.Rat) model.Fixed { return nearestOf(x.Num(), x.Denom()) }
+
+// nearestOf rounds a/b.
+func nearestOf(a, b *big.Int) model.Fixed {
+	n := new(big.Int).Lsh(a, model.FractionBits+1)
+	n.Add(n, b).Quo(n, new(big.Int).Lsh(b, 1))
 	if !n.IsInt64() {
 		return math.MaxInt64
 	}
@@ -29,10 +32,11 @@ func nearest(x *big.Rat) model.Fixed {
 func fraction(x model.Fixed) *big.Rat { return big.NewRat(int64(x), int64(model.One)) }
 
 func product(a, b model.Fixed) model.Fixed {
-	return nearest(new(big.Rat).Mul(fraction(a), fraction(b)))
+	one := big.NewInt(int64(model.One))
+	return nearestOf(new(big.Int).Mul(big.NewInt(int64(a)), big.NewInt(int64(b))), one.Mul(one, one))
 }
 
-func quotient(a, b int64) model.Fixed { return nearest(big.NewRat(a, b)) }
+func quotient(a, b int64) model.Fixed { return nearestOf(big.NewInt(a), big.NewInt(b)) }
 
 // lastPlace is own, or what the code has where that is the next number: the document leaves the last
 // place of the logarithm and of the cosine open.

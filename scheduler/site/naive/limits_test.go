@@ -44,6 +44,9 @@ func (s *naiveSite) limitsOf(j *naiveJob, size int, c *naiveChoice) []naiveLimit
 	}
 	// okNodes and okGPUs are about the jobs that count and j.
 	okNodes := func(limit int32, count func(*naiveJob) bool) bool {
+		if limit <= 0 {
+			return true
+		}
 		used, shares := s.distinct(j, count)
 		more := size
 		if j.Divides() {
@@ -59,13 +62,16 @@ func (s *naiveSite) limitsOf(j *naiveJob, size int, c *naiveChoice) []naiveLimit
 		return more == 0 || naiveAtMost(limit, used+more)
 	}
 	okGPUs := func(limit int32, count func(*naiveJob) bool) bool {
+		if limit <= 0 {
+			return true
+		}
 		used := milli
-		for _, o := range s.jobs {
-			if o != j && len(o.nodes) > 0 && count(o) {
+		for _, o := range s.holders {
+			if o != j && count(o) {
 				used += s.milliOf(o, o.most())
 			}
 		}
-		return milli == 0 || limit <= 0 || used <= 1000*int(limit)
+		return milli == 0 || used <= 1000*int(limit)
 	}
 	okJobs := func(limit int32, count func(*naiveJob) bool) bool {
 		_, jobs := s.withAll(j, size, count)
@@ -123,8 +129,8 @@ func (s *naiveSite) boundsOf(j *naiveJob, size int) (all []naiveLimit) {
 // withAll are the nodes and jobs of those that count and hold nodes, and of j on so many.
 func (s *naiveSite) withAll(j *naiveJob, size int, count func(*naiveJob) bool) (nodes, jobs int) {
 	nodes, jobs = size, 1
-	for _, o := range s.jobs {
-		if o != j && len(o.nodes) > 0 && count(o) {
+	for _, o := range s.holders {
+		if o != j && count(o) {
 			nodes, jobs = nodes+len(o.most().nodes), jobs+1
 		}
 	}

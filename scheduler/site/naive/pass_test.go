@@ -11,7 +11,8 @@ import (
 
 // pass looks through the queue of l.
 func (s *naiveSite) pass(l *naiveVCluster) {
-	queue := s.queue(l)
+	line := s.queue(l)
+	queue := slices.DeleteFunc(slices.Clone(line), func(j *naiveJob) bool { return j.phase != naiveWaiting })
 	s.shrink(l)
 	l.release = s.releaseOf(l, queue)
 	if l.policy.Backfill == order.Conservative {
@@ -21,7 +22,7 @@ func (s *naiveSite) pass(l *naiveVCluster) {
 	var started []*naiveJob
 	var blocked *naiveJob
 	shadow := model.Never
-	for _, j := range s.sorted(l, append(s.short(l), queue...)) {
+	for _, j := range line {
 		if j.phase == naiveRunning {
 			s.extend(l, j, blocked, shadow)
 			continue
@@ -76,9 +77,12 @@ func (s *naiveSite) shutOut(l *naiveVCluster, j *naiveJob) bool {
 // confined says on which nodes j, which takes shares, may start by its limits on nodes; nil
 // for any.
 func (s *naiveSite) confined(j *naiveJob) func(n int) bool {
+	if !j.Divides() {
+		return nil
+	}
 	var all []map[int]bool
 	look := func(limit int32, count func(*naiveJob) bool) {
-		if nodes, on := s.distinct(j, count); j.Divides() && limit > 0 && nodes+int(j.NodesMin) > int(limit) {
+		if nodes, on := s.distinct(j, count); limit > 0 && nodes+int(j.NodesMin) > int(limit) {
 			all = append(all, on)
 		}
 	}
@@ -102,8 +106,8 @@ func (s *naiveSite) confined(j *naiveJob) func(n int) bool {
 // once, and says which these are.
 func (s *naiveSite) distinct(j *naiveJob, count func(*naiveJob) bool) (nodes int, shares map[int]bool) {
 	shares = map[int]bool{}
-	for _, o := range s.jobs {
-		if o == j || len(o.nodes) == 0 || !count(o) {
+	for _, o := range s.holders {
+		if o == j || !count(o) {
 			continue
 		}
 		for _, n := range o.most().nodes {
@@ -164,16 +168,14 @@ func (s *naiveSite) withinCaps(needs, io int64, gone func(*naiveJob) bool) bool 
 		return true // there are none
 	}
 	power, band := needs, io
-	for _, o := range s.jobs {
-		most, held := o.most(), o.has()
-		power += s.drawOf(o, most)
-		band += o.Demand(int32(len(most.nodes)))
-		if gone(o) { // but for the growth that is in flight
-			if o.behind {
-				held = most
-			}
-			power -= s.drawOf(o, held)
-			band -= o.Demand(int32(len(held.nodes)))
+	for _, o := range s.holders {
+		if !gone(o) {
+			power += s.draws(o)
+			band += o.Demand(int32(len(o.nodes)))
+		}
+		if most := o.most(); o.grows() && !(gone(o) && o.behind) { // the growth that is in flight stays
+			power += s.drawOf(o, most) - s.draws(o)
+			band += o.Demand(int32(len(most.nodes))) - o.Demand(int32(len(o.nodes)))
 		}
 	}
 	return (s.power == 0 || needs == 0 || power <= s.power) && (s.band == 0 || io == 0 || band <= s.band)
@@ -190,6 +192,14 @@ func (s *naiveSite) stated(j *naiveJob) (power, band int64) {
 		most = max(most, s.st.Nodes[n].BusyPower)
 	}
 	return most * int64(j.NodesMin), j.IODemand
+}
+
+// draws is the power of what j holds, which is worked out once for the same nodes.
+func (s *naiveSite) draws(j *naiveJob) int64 {
+	if !slices.Equal(j.drawnOn, j.nodes) {
+		j.drawn, j.drawnOn = s.drawOf(j, j.has()), j.nodes
+	}
+	return j.drawn
 }
 
 func (s *naiveSite) drawOf(j *naiveJob, c *naiveChoice) int64 {
@@ -238,7 +248,7 @@ func (s *naiveSite) shadow(l *naiveVCluster, j *naiveJob) model.Time {
 		return model.Never
 	}
 	var ends []model.Time
-	for _, o := range s.jobs {
+	for _, o := range s.holders {
 		if s.sees(l, o) {
 			ends = append(ends, s.endOf(o))
 		}
@@ -250,7 +260,7 @@ func (s *naiveSite) shadow(l *naiveVCluster, j *naiveJob) model.Time {
 	}
 	ends = append(ends, s.promisedEnds(l)...)
 	slices.Sort(ends)
-	for _, t := range ends {
+	for _, t := range slices.Compact(ends) {
 		if t != model.Never && s.roomAt(l, j, t, nil, nil) {
 			return t
 		}
@@ -292,6 +302,7 @@ func (s *naiveSite) mayOvertake(l *naiveVCluster, j *naiveJob, c *naiveChoice, b
 // start proposes j on c.
 func (s *naiveSite) start(l *naiveVCluster, j *naiveJob, c *naiveChoice) {
 	j.phase, j.nodes, j.gpus, j.borrowed, j.predicted = naiveFlying, c.nodes, c.gpus, c.borrowed, s.now.Add(j.left)
+	s.holders = append(s.holders, j)
 	s.propose(model.Proposal{
 		Kind: model.ProposeAssign, Borrowed: c.borrowed, VCluster: j.VCluster, Job: j.Job, Ref: j.ref, Placement: c.placement(),
 	})

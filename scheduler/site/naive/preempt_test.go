@@ -89,9 +89,9 @@ func (s *naiveSite) preemptForBlocked(l *naiveVCluster, queue []*naiveJob) {
 	}
 	line := slices.DeleteFunc(slices.Clone(queue), func(j *naiveJob) bool { return j.phase != naiveWaiting })
 	slices.SortStableFunc(line, func(a, b *naiveJob) int { return cmp.Compare(class(b), class(a)) })
-	hopeful := map[*naiveJob]bool{}
+	hopeful, view := map[*naiveJob]bool{}, s.view(l, nil)
 	for _, j := range line {
-		hopeful[j] = s.mayMakeRoom(l, j) && s.room(l, j) == nil
+		hopeful[j] = s.mayMakeRoom(l, j, view) && s.room(l, j) == nil
 	}
 	tries := 0
 	for _, j := range line {
@@ -116,12 +116,7 @@ func (s *naiveSite) mayBePreempted(l *naiveVCluster, r *naiveJob) bool {
 
 // mayMakeRoom says whether the nodes that are free for j and those that running jobs hold
 // which it might preempt are as many as it needs. A node counts for each job that holds it.
-func (s *naiveSite) mayMakeRoom(l *naiveVCluster, j *naiveJob) bool {
-	view := s.view(l, nil)
-	may := map[int]bool{}
-	for _, n := range s.may(j) {
-		may[n] = true
-	}
+func (s *naiveSite) mayMakeRoom(l *naiveVCluster, j *naiveJob, view *naiveView) bool {
 	n := len(s.only(s.may(j), func(n int) bool {
 		if j.Divides() {
 			return s.fitsOn(view, j, n)
@@ -129,9 +124,9 @@ func (s *naiveSite) mayMakeRoom(l *naiveVCluster, j *naiveJob) bool {
 		return s.idle(view, n)
 	}))
 	any := j.IsSensitive() || j.QOS >= 0 && len(s.st.QOS[j.QOS].PreemptsQOS) > 0 || s.lends(l)
-	for _, r := range s.jobs {
+	for _, r := range s.holders {
 		if r.phase == naiveRunning && r.Preemptible() && (any || r.Class < j.Class) {
-			n += len(s.only(r.nodes, func(n int) bool { return may[n] }))
+			n += len(s.only(r.nodes, func(n int) bool { return j.mayUse[n] }))
 		}
 	}
 	return n >= int(j.NodesMin)
@@ -139,7 +134,7 @@ func (s *naiveSite) mayMakeRoom(l *naiveVCluster, j *naiveJob) bool {
 
 // lends says whether jobs of other vClusters hold nodes of l, or are proposed for them.
 func (s *naiveSite) lends(l *naiveVCluster) bool {
-	return slices.ContainsFunc(s.jobs, func(j *naiveJob) bool {
+	return slices.ContainsFunc(s.holders, func(j *naiveJob) bool {
 		return (j.borrowed || j.grows()) && s.vclusterOf(j) != l && slices.ContainsFunc(j.most().nodes, func(n int) bool { return s.st.Nodes[n].Home >= 0 && s.vclusters[s.st.Nodes[n].Home] == l })
 	})
 }
@@ -191,7 +186,7 @@ func (s *naiveSite) victims(l *naiveVCluster, j *naiveJob, trigger preempt.Trigg
 		cost int64
 	}
 	var all []candidate
-	for _, v := range s.jobs {
+	for _, v := range s.holders {
 		if !s.admits(cfg, j, v, trigger) {
 			continue
 		}

@@ -62,7 +62,7 @@ func (s *naiveSite) promiseLent(l *naiveVCluster, j *naiveJob) *naivePromise {
 		return nil
 	}
 	at := []model.Time{s.now}
-	for _, o := range s.jobs {
+	for _, o := range s.holders {
 		if s.sees(l, o) {
 			at = append(at, s.endOf(o))
 		}

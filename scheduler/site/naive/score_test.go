@@ -102,11 +102,13 @@ func (s *naiveSite) row(t model.TenantID) int {
 // may are the nodes that j may ever use without borrowing: in its partition and
 // its reservation, meeting its constraint, of its vCluster or of none.
 func (s *naiveSite) may(j *naiveJob) []int {
+	if j.mayUse != nil {
+		return j.may // worked out before
+	}
 	for n := range s.st.Nodes {
-		if n == 0 && j.may != nil {
-			return j.may // worked out before
-		}
-		if home := s.st.Nodes[n].Home; s.suits(j, n) && (home < 0 || home == j.VCluster) {
+		home := s.st.Nodes[n].Home
+		j.mayUse = append(j.mayUse, s.suits(j, n) && (home < 0 || home == j.VCluster))
+		if j.mayUse[n] {
 			j.may = append(j.may, n)
 		}
 	}
@@ -238,9 +240,10 @@ func (s *naiveSite) priority(l *naiveVCluster, j *naiveJob) int64 {
 	return multifactor.Priority(&l.policy.Multifactor, &in)
 }
 
-// queue are the candidates of l in the order in which they are looked at.
+// queue are the candidates of l in the order in which they are looked at, and among them the
+// services that have too few nodes.
 func (s *naiveSite) queue(l *naiveVCluster) []*naiveJob {
-	var out []*naiveJob
+	out := s.short(l)
 	for _, j := range s.jobs {
 		if s.vclusterOf(j) == l && j.phase == naiveWaiting {
 			out = append(out, j)

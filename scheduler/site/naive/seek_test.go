@@ -36,7 +36,7 @@ func (s *naiveSite) preemptForServices(l *naiveVCluster) {
 
 // couldUse says whether n is a node that j could have if it were free.
 func (s *naiveSite) couldUse(j *naiveJob, n int) bool {
-	if !slices.Contains(s.may(j), n) {
+	if s.may(j); !j.mayUse[n] { // worked out with them
 		return false
 	}
 	if j.phase == naiveRunning {
@@ -77,7 +77,7 @@ func (s *naiveSite) statedMore(j *naiveJob) (power, band int64) {
 // comesHome says whether nodes of l are given back by services of other vClusters, which is
 // not granted yet.
 func (s *naiveSite) comesHome(l *naiveVCluster) bool {
-	return slices.ContainsFunc(s.jobs, func(j *naiveJob) bool {
+	return slices.ContainsFunc(s.holders, func(j *naiveJob) bool {
 		return s.vclusterOf(j) != l && j.flight != nil && slices.ContainsFunc(j.nodes, func(n int) bool {
 			return s.st.Nodes[n].Home == model.VClusterID(l.id) && !slices.Contains(j.flight.nodes, n)
 		})

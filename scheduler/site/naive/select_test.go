@@ -112,7 +112,7 @@ func (s *naiveSite) view(l *naiveVCluster, without func(*naiveJob) bool) *naiveV
 			v.used[n].shut = true
 		}
 	}
-	for _, j := range s.jobs {
+	for _, j := range s.holders {
 		if s.sees(l, j) && (without == nil || !without(j)) {
 			v.take(s, j.has())
 		}
@@ -234,7 +234,7 @@ func (s *naiveSite) lendable(lender int, wants *naiveJob, gone func(*naiveJob) b
 			home++
 		}
 	}
-	for _, j := range s.jobs {
+	for _, j := range s.holders {
 		for _, n := range j.nodes {
 			if j != wants && (gone == nil || !gone(j)) && j.borrowed && j.VCluster != model.VClusterID(lender) && s.st.Nodes[n].Home == model.VClusterID(lender) {
 				lent++

@@ -78,7 +78,7 @@ func (s *naiveSite) resized(j *naiveJob) {
 // their ids.
 func (s *naiveSite) services(l *naiveVCluster) []*naiveJob {
 	var out []*naiveJob
-	for _, j := range s.jobs {
+	for _, j := range s.holders {
 		if s.vclusterOf(j) == l && j.Kind == model.Reactive && j.phase == naiveRunning && !j.leaving && j.flight == nil {
 			out = append(out, j)
 		}
@@ -255,8 +255,8 @@ func (s *naiveSite) mayHold(j *naiveJob, size int, more *naiveChoice) bool {
 			used += len(most.nodes)
 		}
 		milli := s.milliOf(j, most) + extra
-		for _, o := range s.jobs {
-			if o != j && len(o.nodes) > 0 && count(o) {
+		for _, o := range s.holders {
+			if o != j && count(o) {
 				milli += s.milliOf(o, o.most())
 			}
 		}
@@ -265,7 +265,7 @@ func (s *naiveSite) mayHold(j *naiveJob, size int, more *naiveChoice) bool {
 	fits := true
 	if j.IsSensitive() {
 		used := size
-		for _, o := range s.jobs {
+		for _, o := range s.holders {
 			if o != j && o.IsSensitive() {
 				used += len(o.most().nodes)
 			}
@@ -290,7 +290,7 @@ func (s *naiveSite) mayHold(j *naiveJob, size int, more *naiveChoice) bool {
 // lacks says whether a service of l has fewer nodes than it is to have, proposals in
 // flight counted, although its limits would allow one more.
 func (s *naiveSite) lacks(l *naiveVCluster) bool {
-	return slices.ContainsFunc(s.jobs, func(j *naiveJob) bool {
+	return slices.ContainsFunc(s.holders, func(j *naiveJob) bool {
 		if s.vclusterOf(j) != l || !j.astray() {
 			return false
 		}

@@ -19,6 +19,7 @@ type naiveSite struct {
 	cfg       site.Config
 	st        *model.Site
 	jobs      []*naiveJob // in the system
+	holders   []*naiveJob // those that hold nodes, or are proposed for them
 	claimants []*naiveJob // those for which nodes are kept
 	ended     map[model.JobID]model.JobState
 	vclusters []*naiveVCluster
@@ -101,8 +102,11 @@ type naiveJob struct {
 	failed     int              // facts observed, and one, when no victims for it were found
 	holding    int              // index of its row in the ledger
 	may        []int            // nodes that it may ever use, once asked for
+	mayUse     []bool           // likewise, by node
 	on         func(n int) bool // nodes that a limit keeps it to for now, nil for none
 	groups     int32            // that it needs, once asked for
+	drawn      int64            // the power that it draws on drawnOn
+	drawnOn    []int
 	score      int64
 }
 
@@ -302,10 +306,17 @@ func (s *naiveSite) gone(j *naiveJob, outcome model.JobState) {
 	}
 }
 
+// leaves takes the nodes off j.
+func (s *naiveSite) leaves(j *naiveJob) {
+	j.nodes, j.gpus, j.borrowed = nil, nil, false
+	s.holders = slices.DeleteFunc(s.holders, func(o *naiveJob) bool { return o == j })
+}
+
 // giveBack frees the nodes of a running job.
 func (s *naiveSite) giveBack(j *naiveJob) {
 	s.held[j.holding].until = s.now
-	j.nodes, j.gpus, j.borrowed, j.leaving, j.asked, j.holding = nil, nil, false, false, 0, -1
+	s.leaves(j)
+	j.leaving, j.asked, j.holding = false, 0, -1
 	j.flight, j.resize, j.unanswered = nil, 0, 0
 	s.unkeep(j)
 	s.hasLeft(j)
@@ -353,7 +364,7 @@ func (s *naiveSite) refused(j *naiveJob, seq uint64) {
 		s.spared(seq)
 		return
 	}
-	j.nodes, j.gpus, j.borrowed = nil, nil, false
+	s.leaves(j)
 	s.changedForAll()
 	if j.phase == naiveWithdrawn {
 		s.gone(j, model.Cancelled)
@@ -415,7 +426,7 @@ func naiveTickOf(p *site.Policy, t model.Time) bool {
 // nothingToCome says whether nothing runs, and no advance reservation begins or
 // ends any more.
 func (s *naiveSite) nothingToCome() bool {
-	return !slices.ContainsFunc(s.jobs, func(j *naiveJob) bool { return len(j.nodes) > 0 }) &&
+	return len(s.holders) == 0 &&
 		!slices.ContainsFunc(s.st.Reservations, func(r model.Reservation) bool { return r.End > s.now })
 }
 

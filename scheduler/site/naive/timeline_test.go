@@ -235,7 +235,7 @@ func (l *naiveVCluster) planning(t model.Time) model.Time {
 
 // endings are the instants after now at which anything comes free.
 func (s *naiveSite) endings(l *naiveVCluster, j *naiveJob) (at []model.Time) {
-	for _, o := range s.jobs {
+	for _, o := range s.holders {
 		if s.sees(l, o) {
 			at = append(at, s.planEnd(l, o))
 		}
