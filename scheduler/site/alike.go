@@ -11,7 +11,7 @@ import (
 )
 
 // Many jobs ask for the same. Of those behind the blocked one, what a job was refused in a pass
-// is refused to all that ask for the same nodes, until one more is proposed.
+// is refused to all that ask for the same nodes when it is their turn, until one more is proposed.
 
 // nodeQuery is what the nodes selected for a job that is not sensitive depend on.
 type nodeQuery struct {
@@ -63,22 +63,34 @@ func nodeQueryOf(p *pass, j *job) nodeQuery {
 	return nodeQuery{j.kind, place.ShareOf(&j.Allocation), j.NodesMin, j.Topology, p.core.cfg.borrows(&j.Allocation, j.kind)}
 }
 
-// refusedAlike says whether a job that asks for the same as the one under ref was refused in this
-// pass, so that it would be as well.
+// refusedAlike says whether a job that asks for the same as the one under ref, whose turn it is, was
+// refused in this pass, so that it would be as well.
 func refusedAlike(p *pass, ref model.Ref) bool {
-	r, j := refusedSince(p), &p.core.jobs[ref]
-	if len(r.noRoom)+len(r.delays) == 0 || !refusalsHold(p, j) || p.core.holds.has(ref) {
+	return noRoomAlike(p, ref) || delaysAlike(p, ref)
+}
+
+// noRoomAlike says whether no nodes were found for a job that asks for the same. There will be none
+// in this pass, whatever else is proposed.
+func noRoomAlike(p *pass, ref model.Ref) bool {
+	return askedAlike(p, ref, refusedSince(p).noRoom)
+}
+
+// delaysAlike says whether a job that asks for the same got nodes that the blocked job needs. When
+// one more is proposed it may get others.
+func delaysAlike(p *pass, ref model.Ref) bool {
+	j := &p.core.jobs[ref]
+	return askedAlike(p, ref, refusedSince(p).delays) && !p.outOfTheWay(p.now.Add(j.left)) && !p.core.confines(j)
+}
+
+func askedAlike(p *pass, ref model.Ref, refused []nodeQuery) bool {
+	j := &p.core.jobs[ref]
+	if len(refused) == 0 || !refusalsHold(p, j) || p.core.holds.has(ref) {
 		return false
 	}
 	s := nodeQueryOf(p, j)
-	for i := range r.noRoom {
-		if r.noRoom[i].nodes == s.nodes && r.noRoom[i] == s { // most differ in that
+	for i := range refused {
+		if refused[i].nodes == s.nodes && refused[i] == s { // most differ in that
 			return true
-		}
-	}
-	for i := range r.delays {
-		if r.delays[i].nodes == s.nodes && r.delays[i] == s {
-			return !p.outOfTheWay(p.now.Add(j.left)) && !p.core.confines(j)
 		}
 	}
 	return false

@@ -44,10 +44,11 @@ func (x *behind) Room(size int32, borrows bool) queue.Room {
 	return r
 }
 
-// MayStart implements waiting.Test. Limits are looked at when it is the job's turn.
+// MayStart implements waiting.Test: it says what holds for the rest of the pass, for it is not
+// the job's turn yet. Limits, and whether the blocked job is delayed, are looked at then.
 func (x *behind) MayStart(at int32) bool {
 	q := &x.p.qs.waiting.Jobs[at]
-	return q.Ref != x.p.qs.reservation.Ref && !x.p.cannotStart(q) && !refusedAlike(x.p, q.Ref)
+	return q.Ref != x.p.qs.reservation.Ref && !x.p.cannotStart(q) && !noRoomAlike(x.p, q.Ref)
 }
 
 // Key implements waiting.Test.

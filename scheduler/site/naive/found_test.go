@@ -53,6 +53,7 @@ func on(j model.JobID) func(*naiveErrand) {
 func hot(tenths int64) func(*naiveErrand) {
 	return func(e *naiveErrand) { e.DataReady = model.Ratio(tenths, 10) }
 }
+func gpus(n int32) func(*naiveErrand)          { return func(e *naiveErrand) { e.GPUs = n } }
 func sensitive(e *naiveErrand)                 { e.Sensitive = true }
 func in(v model.VClusterID) func(*naiveErrand) { return func(e *naiveErrand) { e.VCluster = v } }
 
@@ -89,6 +90,29 @@ func TestNaiveFoundThese(t *testing.T) {
 			"00:00:02: 4 assign job 2 on [0 1 2 3 6]",
 			"00:00:07: 5 assign job 3 on [0 1 2 3 6 7]",
 			"00:00:12: 6 assign job 0 on [0 1 2 3]",
+		}},
+		{"a job behind another like it gets other nodes than the blocked one needs", func() *naiveWorld {
+			// Job 2 gets node 0 when job 0 ends. The best fit for all shares is the GPU that is free
+			// there, so jobs 3 and 4 would delay it. When job 5 has it, job 6 gets one of node 1.
+			w := foundWorld(2, found(0, 100, 1, gpus(3)), found(0, 1000, 1, gpus(2)), found(1, 50, 1, ofClass(9)),
+				found(1, 1000, 1, gpus(1), ofClass(8)), found(1, 1000, 1, gpus(1), ofClass(7)),
+				found(1, 50, 1, gpus(1), ofClass(6)), found(1, 1000, 1, gpus(1), ofClass(5)))
+			w.cfg.Shared = true
+			for i := range w.cfg.Site.Nodes {
+				w.cfg.Site.Nodes[i].GPUs = 4
+			}
+			p := &w.cfg.Policies[0]
+			p.Ranking, p.Backfill = site.ByScore, order.Easy
+			p.Weights, _ = score.Normalise([score.NumFactors]float64{score.Priority: 1})
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0/111{0 0 0}]",
+			"00:00:00: 2 assign job 1 on [1/11{0 0 0}]",
+			"00:00:01: 3 assign job 5 on [0/1000{0 0 0}]",
+			"00:00:01: 4 assign job 6 on [1/100{0 0 0}]",
+			"00:01:40: 5 assign job 2 on [0]",
+			"00:01:40: 6 assign job 3 on [1/1000{0 0 0}]",
+			"00:02:30: 7 assign job 4 on [0/1{0 0 0}]",
 		}},
 		{"both victims refused", func() *naiveWorld {
 			w := foundWorld(2, found(0, 5, 1, ofClass(2)), found(0, 5, 1, ofClass(2)), found(1, 5, 2, ofClass(8)))

@@ -11,7 +11,8 @@ type Test interface {
 	// Room is what the jobs of a request size may take now, those that may borrow or the others. It
 	// does not grow while the Seeker is in use.
 	Room(size int32, borrows bool) queue.Room
-	// MayStart says whether a job that there is room for is to be found.
+	// MayStart says whether a job that there is room for is to be found. It is asked before it is the
+	// job's turn, and once: false holds as long as the Seeker is in use.
 	MayStart(at int32) bool
 	// Key is the score of the job at an index of Jobs, which does not change while the Seeker is in use.
 	Key(at int32) model.Fixed
