@@ -74,6 +74,9 @@ func (s *naiveSite) limitsOf(j *naiveJob, size int, c *naiveChoice) []naiveLimit
 		return milli == 0 || used <= 1000*int(limit)
 	}
 	okJobs := func(limit int32, count func(*naiveJob) bool) bool {
+		if limit <= 0 {
+			return true
+		}
 		_, jobs := s.withAll(j, size, count)
 		return naiveAtMost(limit, jobs)
 	}

@@ -22,15 +22,17 @@ func (s *naiveSite) pass(l *naiveVCluster) {
 	var started []*naiveJob
 	var blocked *naiveJob
 	shadow := model.Never
+	view := s.view(l, nil)
 	for _, j := range line {
 		if j.phase == naiveRunning {
 			s.extend(l, j, blocked, shadow)
+			view = s.view(l, nil)
 			continue
 		}
 		if s.heldBack(l, j) {
 			continue
 		}
-		c := s.room(l, j)
+		c := s.room(j, view)
 		if c != nil && !s.withinLimits(j, int(j.NodesMin), c) {
 			continue
 		}
@@ -41,6 +43,7 @@ func (s *naiveSite) pass(l *naiveVCluster) {
 			shadow = s.shadow(l, j) // around what is held now
 		case c != nil && s.mayOvertake(l, j, c, blocked, shadow):
 			s.start(l, j, c)
+			view = s.view(l, nil)
 			started = append(started, j)
 		}
 	}
@@ -82,7 +85,10 @@ func (s *naiveSite) confined(j *naiveJob) func(n int) bool {
 	}
 	var all []map[int]bool
 	look := func(limit int32, count func(*naiveJob) bool) {
-		if nodes, on := s.distinct(j, count); limit > 0 && nodes+int(j.NodesMin) > int(limit) {
+		if limit <= 0 {
+			return
+		}
+		if nodes, on := s.distinct(j, count); nodes+int(j.NodesMin) > int(limit) {
 			all = append(all, on)
 		}
 	}
@@ -150,11 +156,11 @@ func (s *naiveSite) leastOf(j *naiveJob) int {
 	return 1000 * max(least, 0)
 }
 
-// room is where j could start now; nil when nowhere.
-func (s *naiveSite) room(l *naiveVCluster, j *naiveJob) *naiveChoice {
+// room is where j could start now, on what is free in the view; nil when nowhere.
+func (s *naiveSite) room(j *naiveJob, view *naiveView) *naiveChoice {
 	j.on = s.confined(j)
 	defer func() { j.on = nil }()
-	c := s.choose(s.view(l, nil), j, int(j.NodesMin), s.now)
+	c := s.choose(view, j, int(j.NodesMin), s.now)
 	if c == nil || !s.withinCaps(s.drawOf(j, c), j.Demand(int32(len(c.nodes))), func(*naiveJob) bool { return false }) {
 		return nil
 	}

@@ -91,7 +91,7 @@ func (s *naiveSite) preemptForBlocked(l *naiveVCluster, queue []*naiveJob) {
 	slices.SortStableFunc(line, func(a, b *naiveJob) int { return cmp.Compare(class(b), class(a)) })
 	hopeful, view := map[*naiveJob]bool{}, s.view(l, nil)
 	for _, j := range line {
-		hopeful[j] = s.mayMakeRoom(l, j, view) && s.room(l, j) == nil
+		hopeful[j] = s.mayMakeRoom(l, j, view) && s.room(j, view) == nil
 	}
 	tries := 0
 	for _, j := range line {

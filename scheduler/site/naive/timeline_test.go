@@ -128,7 +128,7 @@ func (s *naiveSite) passBetween(l *naiveVCluster, queue []*naiveJob) {
 		if s.heldBack(l, j) || blocked != nil {
 			continue
 		}
-		c := s.room(l, j)
+		c := s.room(j, s.view(l, nil))
 		if c != nil && !s.withinLimits(j, int(j.NodesMin), c) {
 			continue
 		}
