@@ -260,7 +260,8 @@ func (k FactKind) String() string { return factKinds[k] }
 // Fact is one entry of the committed log: something that has happened and
 // that every observer sees in the same order. Fields not named beside the kind
 // above are zero, but for Job, which goes with every Ref. What the pointers
-// name is valid during the call that hands the fact over only.
+// name is valid during the call that hands the fact over only, but for Alloc of a submission: that
+// stays where it is, and as it is except for Hold, until the job has left and its Ref is used again.
 type Fact struct {
 	Kind     FactKind
 	Reason   Reason

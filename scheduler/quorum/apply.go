@@ -16,15 +16,15 @@ func (s *Site) Apply(f *model.Fact) {
 			panic("quorum: end in a state that is none")
 		}
 		s.vacate(f.Ref, f.Job, f.Outcome)
-		s.jobs[f.Ref].known = false
+		s.jobs.At(f.Ref).known = false
 	case model.FactSuspended:
 		s.vacate(f.Ref, f.Job, model.Suspended)
-		s.jobs[f.Ref].become(model.Pending)
+		s.jobs.At(f.Ref).become(model.Pending)
 	case model.FactRequeued:
 		s.vacate(f.Ref, f.Job, model.Failed)
-		s.jobs[f.Ref].become(model.Pending)
+		s.jobs.At(f.Ref).become(model.Pending)
 	case model.FactReleased:
-		s.jobUnder(f.Ref, f.Job).Hold = false
+		s.jobUnder(f.Ref, f.Job).onHold = false
 	case model.FactNode:
 		s.setState(f.Node, f.State)
 	case model.FactLimits:
@@ -42,10 +42,8 @@ func (s *Site) Apply(f *model.Fact) {
 }
 
 func (s *Site) enter(f *model.Fact) {
-	for int(f.Ref) >= len(s.jobs) {
-		s.jobs = append(s.jobs, jobState{})
-	}
-	j, a := &s.jobs[f.Ref], f.Alloc
+	s.jobs.Reach(f.Ref)
+	j, a := s.jobs.At(f.Ref), f.Alloc
 	switch {
 	case j.known:
 		panic("quorum: submission under a ref that is in use")
@@ -54,15 +52,14 @@ func (s *Site) enter(f *model.Fact) {
 	case int(a.Tenant) >= len(s.tenants) || int(a.VCluster) >= len(s.homes):
 		panic("quorum: submission for a tenant or a vCluster that the site does not have")
 	}
-	j.Allocation, j.state, j.known = *a, model.Pending, true // what is held is empty
-	j.Deps = nil                                             // they are the graph's
+	j.Allocation, j.onHold, j.state, j.known = a, a.Hold, model.Pending, true // what is held is empty
 }
 
 func (s *Site) jobUnder(ref model.Ref, id model.JobID) *jobState {
-	if !s.present(ref) || s.jobs[ref].Job != id {
+	if !s.present(ref) || s.jobs.At(ref).Job != id {
 		panic("quorum: a fact about a job that is not in the system under this ref")
 	}
-	return &s.jobs[ref]
+	return s.jobs.At(ref)
 }
 
 func (j *jobState) become(next model.JobState) {

@@ -22,7 +22,7 @@ func (s *Site) Decide(p *model.Proposal) model.Fact {
 		if f.Reason = s.mayChange(p, model.Running); f.Reason == model.ReasonNone {
 			f.Kind, f.Reason = model.FactRequeued, p.Reason
 			s.vacate(p.Ref, p.Job, model.Failed)
-			s.jobs[p.Ref].become(model.Pending)
+			s.jobs.At(p.Ref).become(model.Pending)
 		}
 	case model.ProposeCancel:
 		if f.Reason = s.mayChange(p, model.Pending); f.Reason == model.ReasonNone {
@@ -39,12 +39,12 @@ func (s *Site) Decide(p *model.Proposal) model.Fact {
 // or is not the proposer's to change.
 func (s *Site) mayChange(p *model.Proposal, want model.JobState) model.Reason {
 	switch {
-	case !s.present(p.Ref) || s.jobs[p.Ref].Job != p.Job || s.jobs[p.Ref].state != want:
+	case !s.present(p.Ref) || s.jobs.At(p.Ref).Job != p.Job || s.jobs.At(p.Ref).state != want:
 		if want == model.Pending {
 			return model.ReasonNotPending
 		}
 		return model.ReasonNotRunning
-	case s.jobs[p.Ref].VCluster != p.VCluster:
+	case s.jobs.At(p.Ref).VCluster != p.VCluster:
 		return model.ReasonNotOwned
 	}
 	return model.ReasonNone
@@ -52,7 +52,7 @@ func (s *Site) mayChange(p *model.Proposal, want model.JobState) model.Reason {
 
 func (s *Site) assign(p *model.Proposal, f *model.Fact, granted model.FactKind) {
 	f.Reason = s.mayChange(p, model.Pending)
-	if f.Reason == model.ReasonNone && s.jobs[p.Ref].Hold {
+	if f.Reason == model.ReasonNone && s.jobs.At(p.Ref).onHold {
 		f.Reason = model.ReasonHeld
 	}
 	if f.Reason != model.ReasonNone {
@@ -60,14 +60,14 @@ func (s *Site) assign(p *model.Proposal, f *model.Fact, granted model.FactKind) 
 	}
 	var a demand
 	if f.Reason = s.check(p, &a); f.Reason == model.ReasonNone {
-		s.jobs[p.Ref].become(model.Running)
+		s.jobs.At(p.Ref).become(model.Running)
 		s.grant(p, f, granted, a)
 	}
 }
 
 // grant adds the placement of p and completes the answer.
 func (s *Site) grant(p *model.Proposal, f *model.Fact, kind model.FactKind, a demand) {
-	j := &s.jobs[p.Ref]
+	j := s.jobs.At(p.Ref)
 	j.held.Set(&p.Placement)
 	j.demand = a
 	s.hold(p.Ref)
@@ -81,7 +81,7 @@ func (s *Site) resize(p *model.Proposal, f *model.Fact) {
 	if f.Reason = s.mayChange(p, model.Running); f.Reason != model.ReasonNone {
 		return
 	}
-	j := &s.jobs[p.Ref]
+	j := s.jobs.At(p.Ref)
 	s.release(p.Ref)
 	s.keep(&j.held, true)
 	var a demand
@@ -112,17 +112,17 @@ func (s *Site) keep(p *model.Placement, mark bool) {
 
 func (s *Site) preempt(p *model.Proposal, f *model.Fact) {
 	want := model.Pending
-	if s.present(p.Ref) && s.jobs[p.Ref].Scaled && s.jobs[p.Ref].state == model.Running {
+	if s.present(p.Ref) && s.jobs.At(p.Ref).Scaled && s.jobs.At(p.Ref).state == model.Running {
 		want = model.Running // it is to grow
 	}
 	if f.Reason = s.mayChange(p, want); f.Reason != model.ReasonNone {
 		return
 	}
-	if !s.present(p.Victim) || s.jobs[p.Victim].state != model.Running {
+	if !s.present(p.Victim) || s.jobs.At(p.Victim).state != model.Running {
 		f.Reason = model.ReasonVictimGone
 		return
 	}
-	cause, victim := &s.jobs[p.Ref], &s.jobs[p.Victim]
+	cause, victim := s.jobs.At(p.Ref), s.jobs.At(p.Victim)
 	home, common := s.within(victim, p.VCluster)
 	reclaims := home > 0 && victim.VCluster != p.VCluster
 	switch {
@@ -172,7 +172,7 @@ func (s *Site) outranks(a, b *jobState) bool {
 // check says why the placement of p is refused to its job, which holds nothing,
 // and works out what it takes.
 func (s *Site) check(p *model.Proposal, a *demand) model.Reason {
-	j := &s.jobs[p.Ref]
+	j := s.jobs.At(p.Ref)
 	clear(s.need)
 	own, borrowed, why := s.checkWords(j, p)
 	if why != model.ReasonNone {
@@ -193,7 +193,7 @@ func (s *Site) check(p *model.Proposal, a *demand) model.Reason {
 		return model.ReasonConformance
 	}
 	a.milli = s.classes.Thousandths(&p.Placement, a.nodes)
-	a.power, a.bandwidth = s.classes.DrawOn(&j.Allocation, &p.Placement, a.nodes), j.Demand(a.nodes)
+	a.power, a.bandwidth = s.classes.DrawOn(j.Allocation, &p.Placement, a.nodes), j.Demand(a.nodes)
 	return s.checkLimits(j, &p.Placement, a)
 }
 

@@ -15,9 +15,12 @@ import (
 // snapshot is a copy of all that Decide may change, but for what is worked out once.
 func (s *Site) snapshot() Site {
 	c := *s
-	c.jobs = slices.Clone(s.jobs)
-	for i := range c.jobs {
-		c.jobs[i].held = model.Placement{Words: slices.Clone(c.jobs[i].held.Words), Shares: slices.Clone(c.jobs[i].held.Shares)}
+	c.jobs = model.RefTable[jobState]{}
+	for ref := range model.Ref(s.jobs.Len()) {
+		c.jobs.Reach(ref)
+		j := c.jobs.At(ref)
+		*j = *s.jobs.At(ref)
+		j.held = model.Placement{Words: slices.Clone(j.held.Words), Shares: slices.Clone(j.held.Shares)}
 	}
 	c.nodes, c.gpus, c.lent, c.tenants = slices.Clone(s.nodes), slices.Clone(s.gpus), slices.Clone(s.lent), slices.Clone(s.tenants)
 	c.kept, c.need, c.foreign = slices.Clone(s.kept), nil, nil

@@ -18,8 +18,8 @@ import (
 type Site struct {
 	site    *model.Site
 	classes *model.NodeClasses
-	prints  model.Cut  // the nodes by conformance group, the unknown in one of -1
-	jobs    []jobState // by Ref
+	prints  model.Cut // the nodes by conformance group, the unknown in one of -1
+	jobs    model.RefTable[jobState]
 	nodes   []nodeState
 	gpus    []model.Ref  // holder of each GPU of the site that is held whole, by those that share nodes
 	amounts *heldAmounts // nil before the first share that names amounts
@@ -48,11 +48,12 @@ const noRef model.Ref = -1
 
 // jobState is a job in the system.
 type jobState struct {
-	model.Allocation // without Deps
-	state            model.JobState
-	known            bool
-	held             model.Placement
-	demand           demand
+	*model.Allocation // of the submission, but for onHold
+	onHold            bool
+	state             model.JobState
+	known             bool
+	held              model.Placement
+	demand            demand
 }
 
 // demand is what a placement takes beside its nodes.
@@ -121,12 +122,12 @@ func (s *Site) NodeClasses() *model.NodeClasses { return s.classes }
 
 // Held is what the running job under ref holds; valid until it holds something
 // else.
-func (s *Site) Held(ref model.Ref) *model.Placement { return &s.jobs[ref].held }
+func (s *Site) Held(ref model.Ref) *model.Placement { return &s.jobs.At(ref).held }
 
 // Takes is how many nodes the running job under ref holds, and what it draws on them
 // by the ledger in W.
 func (s *Site) Takes(ref model.Ref) (nodes int32, power int64) {
-	a := &s.jobs[ref].demand
+	a := &s.jobs.At(ref).demand
 	return a.nodes, a.power
 }
 
@@ -136,7 +137,7 @@ func (s *Site) StateOf(ref model.Ref) (state model.JobState, ok bool) {
 	if !s.present(ref) {
 		return 0, false
 	}
-	return s.jobs[ref].state, true
+	return s.jobs.At(ref).state, true
 }
 
 // OwnerOf is the job that holds node n as a whole, -1 when there is none. Cost:
@@ -145,13 +146,16 @@ func (s *Site) OwnerOf(n model.NodeID) model.Ref {
 	if !s.whole.Has(n) {
 		return noRef
 	}
-	return model.Ref(slices.IndexFunc(s.jobs, func(j jobState) bool {
-		return slices.ContainsFunc(j.held.Words, func(w model.NodeWord) bool { return w.Word == int32(n>>6) && w.Mask>>(n&63)&1 != 0 })
-	}))
+	for ref := range model.Ref(s.jobs.Len()) {
+		if slices.ContainsFunc(s.jobs.At(ref).held.Words, func(w model.NodeWord) bool { return w.Word == int32(n>>6) && w.Mask>>(n&63)&1 != 0 }) {
+			return ref
+		}
+	}
+	return noRef
 }
 
 func (s *Site) present(ref model.Ref) bool {
-	return ref >= 0 && int(ref) < len(s.jobs) && s.jobs[ref].known
+	return ref >= 0 && int(ref) < s.jobs.Len() && s.jobs.At(ref).known
 }
 
 // setState notes the state of node n.
@@ -170,7 +174,7 @@ func (s *Site) hold(ref model.Ref)    { s.add(ref, ref, 1) }
 func (s *Site) release(ref model.Ref) { s.add(ref, noRef, -1) }
 
 func (s *Site) add(ref, owner model.Ref, by int32) {
-	j, whole := &s.jobs[ref], s.whole
+	j, whole := s.jobs.At(ref), s.whole
 	for _, w := range j.held.Words {
 		whole[w.Word] ^= w.Mask
 	}

@@ -114,7 +114,7 @@ func (d *desk) propose(kind model.ProposalKind, id model.JobID, p model.Placemen
 	d.seq++
 	q := model.Proposal{Kind: kind, Job: id, Ref: model.Ref(id), Seq: d.seq, Placement: p}
 	if d.present(q.Ref) {
-		q.VCluster = d.jobs[id].VCluster
+		q.VCluster = d.jobs.At(q.Ref).VCluster
 	}
 	for _, c := range change {
 		c(&q)

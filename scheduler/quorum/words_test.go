@@ -100,7 +100,7 @@ func TestWordsAgainstNodes(t *testing.T) {
 		p := of(3, in(0, 2), 0)
 		p.Borrowed = !rare()
 		words(p, func() bool { return in(0, 3) == 0 })
-		j := &s.jobs[3]
+		j := s.jobs.At(3)
 		clear(s.need)
 		own, borrowed, why := s.checkWords(j, p)
 		wantOwn, wantNeed, want := s.walk(j, p)

@@ -60,7 +60,7 @@ func refusalsHold(p *pass, j *job) bool {
 }
 
 func nodeQueryOf(p *pass, j *job) nodeQuery {
-	return nodeQuery{j.kind, place.ShareOf(&j.Allocation), j.NodesMin, j.Topology, p.core.cfg.borrows(&j.Allocation, j.kind)}
+	return nodeQuery{j.kind, place.ShareOf(j.Allocation), j.NodesMin, j.Topology, p.core.cfg.borrows(j.Allocation, j.kind)}
 }
 
 // refusedAlike says whether a job that asks for the same as the one under ref, whose turn it is, was
@@ -141,7 +141,7 @@ func searchFailed(p *pass, search victimSearch) bool {
 func drawn(p *pass, j *job, placement *model.Placement) caps.Usage {
 	needs := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
 	if p.core.caps.Cap.Power > 0 { // it takes a look at each node
-		needs.Power = p.core.nodeClasses.Draw(&j.Allocation, placement)
+		needs.Power = p.core.nodeClasses.Draw(j.Allocation, placement)
 	}
 	return needs
 }

@@ -191,7 +191,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 		if at > p.now {
 			return plan.CapsFit(at, until, j.needs) && p.chooseIn(ref, at, nodes, &c.nodes)
 		}
-		return p.chooseIn(ref, at, nodes, &c.nodes) && p.core.overLimits(j, &c.nodes, 0) == model.ReasonNone && plan.CapsFit(at, until, caps.Usage{Power: p.core.nodeClasses.Draw(&j.Allocation, &c.nodes), Bandwidth: j.needs.Bandwidth})
+		return p.chooseIn(ref, at, nodes, &c.nodes) && p.core.overLimits(j, &c.nodes, 0) == model.ReasonNone && plan.CapsFit(at, until, caps.Usage{Power: p.core.nodeClasses.Draw(j.Allocation, &c.nodes), Bandwidth: j.needs.Bandwidth})
 	})
 	if at == p.now {
 		plan.Drop(had)

@@ -1,6 +1,8 @@
 package site
 
 import (
+	"slices"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/preempt"
@@ -26,24 +28,25 @@ type jobTable struct {
 
 // job is what the core knows of a job in the system.
 type job struct {
-	model.Allocation
-	request   model.Request  // of the submission; its units are those that an order goes by
-	left      model.Duration // requested time from the next start on: less than Walltime once it was suspended
-	whole     model.Duration // likewise, after a requeue: more than Walltime for a job that ran before a warm start
-	key       order.Key      // under ByOrder
-	phase     phase
-	predicted model.Time // end of the running or in-flight job
-	placement model.Placement
-	queue     *queueState
-	kind      *nodeChoice
-	usage     quota.ResourceUsage
-	assoc     int32       // in the accounts
-	static    model.Fixed // the terms of the score that never change
-	needs     caps.Usage
-	needsLent bool  // while it waits: it can only start by borrowing, and others are told what it waits for
-	backlog   int64 // GPU seconds in backlog.waiting
-	load      int64 // GPU seconds in backlog.running
-	pos       int32 // in jobTable.active while running
+	*model.Allocation // of the submission, but for onHold
+	onHold            bool
+	request           model.Request  // of the submission; its units are those that an order goes by
+	left              model.Duration // requested time from the next start on: less than Walltime once it was suspended
+	whole             model.Duration // likewise, after a requeue: more than Walltime for a job that ran before a warm start
+	key               order.Key      // under ByOrder
+	phase             phase
+	predicted         model.Time // end of the running or in-flight job
+	placement         model.Placement
+	queue             *queueState
+	kind              *nodeChoice
+	usage             quota.ResourceUsage
+	assoc             int32       // in the accounts
+	static            model.Fixed // the terms of the score that never change
+	needs             caps.Usage
+	needsLent         bool  // while it waits: it can only start by borrowing, and others are told what it waits for
+	backlog           int64 // GPU seconds in backlog.waiting
+	load              int64 // GPU seconds in backlog.running
+	pos               int32 // in jobTable.active while running
 
 	started    model.Time
 	saved      model.Time // when its work was safe last in this attempt, AbsentTime if never
@@ -84,6 +87,18 @@ const (
 type unwantedJob struct {
 	ref model.Ref
 	why model.Reason
+}
+
+// makeRoom has a place in the table for each ref that the facts submit jobs under: all at once, for of
+// many it would be moved again and again.
+func (t *jobTable) makeRoom(facts []model.Fact) {
+	n := len(t.jobs)
+	for i := range facts {
+		if facts[i].Kind == model.FactSubmitted {
+			n = max(n, int(facts[i].Ref)+1)
+		}
+	}
+	t.jobs = slices.Grow(t.jobs, n-len(t.jobs))[:n]
 }
 
 // activate lists a job that starts among the running ones.

@@ -91,7 +91,7 @@ func (x codedPasses) pass(p *pass, _ []model.Ref) {
 }
 
 func (x codedPasses) explain(ref model.Ref, now model.Time) score.Explanation {
-	return x.c.planner.Explain(&x.c.core.jobs[ref].Allocation, now)
+	return x.c.planner.Explain(x.c.core.jobs[ref].Allocation, now)
 }
 
 // Waiting implements ascoded.Jobs.
@@ -99,7 +99,7 @@ func (c *codedPlanner) Waiting(dst []ascoded.Job) []ascoded.Job {
 	for i := range c.qs.waiting.Jobs {
 		ref := c.qs.waiting.Jobs[i].Ref
 		j := &c.core.jobs[ref]
-		dst = append(dst, ascoded.Job{Allocation: &j.Allocation, Ref: ref, Left: j.left})
+		dst = append(dst, ascoded.Job{Allocation: j.Allocation, Ref: ref, Left: j.left})
 	}
 	return dst
 }
@@ -108,7 +108,7 @@ func (c *codedPlanner) Waiting(dst []ascoded.Job) []ascoded.Job {
 func (c *codedPlanner) Running(dst []ascoded.Running) []ascoded.Running {
 	for _, ref := range c.core.active {
 		j := &c.core.jobs[ref]
-		dst = append(dst, ascoded.Running{Allocation: &j.Allocation, Nodes: &j.placement, Started: j.started})
+		dst = append(dst, ascoded.Running{Allocation: j.Allocation, Nodes: &j.placement, Started: j.started})
 	}
 	return dst
 }
@@ -133,20 +133,20 @@ func (c *codedPlanner) Breaks(ref model.Ref, nodes *model.Placement) model.Reaso
 	if r := c.core.overLimits(j, nodes, 0); r != model.ReasonNone {
 		return r
 	}
-	u := claimOf(&j.Allocation, j.kind, nodes.Nodes())
+	u := claimOf(j.Allocation, j.kind, nodes.Nodes())
 	return c.core.limited(j, &u)
 }
 
 // Allows implements ascoded.Limits.
 func (c *codedPlanner) Allows(ref model.Ref, n int32) bool {
 	j := &c.core.jobs[ref]
-	grown := j.Allocation
+	grown := *j.Allocation
 	grown.NodesMin = n
 	needs := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(n)}
 	if j.Power > 0 {
 		needs.Power = j.Power * int64(n) / int64(j.NodesMin)
 	}
-	u := claimOf(&j.Allocation, j.kind, n)
+	u := claimOf(j.Allocation, j.kind, n)
 	return c.core.limited(j, &u) == model.ReasonNone && c.core.caps.Fits(needs)
 }
 
@@ -154,7 +154,7 @@ func (c *codedPlanner) Allows(ref model.Ref, n int32) bool {
 func (c *codedPlanner) Usable(ref model.Ref) int32 {
 	j := &c.core.jobs[ref]
 	if j.Divides() {
-		return c.qs.free.CountShares(j.kind.class, place.ShareOf(&j.Allocation))
+		return c.qs.free.CountShares(j.kind.class, place.ShareOf(j.Allocation))
 	}
 	return c.own(j, c.avoided(ref))
 }
@@ -179,7 +179,7 @@ func (c *codedPlanner) Short(ref model.Ref, n int32) model.Reason {
 // Start implements ascoded.Nodes.
 func (c *codedPlanner) Start(ref model.Ref, nodes *model.Placement) {
 	j := &c.core.jobs[ref]
-	j.usage = claimOf(&j.Allocation, j.kind, nodes.Nodes())
+	j.usage = claimOf(j.Allocation, j.kind, nodes.Nodes())
 	found := &c.core.buf.choice
 	found.nodes.Set(nodes)
 	found.borrowed = false

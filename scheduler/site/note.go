@@ -28,7 +28,7 @@ func (s *Core) note(ref model.Ref, r model.Reason) {
 		return
 	}
 	c := notes.Case{
-		Site: s.site, Space: s.space, Job: &j.Allocation, Ref: ref, Mask: j.kind.mask, Class: j.kind.class, Reason: r, Behind: behind, Until: until,
+		Site: s.site, Space: s.space, Job: j.Allocation, Ref: ref, Mask: j.kind.mask, Class: j.kind.class, Reason: r, Behind: behind, Until: until,
 		Free: j.queue.free, Nodes: &j.placement,
 	}
 	if r != model.ReasonNone {

@@ -17,6 +17,7 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 	if len(facts) > 0 {
 		s.ledger.Observed(now)
 		s.lastFact = now
+		s.makeRoom(facts)
 	}
 	for i := range facts {
 		f := &facts[i]
@@ -59,8 +60,8 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 		case model.FactUnmet:
 			s.jobs[f.Ref].unanswered = 0
 		case model.FactReleased:
-			if j := &s.jobs[f.Ref]; j.Hold {
-				j.Hold = false
+			if j := &s.jobs[f.Ref]; j.onHold {
+				j.onHold = false
 				if j.phase == early { // else it waits for other jobs, whose ends admit it
 					s.admit(f.Ref)
 				}
@@ -113,9 +114,6 @@ func (s *Core) advance(now model.Time) {
 }
 
 func (s *Core) submitted(f *model.Fact) {
-	for int(f.Ref) >= len(s.jobs) {
-		s.jobs = append(s.jobs, job{})
-	}
 	s.define(f.Alloc, f.Constraint)
 	j, a := &s.jobs[f.Ref], f.Alloc
 	if j.phase != gone {
@@ -126,8 +124,7 @@ func (s *Core) submitted(f *model.Fact) {
 	*j = job{} // and field by field, for what is made elsewhere has to be copied
 	j.request, j.left, j.whole = f.Request, a.Walltime, f.Walltime
 	j.placement.Words, j.placement.Shares = words, shares
-	j.Allocation = *a
-	j.Deps = nil // the graph has them
+	j.Allocation, j.onHold = a, a.Hold
 	j.queue, j.kind, j.usage = &s.vclusters[a.VCluster], k, claimOf(a, k, a.NodesMin)
 	j.assoc = s.ledger.Associate(a.Tenant, a.User)
 	s.prepareOrder(j)
@@ -162,12 +159,12 @@ func (s *Core) setUnwanted(ref model.Ref, why model.Reason) {
 // for its eligible time or its release.
 func (s *Core) admit(ref model.Ref) {
 	j := &s.jobs[ref]
-	if j.Hold || j.Eligible > s.now {
+	if j.onHold || j.Eligible > s.now {
 		if j.phase != early {
 			j.phase = early
 			s.later = append(s.later, ref)
 		}
-		if j.Hold {
+		if j.onHold {
 			s.note(ref, model.ReasonHeld)
 		} else {
 			s.note(ref, model.ReasonNotEligible)
@@ -184,7 +181,7 @@ func (s *Core) admit(ref model.Ref) {
 func (s *Core) admitDue() {
 	for i := 0; i < len(s.later); {
 		ref := s.later[i]
-		if j := &s.jobs[ref]; j.Hold || j.Eligible > s.now {
+		if j := &s.jobs[ref]; j.onHold || j.Eligible > s.now {
 			i++
 			continue
 		}
@@ -200,7 +197,7 @@ func (s *Core) enter(ref model.Ref) {
 	qs.fair.Enter(j.Tenant)
 	row := waiting.Job{
 		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref,
-		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, place.ShareOf(&j.Allocation)), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(&j.Allocation, j.kind),
+		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, place.ShareOf(j.Allocation)), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(j.Allocation, j.kind),
 		Rank: int8(rankClass(j)), Below: int8(belowOf(s.site, j)),
 	}
 	row.Gated = s.graph.Gate(ref) != model.ReasonNone
@@ -229,7 +226,7 @@ func (t *jobTable) leave(ref model.Ref) {
 // unitsOf is what each node of j counts for in Least.
 func (c *Config) unitsOf(j *job) int32 {
 	if c.Shared {
-		return j.kind.unitsOf(&j.Allocation)
+		return j.kind.unitsOf(j.Allocation)
 	}
 	return 1
 }
@@ -288,7 +285,7 @@ func (s *Core) returns(ref model.Ref, left model.Duration) {
 	s.vacate(ref)
 	j := &s.jobs[ref]
 	j.left, j.leaving, j.borrowed, j.unanswered = left, false, false, 0
-	j.usage = claimOf(&j.Allocation, j.kind, j.NodesMin)
+	j.usage = claimOf(j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.backlog.setBacklog(j, j.gpuTime())
 	s.enter(ref)
@@ -363,7 +360,7 @@ func (s *Core) restored(f *model.Fact) {
 	c := &s.buf.choice
 	c.nodes.Set(f.Placement)
 	c.borrowed = false
-	j.usage = claimOf(&j.Allocation, j.kind, f.Placement.Nodes())
+	j.usage = claimOf(j.Allocation, j.kind, f.Placement.Nodes())
 	if j.Kind == model.Reactive && j.demand == 0 {
 		j.demand = j.usage.Nodes // what it was to have, as far as it is known
 	}
@@ -403,7 +400,7 @@ func (s *Core) refused(f *model.Fact) {
 		s.depart(f.Ref, model.Cancelled)
 		return
 	}
-	j.usage = claimOf(&j.Allocation, j.kind, j.NodesMin)
+	j.usage = claimOf(j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.enter(f.Ref)
 	s.vclusters.passAgain(j.queue, s.now)

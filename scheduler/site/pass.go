@@ -47,7 +47,7 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 		s.plan.Due = min(s.plan.Due, s.due(&s.vclusters[i], now))
 	}
 	for _, ref := range s.later {
-		if j := &s.jobs[ref]; !j.Hold {
+		if j := &s.jobs[ref]; !j.onHold {
 			s.plan.Due = min(s.plan.Due, j.Eligible)
 		}
 	}

@@ -38,7 +38,7 @@ func newBuffers(space *place.Space, nodes int) buffers {
 
 // query is the search for the nodes of j on n nodes; avoid is what avoids said.
 func (qs *queueState) query(j *job, n int32, avoid model.NodeSet) place.Query {
-	return qs.search(&j.Allocation, j.kind, n, avoid)
+	return qs.search(j.Allocation, j.kind, n, avoid)
 }
 
 // search is query for an allocation of a kind that need not be in the system.
@@ -124,7 +124,7 @@ func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 		q.Avoid = p.core.buf.confined
 	}
 	if !p.qs.free.Select(&q, &c.nodes) {
-		if !p.core.cfg.borrows(&j.Allocation, j.kind) || !p.borrow(j, &q, &c.nodes) {
+		if !p.core.cfg.borrows(j.Allocation, j.kind) || !p.borrow(j, &q, &c.nodes) {
 			return p.why(j, &q)
 		}
 		c.borrowed = true
@@ -149,7 +149,7 @@ func (s *Core) overCap(j *job, nodes *model.Placement) model.Reason {
 	}
 	n := nodes.Nodes()
 	switch {
-	case !s.caps.Fits(caps.Usage{Power: s.nodeClasses.DrawOn(&j.Allocation, nodes, n)}):
+	case !s.caps.Fits(caps.Usage{Power: s.nodeClasses.DrawOn(j.Allocation, nodes, n)}):
 		return model.ReasonPower
 	case !s.caps.Fits(caps.Usage{Bandwidth: j.Demand(n)}):
 		return model.ReasonBandwidth
@@ -209,7 +209,7 @@ func (p *pass) own(j *job, avoid model.NodeSet) int32 {
 // setNeeds counts what j takes of the caps on its nodes.
 func (s *Core) setNeeds(j *job) {
 	n := j.placement.Nodes()
-	j.needs = caps.Usage{Power: s.nodeClasses.DrawOn(&j.Allocation, &j.placement, n), Bandwidth: j.Demand(n)}
+	j.needs = caps.Usage{Power: s.nodeClasses.DrawOn(j.Allocation, &j.placement, n), Bandwidth: j.Demand(n)}
 	s.countNeeds(j, 1)
 }
 
@@ -249,7 +249,7 @@ func (p *pass) growJob(proposal *model.Proposal) {
 	p.qs.free.Give(&j.placement)
 	most := p.qs.free.Count(j.kind.class)
 	if j.Divides() {
-		most = p.qs.free.CountShares(j.kind.class, place.ShareOf(&j.Allocation))
+		most = p.qs.free.CountShares(j.kind.class, place.ShareOf(j.Allocation))
 	}
 	for n := p.allowed(j, have, min(j.NodesMax, most)); n > have; n-- {
 		if p.larger(proposal.Ref, n) {
@@ -268,7 +268,7 @@ func (p *pass) growJob(proposal *model.Proposal) {
 // with its size.
 func (p *pass) allowed(j *job, have, most int32) int32 {
 	left := p.core.caps.Used.Minus(j.needs)
-	grown := j.Allocation
+	grown := *j.Allocation
 	over := func(i int) bool {
 		n := have + 1 + int32(i)
 		grown.NodesMin = n
@@ -298,7 +298,7 @@ func (p *pass) larger(ref model.Ref, n int32) bool {
 		p.core.countNeeds(j, 1)
 		return false
 	}
-	j.usage = claimOf(&j.Allocation, j.kind, n)
+	j.usage = claimOf(j.Allocation, j.kind, n)
 	j.placement.Set(nodes)
 	p.core.setTaken(j)
 	p.core.ledger.Reserve(&j.usage)

@@ -174,7 +174,7 @@ func (p *pass) preempt(ref model.Ref) {
 // room counts the nodes that are free for j, or for what it takes of each.
 func (qs *queueState) room(j *job) int32 {
 	if j.Divides() {
-		return qs.free.CountShares(j.kind.class, place.ShareOf(&j.Allocation))
+		return qs.free.CountShares(j.kind.class, place.ShareOf(j.Allocation))
 	}
 	return qs.free.Count(j.kind.class)
 }

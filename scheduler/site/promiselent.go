@@ -12,7 +12,7 @@ import (
 
 // needsLent says whether j can only start by borrowing, and is promised what is lent.
 func needsLent(qs *queueState, c *Config, j *job) bool {
-	return qs.mode.promises && qs.policy.Backfill == order.Easy && len(c.Site.VClusters) > 2 && !c.Site.Amounts && c.borrows(&j.Allocation, j.kind) && j.NodesMin > j.kind.mask.Len()
+	return qs.mode.promises && qs.policy.Backfill == order.Easy && len(c.Site.VClusters) > 2 && !c.Site.Amounts && c.borrows(j.Allocation, j.kind) && j.NodesMin > j.kind.mask.Len()
 }
 
 // promises says whether other vClusters are told of reservations.

@@ -270,7 +270,7 @@ func (p *pass) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
 	union(&j.placement, &x.gained, &x.whole)
 	x.nodes = x.gained.Nodes()
 	x.lent = foreignNodes(&p.core.nodeState, j, &x.gained) > 0
-	needs := caps.Usage{Power: p.core.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
+	needs := caps.Usage{Power: p.core.nodeClasses.Draw(j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
 	x.more = needs.Minus(j.needs)
 	left := p.core.caps.Used.Minus(j.needs)
 	return p.core.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.core.overLimits(j, &x.gained, j.usage.Milli) == model.ReasonNone && p.core.caps.Cap.Allows(needs, left) && !p.core.overPool(j, x.nodes)
@@ -415,7 +415,7 @@ func (s *Core) resized(f *model.Fact) {
 		qs.free.Take(f.Placement)
 		s.retakeInFlight(qs)
 	}
-	s.ledger.Resize(&j.usage, n, j.kind.unitsHeld(&j.Allocation, f.Placement, n, s.nodeClasses), s.nodeClasses.Thousandths(f.Placement, n), f.Placement.Shares, s.now)
+	s.ledger.Resize(&j.usage, n, j.kind.unitsHeld(j.Allocation, f.Placement, n, s.nodeClasses), s.nodeClasses.Thousandths(f.Placement, n), f.Placement.Shares, s.now)
 	j.placement.Set(f.Placement)
 	j.borrowed = foreignNodes(&s.nodeState, j, &j.placement) > 0
 	s.lend(j, 1)

@@ -24,14 +24,14 @@ func (j *job) gpuTime() int64 {
 // prepareOrder prepares what never changes in the order of j while it waits.
 func (s *Core) prepareOrder(j *job) {
 	policy := j.queue.policy
-	j.needs = needsOf(&j.Allocation, j.kind)
+	j.needs = needsOf(j.Allocation, j.kind)
 	switch policy.Ranking {
 	case ByScore:
 		needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
 		v := s.cfg.values(j, needed, groups)
 		j.static = score.Part(&policy.Weights, &v, score.PerJob) + score.Part(&policy.Weights, &v, score.PerSize)
 	case ByOrder:
-		j.request.Units = j.NodesMin * j.kind.unitsOf(&j.Allocation)
+		j.request.Units = j.NodesMin * j.kind.unitsOf(j.Allocation)
 		a := j.asked()
 		policy.Order.Prepare(&a, &j.key)
 	}
@@ -194,7 +194,7 @@ func (s *Core) factors(qs *queueState, j *job, now model.Time, tres *[NumTRES]mu
 		Age: now.Sub(j.Eligible), Site: j.Priority, Nice: j.Nice, FairShare: s.ledger.Factor(j.assoc), Assoc: s.ledger.AssocPriority(j.Tenant),
 		Size: multifactor.Size{
 			Nodes: multifactor.Part{Amount: int64(j.NodesMin), Whole: int64(len(s.site.Nodes))},
-			CPUs:  multifactor.Part{Amount: int64(j.NodesMin * j.kind.unitsOf(&j.Allocation)), Whole: s.cfg.Quota.GPUs},
+			CPUs:  multifactor.Part{Amount: int64(j.NodesMin * j.kind.unitsOf(j.Allocation)), Whole: s.cfg.Quota.GPUs},
 			Limit: j.Walltime,
 		},
 	}

@@ -250,7 +250,7 @@ func claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.ResourceUsage {
 func (s *Core) setTaken(j *job) {
 	j.usage.Shares = j.placement.Shares
 	if j.kind.gpusDiffer && !j.usage.Divides {
-		j.usage.GPUs = j.kind.unitsHeld(&j.Allocation, &j.placement, j.usage.Nodes, s.nodeClasses)
+		j.usage.GPUs = j.kind.unitsHeld(j.Allocation, &j.placement, j.usage.Nodes, s.nodeClasses)
 		j.usage.Milli = s.nodeClasses.Thousandths(&j.placement, j.usage.Nodes)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // the quorum granted, or goes on there once its checkpoint is read.
 func (s *Site) Start(now model.Time, ref model.Ref) {
 	s.advance(now)
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	l.rec.Attempts++
 	if l.rec.Start == model.AbsentTime {
 		l.rec.Start = now
@@ -39,7 +39,7 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 
 // scheduleEnd sets when the running attempt under ref ends if nothing comes between.
 func (s *Site) scheduleEnd(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	end := s.finish(l)
 	l.ending, l.why = l.outcome, l.cause()
 	rank := des.RankEnd
@@ -133,7 +133,7 @@ func transfer(size, rate int64) model.Duration {
 
 // end lets the running attempt under ref end by itself, or at its walltime.
 func (s *Site) end(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	if l.ending == model.Failed && l.truth.Runtime != model.AbsentDuration {
 		s.fail(ref, model.ReasonNone, false)
 		return
@@ -144,7 +144,7 @@ func (s *Site) end(ref model.Ref) {
 // finishJob ends the job with its running attempt, of whose work kept counts: of one that failed
 // what a checkpoint has saved at most.
 func (s *Site) finishJob(ref model.Ref, outcome model.JobState, why model.Reason, kept model.Duration) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	l.rec.Runtime = l.kept + l.gained(l.worked(s.now))
 	if outcome == model.Failed {
 		kept = min(kept, l.ckpt.safe)
@@ -165,7 +165,7 @@ func (s *Site) finishJob(ref model.Ref, outcome model.JobState, why model.Reason
 // says that the job is not to blame. It goes back to the queue by its requeue
 // policy, to begin at its last checkpoint.
 func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	if !l.alloc.Requeues(hardware, l.rec.Requeues) {
 		s.finishJob(ref, model.Failed, why, l.ckpt.safe)
 		return
@@ -176,7 +176,7 @@ func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
 
 // countRequeue counts that the running attempt failed and its job waits once more.
 func (s *Site) countRequeue(ref model.Ref, why model.Reason) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	l.rec.Requeues++
 	s.Meter.Requeued++
 	safe := l.ckpt.safe
@@ -192,7 +192,7 @@ func (s *Site) countRequeue(ref model.Ref, why model.Reason) {
 // when it began to write. What is left of its request is what the time leaves that
 // its saved work took, at whatever rate it was done.
 func (s *Site) suspend(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	gained := l.gained(l.exit.frozen)
 	l.used += l.work.Took(l.exit.frozen)
 	l.saved = l.holds.image
@@ -210,7 +210,7 @@ func (s *Site) suspend(ref model.Ref) {
 // endAttempt writes the record of the running attempt, of whose work kept counts, and
 // takes it off the ledger.
 func (s *Site) endAttempt(ref model.Ref, outcome model.JobState, why model.Reason, kept model.Duration) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	lost := l.gained(l.worked(s.now)) - kept
 	s.Meter.Lost = model.Plus(s.Meter.Lost, l.holds.gpuTime(lost))
 	l.rec.KeptGPU = model.Plus(l.rec.KeptGPU, l.holds.gpuTime(kept))
@@ -230,7 +230,7 @@ func (s *Site) endAttempt(ref model.Ref, outcome model.JobState, why model.Reaso
 // release commits the fact that frees the nodes under ref, and lets those that
 // were waiting for that be wiped or count as drained.
 func (s *Site) release(ref model.Ref, f *model.Fact) {
-	sensitive := s.jobs[ref].alloc.IsSensitive()
+	sensitive := s.jobs.At(ref).alloc.IsSensitive()
 	freed := s.nodesBuf[:0]
 	switch {
 	case sensitive && s.cfg.Wipe > 0:

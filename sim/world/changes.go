@@ -59,14 +59,14 @@ func (s *Site) demand(i int32) bool {
 		s.demands[c.ID] = i
 		return false
 	}
-	s.emit(&model.Fact{Kind: model.FactDemand, Job: s.jobs[ref].rec.Job, Ref: ref, Value: c.Value})
+	s.emit(&model.Fact{Kind: model.FactDemand, Job: s.jobs.At(ref).rec.Job, Ref: ref, Value: c.Value})
 	return true
 }
 
 // addService notes that a reactive service has been submitted, and has it told what it
 // is to have if that was said before.
 func (s *Site) addService(ref model.Ref) {
-	id := s.jobs[ref].rec.ID
+	id := s.jobs.At(ref).rec.ID
 	s.services[id] = ref
 	if i, said := s.demands[id]; said {
 		delete(s.demands, id)

@@ -68,7 +68,7 @@ func (p *load) above(class int32) int32 {
 // beginCheckpoints begins to look after the attempt under ref, whose work is still to
 // begin.
 func (s *Site) beginCheckpoints(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	begins := l.work.Resumes()
 	l.ckpt = checkpointing{at: model.AbsentTime, since: begins, tried: begins}
 	s.planCheckpoint(ref)
@@ -76,7 +76,7 @@ func (s *Site) beginCheckpoints(ref model.Ref) {
 
 // planCheckpoint sets the next look at a running job, if there is to be one.
 func (s *Site) planCheckpoint(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	if l.ckpt.at = s.nextLook(l); l.ckpt.at != model.AbsentTime {
 		s.events.Push(des.NewEvent(l.ckpt.at, des.RankCheckpoint, l.rec.Job, ref))
 	}
@@ -151,7 +151,7 @@ func (s *Site) worthCheckpoint(l *siteJob) bool {
 
 // checkpointStep looks at a running job, or ends its writing.
 func (s *Site) checkpointStep(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	switch {
 	case l.ckpt.writes:
 		s.endWrite(ref)
@@ -165,7 +165,7 @@ func (s *Site) checkpointStep(ref model.Ref) {
 // startWrite stops the work of a running job while it writes a checkpoint. Its
 // walltime runs on.
 func (s *Site) startWrite(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	k := &l.ckpt
 	d := s.writing(l)
 	k.breaks = false
@@ -191,7 +191,7 @@ func slower(d model.Duration, by int64) model.Duration {
 // endWrite ends the writing of a checkpoint, which has all the work done so far.
 // A job that is to leave its nodes writes no other of its own accord.
 func (s *Site) endWrite(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	k := &l.ckpt
 	k.writes, k.tried, k.at = false, s.now, model.AbsentTime
 	if !k.breaks {

@@ -27,7 +27,7 @@ type exit struct {
 // preempt asks the job under ref to leave, after the grace that its vCluster or
 // its quality of service grants it.
 func (s *Site) preempt(ref model.Ref, why model.Reason) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	a := l.alloc
 	grace := model.Duration(0)
 	if why == model.ReasonReclaimed {
@@ -53,7 +53,7 @@ func (s *Site) preempt(ref model.Ref, why model.Reason) {
 
 // planExitStep sets the next step of an exit.
 func (s *Site) planExitStep(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	if l.exit.at = s.nextExitStep(l); l.exit.at != model.Never {
 		s.events.Push(des.NewEvent(l.exit.at, des.RankCheckpoint, l.rec.Job, ref))
 	}
@@ -78,7 +78,7 @@ func (s *Site) nextExitStep(l *siteJob) model.Time {
 // job's own end comes first, then its checkpoint, the walltime, and deadlines
 // last.
 func (s *Site) exitStep(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	x := &l.exit
 	var e preempt.Event
 	switch now := s.now; {
@@ -101,7 +101,7 @@ func (s *Site) exitStep(ref model.Ref) {
 
 // startExit sends the hint, or TERM.
 func (s *Site) startExit(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	var do preempt.Action
 	l.exit.begun = true
 	l.exit.machine, do, _ = preempt.Begin(l.alloc.Checkpoint, &s.cfg.Exit, s.now)
@@ -110,7 +110,7 @@ func (s *Site) startExit(ref model.Ref) {
 
 // stepExit brings an event to the machine.
 func (s *Site) stepExit(ref model.Ref, e preempt.Event) {
-	x := &s.jobs[ref].exit
+	x := &s.jobs.At(ref).exit
 	var do preempt.Action
 	x.machine, do, _ = preempt.Next(x.machine, e, &s.cfg.Exit, s.now)
 	s.act(ref, do)
@@ -131,7 +131,7 @@ func (s *Site) act(ref model.Ref, do preempt.Action) {
 // answerHint is how a job answers the hint: not at all, by a deferral, or by writing
 // its checkpoint, which stops its work.
 func (s *Site) answerHint(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	x := &l.exit
 	if x.unresponsive {
 		s.planExitStep(ref)
@@ -162,7 +162,7 @@ func (s *Site) answerHint(ref model.Ref) {
 
 // leaveNodes lets a job leave its nodes as the machine says.
 func (s *Site) leaveNodes(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	switch l.exit.machine.Job {
 	case model.Suspended:
 		s.suspend(ref)

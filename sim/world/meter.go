@@ -224,7 +224,7 @@ func (s *Site) unitsOf(k *model.NodeClass) int32 {
 // account counts what the job under ref holds, with sign 1 when it starts and -1
 // when it leaves its nodes, while the quorum still knows them.
 func (s *Site) account(ref model.Ref, sign int64) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	g, st := &l.holds, &s.State
 	st.Running += int32(sign)
 	st.BusyUnits += sign * int64(g.units)

@@ -128,14 +128,14 @@ func (s *Site) down(id model.NodeID) bool {
 // in the system.
 func (s *Site) evict(id model.NodeID) {
 	hit := s.refsBuf[:0]
-	for ref := range s.jobs {
-		l := &s.jobs[ref]
+	for ref := range model.Ref(s.jobs.Len()) {
+		l := s.jobs.At(ref)
 		if l.present && (l.rec.State == model.Running || l.rec.State == model.Checkpointing) && holds(s.quorum.Held(model.Ref(ref)), id) {
 			hit = append(hit, model.Ref(ref))
 		}
 	}
 	//detlint:total a job has one ref
-	slices.SortFunc(hit, func(a, b model.Ref) int { return int(s.jobs[a].rec.Job) - int(s.jobs[b].rec.Job) })
+	slices.SortFunc(hit, func(a, b model.Ref) int { return int(s.jobs.At(a).rec.Job) - int(s.jobs.At(b).rec.Job) })
 	s.refsBuf = hit
 	for _, ref := range hit {
 		s.fail(ref, model.ReasonNodeFailure, true)

@@ -10,7 +10,7 @@ func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fa
 	s.advance(now)
 	for i := range proposals {
 		p := &proposals[i]
-		if namesNone(p, len(s.jobs)) {
+		if namesNone(p, s.jobs.Len()) {
 			dst = append(dst, s.quorum.Decide(p)) // which refuses it
 			continue
 		}
@@ -20,7 +20,7 @@ func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fa
 		}
 		answer := now
 		if s.cfg.Latency != 0 || s.cfg.Jitter != 0 {
-			answer = answer.Add(s.jobs[p.Ref].latency(s.cfg.Latency, s.cfg.Jitter, s.cfg.Seed))
+			answer = answer.Add(s.jobs.At(p.Ref).latency(s.cfg.Latency, s.cfg.Jitter, s.cfg.Seed))
 		}
 		if answer = s.answers(answer); answer == now && s.cfg.Latency == 0 && s.cfg.Jitter == 0 {
 			dst = append(dst, s.decide(p))
@@ -28,9 +28,9 @@ func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fa
 		}
 		var victim *job
 		if p.Kind == model.ProposePreempt {
-			victim = &s.jobs[p.Victim].job
+			victim = &s.jobs.At(p.Victim).job
 		}
-		s.push(des.NewEvent(answer, des.RankQuorum, model.JobID(s.sent), s.send(p, &s.jobs[p.Ref].job, victim)))
+		s.push(des.NewEvent(answer, des.RankQuorum, model.JobID(s.sent), s.send(p, &s.jobs.At(p.Ref).job, victim)))
 		s.sent++
 	}
 	return dst
@@ -52,10 +52,10 @@ func (s *Site) answers(t model.Time) model.Time {
 func (s *Site) answer(row model.Ref) {
 	f := &s.proposals[row]
 	if f.keepsJob {
-		s.receive(f.Ref, &s.jobs[f.Ref].job)
+		s.receive(f.Ref, &s.jobs.At(f.Ref).job)
 	}
 	if f.keepsVictim {
-		s.receive(f.Victim, &s.jobs[f.Victim].job)
+		s.receive(f.Victim, &s.jobs.At(f.Victim).job)
 	}
 	s.facts = append(s.facts, s.decide(&f.Proposal))
 	s.answered = append(s.answered, row)
@@ -70,7 +70,7 @@ func (s *Site) decide(p *model.Proposal) model.Fact {
 		return s.requeue(p)
 	}
 	f := s.quorum.Decide(p)
-	l := &s.jobs[f.Ref]
+	l := s.jobs.At(f.Ref)
 	switch f.Kind {
 	case model.FactAssigned, model.FactRestored:
 		l.seq, l.rec.State = p.Seq, model.Running // a withdrawal at this instant comes too late
@@ -87,7 +87,7 @@ func (s *Site) decide(p *model.Proposal) model.Fact {
 // resize enters what a running job holds anew when the quorum grants it other
 // nodes. Nodes that it leaves are looked at in the next round of the instant.
 func (s *Site) resize(p *model.Proposal) model.Fact {
-	l := &s.jobs[p.Ref]
+	l := s.jobs.At(p.Ref)
 	runs := l.present && (l.rec.State == model.Running || l.rec.State == model.Checkpointing)
 	freed := s.nodesBuf[:0]
 	if runs {
@@ -111,7 +111,7 @@ func (s *Site) resize(p *model.Proposal) model.Fact {
 // requeue enters what the quorum does with a running job whose processes are
 // gone: it begins anew.
 func (s *Site) requeue(p *model.Proposal) model.Fact {
-	l := &s.jobs[p.Ref]
+	l := s.jobs.At(p.Ref)
 	if state, ok := s.quorum.StateOf(p.Ref); ok && state == model.Running && l.rec.Job == p.Job && l.alloc.VCluster == p.VCluster {
 		freed := appendNodes(s.nodesBuf[:0], s.quorum.Held(p.Ref), nil)
 		s.nodesBuf = freed

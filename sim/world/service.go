@@ -12,7 +12,7 @@ func (s *Site) SubmitService(now model.Time, of *model.Allocation, end model.Tim
 	s.dropStale()
 	s.advance(now)
 	ref := s.ref()
-	l, a := &s.jobs[ref], s.alloc(ref)
+	l, a := s.jobs.At(ref), s.allocs.At(ref)
 	deps := a.Deps[:0]
 	*a = *of
 	a.Deps = deps

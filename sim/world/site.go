@@ -21,8 +21,8 @@ type Site struct {
 	rows     *translate.Site
 	quorum   *quorum.Site
 	now      model.Time
-	jobs     []siteJob // by Ref
-	allocs   [][]model.Allocation
+	jobs     model.RefTable[siteJob]
+	allocs   model.RefTable[model.Allocation]
 	nodes    []node
 	whole    model.NodeSet // held by one job
 	draining model.NodeSet
@@ -147,8 +147,8 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 	s.dropStale()
 	s.advance(s.cfg.Rows.Warm.From(b.Submit[i]))
 	ref := s.ref()
-	l := &s.jobs[ref]
-	a := s.alloc(ref)
+	l := s.jobs.At(ref)
+	a := s.allocs.At(ref)
 	truth, met, ok, err := s.rows.Submission(b, i, a)
 	if !ok {
 		s.Special.Note(met, b.ID[i])
@@ -185,30 +185,20 @@ func (l *siteJob) complete() *job {
 	return &l.job
 }
 
-// allocChunk is the number of allocations in one piece of Site.allocs, which
-// stay where they are as long as their refs are in use.
-const allocChunk = 256
-
-func (s *Site) alloc(ref model.Ref) *model.Allocation {
-	return &s.allocs[ref/allocChunk][ref%allocChunk]
-}
-
 // ref takes a ref that no job has.
 func (s *Site) ref() model.Ref {
 	ref, ok := s.unusedRef()
 	if !ok {
-		ref = model.Ref(len(s.jobs))
-		s.jobs = append(s.jobs, siteJob{})
-		if ref%allocChunk == 0 {
-			s.allocs = append(s.allocs, make([]model.Allocation, allocChunk))
-		}
+		ref = model.Ref(s.jobs.Len())
+		s.jobs.Reach(ref)
+		s.allocs.Reach(ref)
 	}
 	return ref
 }
 
 // enter commits the submission of a job, which it puts into f.
 func (s *Site) enter(ref model.Ref, f *model.Fact) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	l.present = true
 	if l.truth.Cancel != model.AbsentTime {
 		s.events.Push(des.NewEvent(l.truth.Cancel, des.RankCancel, l.rec.Job, ref))
@@ -253,7 +243,7 @@ func (s *Site) Take(t model.Time, dst []model.Fact) []model.Fact {
 // preempted or failed, or left and its ref was used again.
 func (s *Site) jobEvent(e des.Event) {
 	ref := e.Ref()
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	if !l.present || l.rec.Job != e.Job() {
 		return
 	}
@@ -288,7 +278,7 @@ func (s *Site) emit(f *model.Fact) {
 
 // withdraw takes out a job that waits.
 func (s *Site) withdraw(ref model.Ref, why model.Reason) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	s.setWaiting(l, -1)
 	l.rec.State, l.rec.Reason, l.rec.Runtime = model.Cancelled, why, l.kept
 	s.emit(&model.Fact{Kind: model.FactCancelled, Job: l.rec.Job, Ref: ref, Seq: l.seq, Reason: why})
@@ -298,7 +288,7 @@ func (s *Site) withdraw(ref model.Ref, why model.Reason) {
 // depart hands in the record of a job that left, and vacates its ref once no
 // proposal names it any more.
 func (s *Site) depart(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	s.leave(l.complete(), s.now)
 	if l.alloc.Kind == model.Reactive {
 		delete(s.services, l.rec.ID)
@@ -311,8 +301,8 @@ func (s *Site) depart(ref model.Ref) {
 func (s *Site) Abandon(now model.Time) int64 {
 	s.advance(now)
 	n := int64(0)
-	for ref := range s.jobs {
-		l := &s.jobs[ref]
+	for ref := range model.Ref(s.jobs.Len()) {
+		l := s.jobs.At(ref)
 		if !l.present {
 			continue
 		}

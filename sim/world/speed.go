@@ -19,7 +19,7 @@ import (
 // nothing to set.
 func (s *Site) SetSpeed(now model.Time, ref model.Ref, here, recorded model.Fixed) {
 	s.advance(now)
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	if !l.present || l.rec.State != model.Running && l.rec.State != model.Checkpointing {
 		panic("world: a speed for a job that is on no nodes")
 	}
@@ -45,7 +45,7 @@ func (s *Site) SetSpeed(now model.Time, ref model.Ref, here, recorded model.Fixe
 // its rate: its end, the next step of its way out, the next look at whether to write a
 // checkpoint.
 func (s *Site) retime(ref model.Ref) {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	if l.rec.State == model.Checkpointing {
 		if at := s.nextExitStep(l); at != l.exit.at {
 			s.planExitStep(ref)

@@ -157,7 +157,7 @@ func (p *story) order(now model.Time) {
 	if _, too := p.refs[o.victim]; !known || !too {
 		return
 	}
-	l := &p.world.jobs[ref]
+	l := p.world.jobs.At(ref)
 	x := model.Proposal{Kind: o.kind, Job: l.rec.Job, Ref: ref, VCluster: l.alloc.VCluster, Victim: p.refs[o.victim]}
 	if o.kind == model.ProposeCancel {
 		x.Reason = model.ReasonDependencyNever
@@ -167,14 +167,14 @@ func (p *story) order(now model.Time) {
 
 // onNodes says whether the job of this id, which had this ref, runs.
 func (p *story) onNodes(ref model.Ref, id int64) bool {
-	l := &p.world.jobs[ref]
+	l := p.world.jobs.At(ref)
 	return l.present && l.rec.ID == id && (l.rec.State == model.Running || l.rec.State == model.Checkpointing)
 }
 
 // start proposes what fits.
 func (p *story) start(now model.Time) {
 	for _, ref := range slices.Clone(p.queue) {
-		a := p.world.jobs[ref].alloc
+		a := p.world.jobs.At(ref).alloc
 		var words []model.NodeWord
 		n := a.NodesMin
 		for id := range p.world.site.Nodes {

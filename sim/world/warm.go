@@ -30,7 +30,7 @@ func (w *World) Warming(on bool) {
 
 // Resumes says whether the job under ref, just submitted, ran before the
 // beginning of the replay.
-func (s *Site) Resumes(ref model.Ref) bool { return s.jobs[ref].resumes }
+func (s *Site) Resumes(ref model.Ref) bool { return s.jobs.At(ref).resumes }
 
 // firstRestore is the number of the first proposal to restore a job: far from those that
 // cores make, which count from 1.
@@ -96,8 +96,8 @@ func (s *Site) Warming(on bool) {
 	if s.immediate = on; on {
 		return
 	}
-	for ref := range s.jobs {
-		l := &s.jobs[ref]
+	for ref := range model.Ref(s.jobs.Len()) {
+		l := s.jobs.At(ref)
 		if l.present && l.resumes && l.rec.State == model.Pending {
 			l.rec.Start, l.resumes = model.AbsentTime, false
 			s.Special.Add(translate.RuleNotResumed, l.rec.ID)
@@ -124,7 +124,7 @@ func (s *Site) history(b *traces.Batch, i int) error {
 // traces.DataError: the nodes on which it ran are not said in a way that is
 // understood.
 func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) error {
-	l := &s.jobs[ref]
+	l := s.jobs.At(ref)
 	ran := l.truth.Ran
 	l.resumes = true
 	s.used(l.alloc, s.cfg.Rows.Warm.V.Add(-ran), s.cfg.Rows.Warm.V)
