@@ -73,7 +73,7 @@ func (p *pass) best() (at int32, contenders []model.Ref) {
 	b := &p.qs.scratch.bounds
 	b.Set(&p.qs.waiting, p.now, p.now.Add(foresight), &p.qs.terms, p.qs.groupOf)
 	lead, contenders := waiting.NoLeader, p.qs.scratch.contenders[:0]
-	examine := func(at int32) bool {
+	examine := func(at int32) (held bool) {
 		contenders = append(contenders, p.qs.waiting.Jobs[at].Ref)
 		return p.examine(&lead, at)
 	}
@@ -95,16 +95,19 @@ func (p *pass) best() (at int32, contenders []model.Ref) {
 }
 
 // examine makes the job at an index of the queue, of the tier of the leader or a higher
-// one, the leader if it is better and no limit holds it, and says so.
-func (p *pass) examine(lead *waiting.Leader, at int32) bool {
+// one, the leader if it is better and no limit holds it. It says whether one holds it.
+func (p *pass) examine(lead *waiting.Leader, at int32) (held bool) {
 	q := &p.qs.waiting.Jobs[at]
 	q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now))
-	better := q.Tier > lead.Tier || q.Key > lead.Key || (q.Key == lead.Key && p.core.jobs[q.Ref].Job < p.core.jobs[p.qs.waiting.Jobs[lead.At].Ref].Job)
-	if !better || p.held(order.Candidate{Ref: q.Ref}) != model.ReasonNone {
+	better := q.Tier > lead.Tier || q.Key > lead.Key || (q.Key == lead.Key && q.Job < p.qs.waiting.Jobs[lead.At].Job)
+	if !better {
 		return false
 	}
+	if p.held(order.Candidate{Ref: q.Ref}) != model.ReasonNone {
+		return true
+	}
 	*lead = waiting.Leader{At: at, Tier: q.Tier, Key: q.Key}
-	return true
+	return false
 }
 
 // callFreshJobs says whether the jobs that joined the queue since the last pass call for

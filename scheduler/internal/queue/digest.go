@@ -31,8 +31,8 @@ func (d *digest) admit(c int, j *Job) {
 	}
 }
 
-// class numbers needs: each alone up to eight, and then four to a doubling.
-func class(need int32) int {
+// Class numbers needs: each alone up to eight, and then four to a doubling.
+func Class(need int32) int {
 	n := uint32(need)
 	if n < 8 {
 		return int(n)
@@ -42,7 +42,7 @@ func class(need int32) int {
 }
 
 // class is that of a need in q.
-func (q *Queue) class(need int32) int { return min(class(need), q.classes-1) }
+func (q *Queue) class(need int32) int { return min(Class(need), q.classes-1) }
 
 // findNeed finds the least need anew.
 func (b *block) findNeed() {

@@ -77,7 +77,7 @@ type Queue struct {
 type At struct{ block, i int }
 
 // New is an empty queue of jobs that need at most total.
-func New(total int32) Queue { return Queue{classes: class(total) + 1} }
+func New(total int32) Queue { return Queue{classes: Class(total) + 1} }
 
 // Len is the number of jobs.
 func (q *Queue) Len() int { return q.n }
@@ -103,6 +103,18 @@ func (q *Queue) Job(at At) *Job {
 		return nil
 	}
 	return &q.blocks[at.block].jobs[at.i]
+}
+
+// Before is the job before a place, nil where there is none. It holds as long as the place.
+func (q *Queue) Before(at At) *Job {
+	for at.i == 0 {
+		if at.block <= q.head {
+			return nil
+		}
+		at.block--
+		at.i = q.blocks[at.block].n
+	}
+	return &q.blocks[at.block].jobs[at.i-1]
 }
 
 // Behind is the place from which Seek goes on behind the job at a place.

@@ -156,13 +156,13 @@ func (l *line) shrink(t *testing.T, n int) {
 
 // Classes are in the order of the needs, and few.
 func TestClasses(t *testing.T) {
-	require.Zero(t, class(0))
+	require.Zero(t, Class(0))
 	for n := int32(1); n < 1<<20; n++ {
-		step := class(n) - class(n-1)
+		step := Class(n) - Class(n-1)
 		require.True(t, step == 0 || step == 1, n)
 		require.True(t, n > 12 || step == 1 || n == 9 || n == 11, n)
 	}
-	require.Less(t, class(math.MaxInt32), 128)
+	require.Less(t, Class(math.MaxInt32), 128)
 }
 
 // A search in a queue of which few jobs may start looks at few others.

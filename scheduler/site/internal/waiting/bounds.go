@@ -29,16 +29,21 @@ func (q *Queue) boundOf(l *list, j *Job) model.Fixed {
 	if !q.cfg.Bounded {
 		return 0
 	}
-	if k := &q.known; k.submit != j.Submit || k.at != l.until {
-		*k = knownTerm{j.Submit, l.until, q.Term(j.Submit, l.until)}
-	}
-	return j.Static + q.known.term - l.rise
+	return j.Static + q.known.of(q, j.Submit, l.until) - l.rise
 }
 
 // knownTerm is the weighted wait of jobs submitted at an instant, at another.
 type knownTerm struct {
 	submit, at model.Time
 	term       model.Fixed
+}
+
+// of is Term, worked out anew where it was asked for other instants last.
+func (k *knownTerm) of(q *Queue, submit, at model.Time) model.Fixed {
+	if k.submit != submit || k.at != at {
+		*k = knownTerm{submit, at, q.Term(submit, at)}
+	}
+	return k.term
 }
 
 // renew makes upper bounds that hold at the instant and longer, where they do not, or hold for long
@@ -55,14 +60,13 @@ func (q *Queue) renew(l *list, now, until model.Time) {
 		return
 	}
 	l.rise = 0
-	ranks := q.lists.ranks[:0]
 	for i := range l.jobs.Blocks() {
 		for _, e := range l.jobs.Block(i) {
 			j := q.Row(e.Ref)
 			j.bound = q.boundOf(l, j)
-			ranks = append(ranks, rankOf(j))
 		}
 	}
+	ranks := q.ranksOf(l, q.lists.ranks[:0])
 	q.lists.ranks = ranks
 	q.reorder(l, ranks)
 }
@@ -84,6 +88,7 @@ type Bounds struct {
 	penalty   []model.Fixed
 	terms     *Terms
 
+	now    model.Time
 	until  model.Time
 	common model.Fixed // Terms.Common and the slack
 	most   model.Fixed // weighted f9
@@ -100,7 +105,7 @@ func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(p
 		q.renew(l, now, until)
 	}
 	b.q, b.sizes, b.terms, b.fairShare, b.penalty = q, q.sizes, terms, terms.FairShare, terms.Penalty
-	b.until, b.common, b.most = until, terms.Common+slack, q.cfg.Weights[score.Conformance]
+	b.now, b.until, b.common, b.most = now, until, terms.Common+slack, q.cfg.Weights[score.Conformance]
 }
 
 // Of is at least the score of a job in the queue: from when it was weighed its wait has
@@ -121,6 +126,11 @@ func (b *Bounds) score(tenant int32, own model.Fixed) model.Fixed {
 		return model.Fixed(hi<<32|lo>>32) + 1
 	}
 	return sum
+}
+
+// f9 is the most that the weighted f9 of a job of a list comes to.
+func (b *Bounds) f9(l *list) model.Fixed {
+	return min(b.most, model.Fixed(b.sizes[l.size].group)*l.perNode)
 }
 
 // reach is the most that the upper bound of a job and f9 come to.
@@ -161,25 +171,35 @@ type Leader struct {
 // NoLeader is the beginning of a search.
 var NoLeader = Leader{At: -1, Tier: math.MinInt32, Key: -1}
 
-// Examine calls better with every job that may come before the leader within the time
-// of the bounds, except those of known, which have been examined already. better takes
-// the score of the job at an index, and makes it the leader if it is.
-func (b *Bounds) Examine(lead *Leader, known []model.Ref, better func(at int32) bool) {
+// Examine calls examine with every job that may come before the leader within the time
+// of the bounds, except those of known, which have been examined already, and those that stay
+// behind one that may. examine takes the score of the job at an index and makes it the leader if
+// it is better; it says whether it is, but a limit holds it.
+func (b *Bounds) Examine(lead *Leader, known []model.Ref, examine func(at int32) (held bool)) {
 	for _, id := range b.q.lists.live {
-		b.examineList(&b.q.lists.all[id], lead, known, better)
+		b.examineList(&b.q.lists.all[id], lead, known, examine)
 	}
 }
 
-func (b *Bounds) examineList(l *list, lead *Leader, known []model.Ref, better func(int32) bool) {
-	floor := b.floor(l.tenant, lead.Key)
+func (b *Bounds) examineList(l *list, lead *Leader, known []model.Ref, examine func(int32) bool) {
+	floor, f9, inOrder := b.floor(l.tenant, lead.Key), b.f9(l), l.inOrder()
 	for at, ok := l.jobs.First(), true; ok; {
 		row := b.q.at[l.jobs.Job(at).Ref]
 		j := &b.q.Jobs[row]
-		if j.Tier < lead.Tier || (j.Tier == lead.Tier && l.rise+j.bound+b.most < floor) {
+		if j.Tier < lead.Tier || (j.Tier == lead.Tier && l.rise+j.bound+f9 < floor) {
 			return // and so are all below
 		}
-		if (j.Tier > lead.Tier || (b.reach(l, j) >= floor && b.Of(j) >= lead.Key)) && !slices.Contains(known, j.Ref) && better(row) {
-			floor = b.floor(l.tenant, lead.Key)
+		held := false
+		if j.Tier > lead.Tier || (b.reach(l, j) >= floor && b.Of(j) >= lead.Key) {
+			if slices.Contains(known, j.Ref) {
+				held = row != lead.At // or it would be the leader
+			} else {
+				held = examine(row)
+				floor = b.floor(l.tenant, lead.Key)
+			}
+		}
+		if inOrder && !held {
+			return // the others come before it at no time
 		}
 		most := int32(math.MaxInt32)
 		if j.Tier == lead.Tier {

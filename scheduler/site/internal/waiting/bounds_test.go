@@ -27,7 +27,7 @@ type room struct {
 func (r *room) Room(int32, bool) queue.Room { return r.room }
 func (r *room) MayStart(at int32) bool      { return r.q.Jobs[at].Ref%2 == 1 }
 func (r *room) Key(at int32) model.Fixed    { return r.keyOf(&r.q.Jobs[at]) }
-func (r *room) Before(a, b model.Ref) bool  { return a < b }
+func (r *room) Before(a, b model.Ref) bool  { return r.q.Row(a).Job < r.q.Row(b).Job }
 func (r *room) fits(j *Job, in *queue.Room) bool {
 	return j.Need <= in.Free && (j.Left <= in.Limit || j.Need <= in.Extra)
 }
@@ -43,13 +43,16 @@ func TestSeeker(t *testing.T) {
 		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: nodes, Bounded: true}, free, space.Class(nil))
 		terms := Terms{FairShare: make([]model.Fixed, tenants), Penalty: []model.Fixed{model.One, model.One / 2, model.One}, Inverse: []model.Fixed{model.One, 2 * model.One, model.One}}
 		now := model.Time(0)
-		for ref := range model.Ref(rapid.SampledFrom([]int{20, 200, 900}).Draw(t, "jobs")) {
-			if ref%50 == 0 {
+		burst := rapid.SampledFrom([]model.Ref{50, 1000}).Draw(t, "submitted at once")
+		blurs := model.Fixed(rapid.SampledFrom([]int64{0, 1, 20}).Draw(t, "apart in the last places"))
+		needs := rapid.SampledFrom([]int32{4, nodes}).Draw(t, "needs")
+		for ref := range model.Ref(rapid.SampledFrom([]int{20, 200, 1000}).Draw(t, "jobs")) {
+			if ref%burst == 0 {
 				now = now.Add(model.Duration(rapid.Int64Range(0, int64(3*model.Day)).Draw(t, "later")))
 			}
 			q.Add(Job{
-				Static: model.Fixed(rapid.Int64Range(0, 40).Draw(t, "static")) * model.One / 160, Need: 1 + int32(ref)*7%nodes,
-				Left: model.Duration(ref*13%100) * model.Minute, Tenant: int32(ref) % tenants, Tier: int32(ref) / 3 % 2, Ref: ref, Submit: now,
+				Static: model.Fixed(rapid.Int64Range(0, 40).Draw(t, "static"))*model.One/160 + blurs*model.Fixed(ref%3), Need: 1 + int32(ref)*7%needs,
+				Left: model.Duration(ref*13%100) * model.Minute, Tenant: int32(ref) % tenants, Tier: int32(ref) / 3 % 2, Ref: ref, Job: 1000 - model.JobID(ref), Submit: now,
 			}, 1, now)
 		}
 		now = now.Add(model.Duration(rapid.Int64Range(0, int64(20*model.Day)).Draw(t, "waited")))
@@ -67,7 +70,7 @@ func TestSeeker(t *testing.T) {
 		r.room.Extra = rapid.Int32Range(0, r.room.Free).Draw(t, "extra")
 		naive := slices.Clone(q.Jobs)
 		slices.SortFunc(naive, func(a, b Job) int {
-			return cmp.Or(cmp.Compare(b.Tier, a.Tier), cmp.Compare(keyOf(&b), keyOf(&a)), cmp.Compare(a.Ref, b.Ref))
+			return cmp.Or(cmp.Compare(b.Tier, a.Tier), cmp.Compare(keyOf(&b), keyOf(&a)), cmp.Compare(a.Job, b.Job))
 		})
 		var s Seeker
 		s.Start(&b, &r)
@@ -105,7 +108,7 @@ func TestLists(t *testing.T) {
 				q.Remove(q.Jobs[rapid.IntRange(0, len(q.Jobs)-1).Draw(t, "which")].Ref)
 			} else {
 				q.Add(Job{
-					Static: model.Fixed(rapid.IntRange(0, 5).Draw(t, "static")), Tier: rapid.Int32Range(-1, 1).Draw(t, "tier"), Need: 1, Ref: ref,
+					Static: model.Fixed(rapid.IntRange(0, 5).Draw(t, "static")), Tier: rapid.Int32Range(-1, 1).Draw(t, "tier"), Need: 1, Ref: ref, Job: 100 - model.JobID(ref),
 					Tenant: rapid.Int32Range(0, tenants-1).Draw(t, "tenant"), Borrows: rapid.Bool().Draw(t, "borrows"),
 				}, 1, 0)
 			}
@@ -128,7 +131,7 @@ func TestLists(t *testing.T) {
 				}
 				list := want[k]
 				slices.SortFunc(list, func(a, b rank) int {
-					return cmp.Or(int(b.tier-a.tier), int(b.bound-a.bound), int(a.ref-b.ref))
+					return cmp.Or(int(b.tier-a.tier), int(b.bound-a.bound), int(a.job-b.job))
 				})
 				var got []rank
 				for _, ref := range l.jobs.Refs(nil, l.jobs.Len()) {

@@ -8,8 +8,8 @@ import (
 	"orrery/scheduler/model"
 )
 
-// list is the jobs of one tenant and one request size that are not gated, those that may borrow
-// apart from those that may not: the highest tier first, in it the highest upper bound, see bounds.go, and then by ref. Where scores have no
+// list is jobs of one tenant and one request size that are not gated, those that may borrow
+// apart from those that may not: the highest tier first, in it the highest upper bound, see bounds.go, and then by job. Where scores have no
 // bounds, all tenants are one and the bounds are 0.
 type list struct {
 	jobs      queue.Queue
@@ -18,41 +18,63 @@ type list struct {
 	borrows   bool
 	live      int32       // place in lists.live, while it has jobs
 	least     int32       // nodes that one of the jobs asks for, MaxInt32 of none
+	most      int32       // no job asks for more nodes
+	perNode   model.Fixed // of least
+	close     bool        // two jobs may be too close for their order to tell that of their scores
 	newcomers int32       // since the bounds were renewed last
 	youngest  model.Time  // no job was submitted later
 	oldest    model.Time  // nor before
 	rise      model.Fixed // of the bounds of all jobs, beside those in their rows
 	until     model.Time  // bounds hold
+	cursor    int32       // of a Seeker, where it has one
 	changes   uint64      // jobs that joined or left, and renewals
 }
+
+// inOrder says whether the jobs are in the order of their scores, and stay so: nothing but what never
+// changes tells them apart, for they have waited for the same time and ask for the same number of nodes.
+// It may come to be so when a job leaves, and ends when one joins.
+func (l *list) inOrder() bool { return l.oldest == l.youngest && l.least == l.most && !l.close }
 
 // lists are those of all tenants and sizes. A list is in live while it has jobs.
 type lists struct {
 	all   []list
-	live  []int32   // in no order
-	of    [][]int32 // by size, two for each, and tenant: in all, -1 for none
-	ranks []rank    // memory for renewals
+	live  []int32    // in no order
+	of    [][]family // by size, two for each, and tenant
+	ranks []rank     // memory for renewals, and for setting families apart
 }
+
+// family is the jobs of one tenant and one request size: in one list, or where they are many in one for
+// each class of needs, in which scores differ by little else than what bounds tell. As long as they are few,
+// more lists would cost more than they save.
+type family struct {
+	lists []int32 // in lists.all by class of needs, -1 for none; the first is that of all as long as they are few
+	jobs  int32
+	apart bool
+}
+
+// many jobs of a family are set apart, until none is left.
+const many = 256
 
 // rank is what the order of a list hangs on.
 type rank struct {
 	tier  int32
-	ref   model.Ref
+	job   model.JobID
 	bound model.Fixed
+	ref   model.Ref
 }
 
-func rankOf(j *Job) rank { return rank{j.Tier, j.Ref, j.bound} }
+func rankOf(j *Job) rank { return rank{j.Tier, j.Job, j.bound, j.Ref} }
 
 // before says whether r comes before o. Of two jobs one does.
 func (r *rank) before(o *rank) bool {
 	if r.tier != o.tier {
 		return r.tier > o.tier
 	}
-	return r.bound > o.bound || (r.bound == o.bound && r.ref < o.ref)
+	return r.bound > o.bound || (r.bound == o.bound && r.job < o.job)
 }
 
-// listOf is the number of the list that a job belongs to, made when it is new.
-func (q *Queue) listOf(j *Job) int32 {
+// familyOf is the family of a job. It holds until a job joins.
+func (q *Queue) familyOf(j *Job) *family {
 	x, of, tenant := &q.lists, 2*int(j.Size), int32(0)
 	if j.Borrows {
 		of++
@@ -64,14 +86,51 @@ func (q *Queue) listOf(j *Job) int32 {
 		x.of = append(x.of, nil)
 	}
 	for int(tenant) >= len(x.of[of]) {
-		x.of[of] = append(x.of[of], -1)
+		x.of[of] = append(x.of[of], family{})
 	}
-	id := &x.of[of][tenant]
+	return &x.of[of][tenant]
+}
+
+// listOf is the number of the list that a job of a family belongs to, made when it is new.
+func (q *Queue) listOf(f *family, j *Job) int32 {
+	x, class := &q.lists, 0
+	if f.apart {
+		class = queue.Class(j.Need)
+	}
+	for class >= len(f.lists) {
+		f.lists = append(f.lists, -1)
+	}
+	id := &f.lists[class]
 	if *id < 0 {
 		*id = int32(len(x.all))
-		x.all = append(x.all, list{jobs: queue.New(q.cfg.Nodes), tenant: tenant, size: j.Size, borrows: j.Borrows, least: math.MaxInt32})
+		x.all = append(x.all, list{jobs: queue.New(q.cfg.Nodes), tenant: j.Tenant, size: j.Size, borrows: j.Borrows, least: math.MaxInt32})
 	}
 	return *id
+}
+
+// setApart gives the jobs of a family, which are all in one list, a list for each class of needs.
+func (q *Queue) setApart(f *family, now model.Time) {
+	f.apart = true
+	id := f.lists[0]
+	l := &q.lists.all[id]
+	q.lists.ranks = q.ranksOf(l, q.lists.ranks[:0])
+	l.jobs.Clear()
+	l.least = math.MaxInt32
+	q.retire(l)
+	for i := range q.lists.ranks {
+		j := q.Row(q.lists.ranks[i].ref)
+		q.joinList(q.listOf(f, j), j, now)
+	}
+}
+
+// ranksOf appends the ranks of all jobs of a list to dst, in order.
+func (q *Queue) ranksOf(l *list, dst []rank) []rank {
+	for i := range l.jobs.Blocks() {
+		for _, e := range l.jobs.Block(i) {
+			dst = append(dst, rankOf(q.Row(e.Ref)))
+		}
+	}
+	return dst
 }
 
 // entryOf is what a search asks of a job.
@@ -79,34 +138,67 @@ func entryOf(j *Job) queue.Job { return queue.Job{Wall: max(j.Left, 0), Need: j.
 
 // join puts a job into its list.
 func (q *Queue) join(j *Job, now model.Time) {
-	id := q.listOf(j)
+	f := q.familyOf(j)
+	if f.jobs++; f.jobs > many && !f.apart && q.cfg.Bounded {
+		q.setApart(f, now)
+	}
+	q.joinList(q.listOf(f, j), j, now)
+}
+
+func (q *Queue) joinList(id int32, j *Job, now model.Time) {
 	l := &q.lists.all[id]
 	if l.jobs.Len() == 0 {
 		l.live = int32(len(q.lists.live))
 		q.lists.live = append(q.lists.live, id)
 		l.until, l.newcomers, l.rise = now.Add(lifetime), 0, 0
-		l.youngest, l.oldest = j.Submit, j.Submit
+		l.youngest, l.oldest, l.most, l.close = j.Submit, j.Submit, j.Need, false
 	}
 	j.bound = q.boundOf(l, j)
 	l.newcomers++
 	l.youngest, l.oldest = max(l.youngest, j.Submit), min(l.oldest, j.Submit)
 	l.changes++
-	l.least = min(l.least, j.Need)
-	l.jobs.Insert(q.place(l, rankOf(j)), entryOf(j))
+	l.most = max(l.most, j.Need)
+	if j.Need < l.least {
+		l.least, l.perNode = j.Need, j.perNode
+	}
+	at := q.place(l, rankOf(j))
+	l.close = l.close || q.tooClose(j, l.jobs.Job(at)) || q.tooClose(j, l.jobs.Before(at))
+	l.jobs.Insert(at, entryOf(j))
+}
+
+// tooClose says whether the scores of j and of the job of an entry, of one need and instant, may be equal
+// although what they are made of is not: a penalty brings them nearer to each other.
+func (q *Queue) tooClose(j *Job, e *queue.Job) bool {
+	if e == nil {
+		return false
+	}
+	o := q.Row(e.Ref)
+	apart := j.Static - o.Static
+	return j.Tier == o.Tier && apart != 0 && apart < blur && apart > -blur
 }
 
 // quit takes a job out of its list.
 func (q *Queue) quit(j *Job) {
-	l := &q.lists.all[q.listOf(j)]
+	f := q.familyOf(j)
+	l := &q.lists.all[q.listOf(f, j)]
+	if f.jobs--; f.jobs == 0 {
+		f.apart = false
+	}
 	l.changes++
 	l.jobs.Remove(q.place(l, rankOf(j)))
 	l.jobs.Tidy()
 	if j.Need == l.least {
-		l.least = l.jobs.Least()
+		if l.least = l.jobs.Least(); l.least != j.Need && q.cfg.Reference > 0 {
+			l.perNode = q.perNode(l.least)
+		}
 	}
-	if l.jobs.Len() > 0 {
-		return
+	if l.jobs.Len() == 0 {
+		q.retire(l)
 	}
+}
+
+// retire takes a list that has no jobs any more out of the live ones.
+func (q *Queue) retire(l *list) {
 	x := &q.lists
 	last := x.live[len(x.live)-1]
 	x.live[l.live], x.all[last].live = last, l.live

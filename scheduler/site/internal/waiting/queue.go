@@ -26,7 +26,9 @@ type Job struct {
 	Tenant  int32 // index into Terms
 	Tier    int32 // of its partition; the higher one is first
 	Ref     model.Ref
-	Plain   bool // asks for nodes of its own vCluster, and for nothing else
+	Class   place.ClassID
+	Job     model.JobID // of two jobs with equal scores the lower one comes first
+	Plain   bool        // asks for nodes of its own vCluster, and for nothing else
 	// Gated says that a task group or a mutex keeps the job from starting. Neither AnyFits nor
 	// Bounds look at it then.
 	Gated bool
@@ -38,7 +40,6 @@ type Job struct {
 	Submit  model.Time
 	Left    model.Duration // requested time
 	Needs   caps.Usage     // as far as it is stated
-	Class   place.ClassID
 }
 
 // Terms are the parts of a score that all jobs, or those of a tenant, have in common.
@@ -61,7 +62,7 @@ type Config struct {
 }
 
 // Queue is the waiting jobs of one vCluster. Each is in Jobs once, at the index that At
-// gives, and once in the list of its tenant and request size or, gated, among those of that size.
+// gives, and once in a list of its tenant and request size or, gated, among those of that size.
 type Queue struct {
 	Jobs  []Job // in no order; rows move when one is removed
 	at    []int32
@@ -70,10 +71,11 @@ type Queue struct {
 	stamp uint64      // of the state of free
 	least int32       // as Least has it, 0 when it is to be found anew
 
-	cfg   Config
-	curve score.Curve // of the wait
-	lists lists
-	known knownTerm
+	cfg    Config
+	curve  score.Curve // of the wait
+	lists  lists
+	known  knownTerm // of a bound
+	waited knownTerm // of the last search
 }
 
 // Whole and OneGPU are the request sizes that ask for any node of the site, whole and by
@@ -111,7 +113,7 @@ func (q *Queue) Add(j Job, units int32, now model.Time) {
 	j.seen, q.least = model.AbsentTime, 0
 	if q.cfg.Reference > 0 {
 		q.weigh(&j, now)
-		j.perNode = score.Term(q.cfg.Weights[score.Conformance], model.Ratio(1, int64(max(j.Need, 1)))+1) + 1
+		j.perNode = q.perNode(j.Need)
 	}
 	q.sizes[j.Size].units = units
 	for int(j.Ref) >= len(q.at) {
@@ -120,6 +122,11 @@ func (q *Queue) Add(j Job, units int32, now model.Time) {
 	q.at[j.Ref] = int32(len(q.Jobs))
 	q.Jobs = append(q.Jobs, j)
 	q.index(&q.Jobs[len(q.Jobs)-1], now)
+}
+
+// perNode is the weighted f9 of a job of so many nodes for each node of the largest group, at most.
+func (q *Queue) perNode(need int32) model.Fixed {
+	return score.Term(q.cfg.Weights[score.Conformance], model.Ratio(1, int64(max(need, 1)))+1) + 1
 }
 
 // Remove takes the job under ref out of the queue.

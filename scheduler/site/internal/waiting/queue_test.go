@@ -102,11 +102,10 @@ func TestQueue(t *testing.T) {
 			lead := NoLeader
 			b.Examine(&lead, nil, func(at int32) bool {
 				key := scoreAt(&q.Jobs[at], now)
-				if key <= lead.Key {
-					return false
+				if key > lead.Key {
+					lead = Leader{At: at, Tier: q.Jobs[at].Tier, Key: key}
 				}
-				lead = Leader{At: at, Tier: q.Jobs[at].Tier, Key: key}
-				return true
+				return false
 			})
 			require.Equal(t, best, lead.Key, "the best is among those examined")
 		}

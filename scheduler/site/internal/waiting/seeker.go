@@ -29,6 +29,7 @@ type Seeker struct {
 	test    Test
 	heap    order.Heap // of jobs by their scores, and, with negative refs, of cursors by their bounds
 	cursors []cursor
+	waits   int32 // cursor that goes on when the next job is asked for, -1 for none
 }
 
 // cursor is how far a list has been searched.
@@ -38,12 +39,13 @@ type cursor struct {
 	changes uint64   // of the list
 	begun   bool
 	last    rank // of the job found last
+	waits   bool // until that job was the next: the others of the list come after it
 }
 
 // Start begins a search under the bounds of this pass.
 func (s *Seeker) Start(b *Bounds, t Test) {
 	s.bounds, s.test = *b, t
-	s.cursors = s.cursors[:0]
+	s.cursors, s.waits = s.cursors[:0], -1
 	s.heap = order.Heap{List: s.heap.List[:0], Ties: s}
 	q := b.q
 	for _, id := range q.lists.live {
@@ -51,31 +53,52 @@ func (s *Seeker) Start(b *Bounds, t Test) {
 		if l.least > t.Room(l.size, l.borrows).Free {
 			continue
 		}
+		l.cursor = int32(len(s.cursors))
 		s.cursors = append(s.cursors, cursor{list: id, at: l.jobs.First(), changes: l.changes})
-		s.push(len(s.cursors)-1, l, q.first(l))
+		s.push(l, q.first(l))
 	}
 }
 
-// push makes a cursor a candidate at which all further jobs of its list come after j, or are j.
-func (s *Seeker) push(i int, l *list, j *Job) {
-	s.heap.Push(order.Candidate{Key: int64(s.bounds.score(j.Tenant, l.rise+j.bound+s.bounds.most)), Tier: j.Tier, Ref: model.Ref(^i)})
+// push makes the cursor of a list a candidate at which all its further jobs come after j, or are j.
+func (s *Seeker) push(l *list, j *Job) {
+	b := &s.bounds
+	own := l.rise + j.bound
+	if l.inOrder() { // they have waited for as long
+		own = j.Static + b.q.waited.of(b.q, j.Submit, b.now)
+	}
+	s.heap.Push(order.Candidate{Key: int64(b.score(j.Tenant, own+b.f9(l))), Tier: j.Tier, Ref: model.Ref(^l.cursor)})
 }
 
 // Next is the next job, with its key; ok is false behind the last.
 func (s *Seeker) Next() (c order.Candidate, ok bool) {
+	if s.waits >= 0 {
+		s.advance(s.waits)
+		s.waits = -1
+	}
 	for len(s.heap.List) > 0 {
 		c = s.heap.List[0]
 		s.heap.Pop()
 		if c.Ref >= 0 {
+			s.waits = s.waiting(c.Ref)
 			return c, true
 		}
-		s.advance(int(^c.Ref))
+		s.advance(int32(^c.Ref))
 	}
 	return c, false
 }
 
+// waiting is the cursor behind a job in whose list all others come after it, -1 where it is a candidate already.
+func (s *Seeker) waiting(ref model.Ref) int32 {
+	q := s.bounds.q
+	j := q.Row(ref)
+	if l := &q.lists.all[q.listOf(q.familyOf(j), j)]; s.cursors[l.cursor].waits {
+		return l.cursor
+	}
+	return -1
+}
+
 // advance searches a list for the next job.
-func (s *Seeker) advance(i int) {
+func (s *Seeker) advance(i int32) {
 	c, q := &s.cursors[i], s.bounds.q
 	l := &q.lists.all[c.list]
 	if c.changes != l.changes {
@@ -83,13 +106,14 @@ func (s *Seeker) advance(i int) {
 		c.at = l.jobs.First()
 		if c.begun {
 			next := c.last
-			next.ref++ // the least behind it
+			next.job++ // the least behind it
 			c.at = q.place(l, next)
 		}
 	}
 	for room := s.test.Room(l.size, l.borrows); ; {
 		found, ok := l.jobs.Seek(c.at, room)
 		if !ok {
+			c.waits = false
 			return
 		}
 		c.at = found.Behind()
@@ -100,7 +124,9 @@ func (s *Seeker) advance(i int) {
 		j := &q.Jobs[at]
 		c.begun, c.last = true, rankOf(j)
 		s.heap.Push(order.Candidate{Key: int64(s.test.Key(at)), Tier: j.Tier, Ref: j.Ref, At: at})
-		s.push(i, l, j)
+		if c.waits = l.inOrder(); !c.waits {
+			s.push(l, j)
+		}
 		return
 	}
 }
