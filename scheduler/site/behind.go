@@ -9,7 +9,6 @@ import (
 // behind looks at the jobs that may start although one before them is blocked, as
 // waiting.Seeker asks for it.
 type behind struct {
-	ties
 	p      *pass
 	seeker waiting.Seeker
 }
@@ -19,7 +18,7 @@ type behind struct {
 // that they ask for.
 func passBehind(p *pass) {
 	x := &p.qs.scratch.behind
-	x.p, x.ties = p, ties{p.core, p.qs, p.now}
+	x.p = p
 	x.seeker.Start(&p.qs.scratch.bounds, x)
 	for p.anyRoom() {
 		c, ok := x.seeker.Next()
@@ -49,6 +48,12 @@ func (x *behind) Room(size int32, borrows bool) queue.Room {
 func (x *behind) MayStart(at int32) bool {
 	q := &x.p.qs.waiting.Jobs[at]
 	return q.Ref != x.p.qs.reservation.Ref && !x.p.cannotStart(q) && !noRoomAlike(x.p, q.Ref)
+}
+
+// Before implements waiting.Test.
+func (x *behind) Before(a, b model.Ref) bool {
+	q := &x.p.qs.waiting
+	return q.Row(a).Job < q.Row(b).Job
 }
 
 // Key implements waiting.Test.

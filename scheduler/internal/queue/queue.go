@@ -313,12 +313,13 @@ func (q *Queue) Seek(at At, r Room) (At, bool) {
 	if at.block >= len(q.blocks) {
 		return at, false
 	}
-	found, ok := q.look(at, &r)
-	if ok {
-		return found, true
+	found, ok, next := at, false, at.block
+	if at.i > 0 {
+		found, ok = q.look(at, &r)
+		next++
 	}
 	if len(q.blocks)-q.head <= few {
-		for i := at.block + 1; i < len(q.blocks) && !ok; i++ {
+		for i := next; i < len(q.blocks) && !ok; i++ {
 			if q.blocks[i].need <= r.Free {
 				found, ok = q.look(At{i, 0}, &r)
 			}
@@ -326,7 +327,7 @@ func (q *Queue) Seek(at At, r Room) (At, bool) {
 		return found, ok
 	}
 	c := q.class(r.Free)
-	for i := at.block + 1; i < len(q.blocks) && !ok; {
+	for i := next; i < len(q.blocks) && !ok; {
 		g := i / perGroup
 		end := min((g+1)*perGroup, len(q.blocks))
 		if q.group(g).may(c, &r) {
@@ -335,6 +336,21 @@ func (q *Queue) Seek(at At, r Room) (At, bool) {
 		i = end
 	}
 	return found, ok
+}
+
+// May says whether r may hold one of the jobs. It errs as digests do, and never says no in error. Cost: a
+// look at each group.
+func (q *Queue) May(r Room) bool {
+	if len(q.blocks)-q.head <= few {
+		return true
+	}
+	c := q.class(r.Free)
+	for g := q.head / perGroup; g*perGroup < len(q.blocks); g++ {
+		if q.group(g).may(c, &r) {
+			return true
+		}
+	}
+	return false
 }
 
 // seekIn searches the blocks from i to end, which are all of one group, or its last ones.

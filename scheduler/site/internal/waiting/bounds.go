@@ -153,9 +153,8 @@ func (b *Bounds) Promising() model.Ref {
 	best, tier, most := model.Ref(-1), int32(math.MinInt32), model.Fixed(-1)
 	for _, id := range b.q.lists.live {
 		l := &b.q.lists.all[id]
-		j := b.q.first(l)
-		if sum := b.penalty[l.tenant].Mul(b.reach(l, j) + b.fairShare[l.tenant] + b.terms.Common); j.Tier > tier || (j.Tier == tier && sum > most) {
-			best, tier, most = j.Ref, j.Tier, sum
+		if sum := b.penalty[l.tenant].Mul(l.rise + l.top.bound + b.f9(l) + b.fairShare[l.tenant] + b.terms.Common); l.top.tier > tier || (l.top.tier == tier && sum > most) {
+			best, tier, most = l.top.ref, l.top.tier, sum
 		}
 	}
 	return best
@@ -182,14 +181,17 @@ func (b *Bounds) Examine(lead *Leader, known []model.Ref, examine func(at int32)
 }
 
 func (b *Bounds) examineList(l *list, lead *Leader, known []model.Ref, examine func(int32) bool) {
-	floor, f9, inOrder := b.floor(l.tenant, lead.Key), b.f9(l), l.inOrder()
+	floor, f9, even := b.floor(l.tenant, lead.Key), b.f9(l), l.even()
+	if l.top.tier < lead.Tier || (l.top.tier == lead.Tier && l.rise+l.top.bound+f9 < floor) {
+		return
+	}
 	for at, ok := l.jobs.First(), true; ok; {
 		row := b.q.at[l.jobs.Job(at).Ref]
 		j := &b.q.Jobs[row]
 		if j.Tier < lead.Tier || (j.Tier == lead.Tier && l.rise+j.bound+f9 < floor) {
 			return // and so are all below
 		}
-		held := false
+		held, next := false, at.Behind()
 		if j.Tier > lead.Tier || (b.reach(l, j) >= floor && b.Of(j) >= lead.Key) {
 			if slices.Contains(known, j.Ref) {
 				held = row != lead.At // or it would be the leader
@@ -198,14 +200,18 @@ func (b *Bounds) examineList(l *list, lead *Leader, known []model.Ref, examine f
 				floor = b.floor(l.tenant, lead.Key)
 			}
 		}
-		if inOrder && !held {
-			return // the others come before it at no time
+		if even && !held {
+			below, all := b.q.standsFor(l, j, b.penalty[l.tenant] == model.One)
+			if all {
+				return
+			}
+			next = below
 		}
 		most := int32(math.MaxInt32)
 		if j.Tier == lead.Tier {
 			most = b.mostNodes(l.size, floor-l.rise-j.bound)
 		}
-		at, ok = l.jobs.Seek(at.Behind(), queue.Room{Free: most, Extra: most})
+		at, ok = l.jobs.Seek(next, queue.Room{Free: most, Extra: most})
 	}
 }
 

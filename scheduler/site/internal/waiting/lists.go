@@ -12,6 +12,8 @@ import (
 // apart from those that may not: the highest tier first, in it the highest upper bound, see bounds.go, and then by job. Where scores have no
 // bounds, all tenants are one and the bounds are 0.
 type list struct {
+	top       rank // of the first job
+	clear     bool // no job is a little below that, see near; if not, one may be
 	jobs      queue.Queue
 	tenant    int32
 	size      int32
@@ -20,7 +22,7 @@ type list struct {
 	least     int32       // nodes that one of the jobs asks for, MaxInt32 of none
 	most      int32       // no job asks for more nodes
 	perNode   model.Fixed // of least
-	close     bool        // two jobs may be too close for their order to tell that of their scores
+	close     bool        // there were jobs near each other
 	newcomers int32       // since the bounds were renewed last
 	youngest  model.Time  // no job was submitted later
 	oldest    model.Time  // nor before
@@ -30,10 +32,18 @@ type list struct {
 	changes   uint64      // jobs that joined or left, and renewals
 }
 
-// inOrder says whether the jobs are in the order of their scores, and stay so: nothing but what never
-// changes tells them apart, for they have waited for the same time and ask for the same number of nodes.
-// It may come to be so when a job leaves, and ends when one joins.
-func (l *list) inOrder() bool { return l.oldest == l.youngest && l.least == l.most && !l.close }
+// even says whether nothing but what never changes tells the jobs apart: they have waited for the same
+// time and ask for the same number of nodes. It may come to be so when a job leaves, and ends when one
+// joins. Of two jobs the first has the higher score, or the same, and so it stays; where the score is the same it is the one
+// that comes first, unless they are near each other.
+func (l *list) even() bool { return l.oldest == l.youngest && l.least == l.most }
+
+// near says whether the scores of two jobs of an even list may be equal although what they are made of is not:
+// a penalty brings them nearer to each other.
+func (r *rank) near(o *rank) bool {
+	apart := r.bound - o.bound
+	return r.tier == o.tier && apart != 0 && apart < blur && apart > -blur
+}
 
 // lists are those of all tenants and sizes. A list is in live while it has jobs.
 type lists struct {
@@ -161,20 +171,55 @@ func (q *Queue) joinList(id int32, j *Job, now model.Time) {
 	if j.Need < l.least {
 		l.least, l.perNode = j.Need, j.perNode
 	}
-	at := q.place(l, rankOf(j))
-	l.close = l.close || q.tooClose(j, l.jobs.Job(at)) || q.tooClose(j, l.jobs.Before(at))
+	r := rankOf(j)
+	at := q.place(l, r)
+	l.close = l.close || q.isNear(&r, l.jobs.Job(at)) || q.isNear(&r, l.jobs.Before(at))
+	if l.jobs.Len() == 0 || r.before(&l.top) {
+		l.clear = l.jobs.Len() > 0 && l.clear && l.top.bound == r.bound && l.top.tier == r.tier
+		l.top = r
+	} else if r.near(&l.top) {
+		l.clear = false
+	}
 	l.jobs.Insert(at, entryOf(j))
 }
 
-// tooClose says whether the scores of j and of the job of an entry, of one need and instant, may be equal
-// although what they are made of is not: a penalty brings them nearer to each other.
-func (q *Queue) tooClose(j *Job, e *queue.Job) bool {
+// isNear is near for the job of an entry, if there is one.
+func (q *Queue) isNear(r *rank, e *queue.Job) bool {
 	if e == nil {
 		return false
 	}
-	o := q.Row(e.Ref)
-	apart := j.Static - o.Static
-	return j.Tier == o.Tier && apart != 0 && apart < blur && apart > -blur
+	o := rankOf(q.Row(e.Ref))
+	return r.near(&o)
+}
+
+// findTop finds the first job of a list anew.
+func (q *Queue) findTop(l *list) {
+	was := l.top
+	l.top = rankOf(q.first(l))
+	l.clear = l.clear && l.top.bound == was.bound && l.top.tier == was.tier
+}
+
+// below is the place of the first job of a list behind those of a tier and bound, and says whether it is near them.
+func (q *Queue) below(l *list, r rank) (at queue.At, near bool) {
+	next := rank{tier: r.tier, bound: r.bound - 1, job: -1}
+	at = q.place(l, next)
+	return at, q.isNear(&r, l.jobs.Job(at))
+}
+
+// standsFor says whether no other job of a list comes before j at any time, which is of the highest bound of those
+// that have not been looked at; if not, at is the place of the first that may.
+func (q *Queue) standsFor(l *list, j *Job, exact bool) (at queue.At, all bool) {
+	if exact || !l.close {
+		return at, true
+	}
+	r := rankOf(j)
+	first := r.tier == l.top.tier && r.bound == l.top.bound
+	if first && l.clear {
+		return at, true
+	}
+	at, near := q.below(l, r)
+	l.clear = l.clear || first && !near
+	return at, !near
 }
 
 // quit takes a job out of its list.
@@ -192,8 +237,11 @@ func (q *Queue) quit(j *Job) {
 			l.perNode = q.perNode(l.least)
 		}
 	}
-	if l.jobs.Len() == 0 {
+	switch {
+	case l.jobs.Len() == 0:
 		q.retire(l)
+	case l.top.ref == j.Ref:
+		q.findTop(l)
 	}
 }
 
@@ -224,6 +272,7 @@ func (q *Queue) reorder(l *list, ranks []rank) {
 	}
 	l.changes++
 	if slices.IsSortedFunc(ranks, compare) {
+		q.findTop(l)
 		return
 	}
 	//detlint:total no two are of one job, and the ref decides last
@@ -232,4 +281,5 @@ func (q *Queue) reorder(l *list, ranks []rank) {
 	for i := range ranks {
 		l.jobs.Insert(l.jobs.End(), entryOf(q.Row(ranks[i].ref)))
 	}
+	q.findTop(l)
 }

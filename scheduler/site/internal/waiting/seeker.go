@@ -50,23 +50,23 @@ func (s *Seeker) Start(b *Bounds, t Test) {
 	q := b.q
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
-		if l.least > t.Room(l.size, l.borrows).Free {
+		if r := t.Room(l.size, l.borrows); l.least > r.Free || !l.jobs.May(r) {
 			continue
 		}
 		l.cursor = int32(len(s.cursors))
 		s.cursors = append(s.cursors, cursor{list: id, at: l.jobs.First(), changes: l.changes})
-		s.push(l, q.first(l))
+		s.push(l, &l.top)
 	}
 }
 
-// push makes the cursor of a list a candidate at which all its further jobs come after j, or are j.
-func (s *Seeker) push(l *list, j *Job) {
+// push makes the cursor of a list a candidate where all its further jobs come after one of the rank, or are that.
+func (s *Seeker) push(l *list, r *rank) {
 	b := &s.bounds
-	own := l.rise + j.bound
-	if l.inOrder() { // they have waited for as long
-		own = j.Static + b.q.waited.of(b.q, j.Submit, b.now)
+	own := l.rise + r.bound
+	if l.oldest == l.youngest { // the bound is of the same wait for all
+		own += b.q.waited.of(b.q, l.oldest, b.now) - b.q.known.of(b.q, l.oldest, l.until)
 	}
-	s.heap.Push(order.Candidate{Key: int64(b.score(j.Tenant, own+b.f9(l))), Tier: j.Tier, Ref: model.Ref(^l.cursor)})
+	s.heap.Push(order.Candidate{Key: int64(b.score(l.tenant, own+b.f9(l))), Tier: r.tier, Ref: model.Ref(^l.cursor)})
 }
 
 // Next is the next job, with its key; ok is false behind the last.
@@ -124,8 +124,12 @@ func (s *Seeker) advance(i int32) {
 		j := &q.Jobs[at]
 		c.begun, c.last = true, rankOf(j)
 		s.heap.Push(order.Candidate{Key: int64(s.test.Key(at)), Tier: j.Tier, Ref: j.Ref, At: at})
-		if c.waits = l.inOrder(); !c.waits {
-			s.push(l, j)
+		c.waits = false
+		if l.even() {
+			_, c.waits = q.standsFor(l, j, s.bounds.penalty[l.tenant] == model.One)
+		}
+		if !c.waits {
+			s.push(l, &c.last)
 		}
 		return
 	}
