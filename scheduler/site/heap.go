@@ -17,7 +17,7 @@ func (t *ties) Before(a, b model.Ref) bool {
 	x, y := &t.s.jobs[a], &t.s.jobs[b]
 	if t.qs.policy.Ranking == ByOrder {
 		a, b := x.asked(), y.asked()
-		return t.qs.policy.Order.Before(&a, &x.key, &b, &y.key, t.now)
+		return t.qs.policy.Order.Before(&a, x.key, &b, y.key, t.now)
 	}
 	return x.Job < y.Job
 }

@@ -48,7 +48,6 @@ func (h *held) swap(class []holder, i, k int) {
 // holdNodes counts a running job at the nodes of which it holds shares, and at the kinds that were
 // asked who holds theirs.
 func holdNodes(s *nodeState, ref model.Ref, j *job) {
-	j.victim = victimOf(ref, j)
 	for i := range j.placement.Shares {
 		s.sharers[j.placement.Shares[i].Node]++
 	}

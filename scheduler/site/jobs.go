@@ -18,7 +18,8 @@ import (
 type jobTable struct {
 	jobs     []job // by Ref
 	active   []model.Ref
-	activeOf byClass // exactly those
+	victims  []preempt.Victim // likewise, as they were seen last
+	activeOf byClass          // exactly those
 	later    []model.Ref
 	unwanted []unwantedJob
 	graph    *workflow.Graph
@@ -29,39 +30,38 @@ type jobTable struct {
 // job is what the core knows of a job in the system.
 type job struct {
 	*model.Allocation // of the submission, but for onHold
+	phase             phase
 	onHold            bool
+	needsLent         bool // while it waits: it can only start by borrowing, and others are told what it waits for
+	borrowed          bool
+	leaving           bool           // preempted, still on its nodes
+	resizing          bool           // another size is in flight
+	pos               int32          // in jobTable.active while running
 	request           model.Request  // of the submission; its units are those that an order goes by
 	left              model.Duration // requested time from the next start on: less than Walltime once it was suspended
 	whole             model.Duration // likewise, after a requeue: more than Walltime for a job that ran before a warm start
-	key               order.Key      // under ByOrder
-	phase             phase
-	predicted         model.Time // end of the running or in-flight job
+	key               *order.Key     // under ByOrder; it stays for the next job under its ref
+	predicted         model.Time     // end of the running or in-flight job
 	placement         model.Placement
 	queue             *queueState
 	kind              *nodeChoice
 	usage             quota.ResourceUsage
-	assoc             int32       // in the accounts
 	static            model.Fixed // the terms of the score that never change
 	needs             caps.Usage
-	needsLent         bool  // while it waits: it can only start by borrowing, and others are told what it waits for
 	backlog           int64 // GPU seconds in backlog.waiting
 	load              int64 // GPU seconds in backlog.running
-	pos               int32 // in jobTable.active while running
 
 	started    model.Time
 	saved      model.Time // when its work was safe last in this attempt, AbsentTime if never
+	assoc      int32      // in the accounts
 	demand     int32      // nodes that a reactive service is to have, 0 until that is said
 	more       int32      // beside its own, that victims are sought for while it runs
-	unanswered uint64     // the demand that is to be answered where it cannot be met, 0 for none
-	borrowed   bool
-	leaving    bool           // preempted, still on its nodes
-	resizing   bool           // another size is in flight
-	seq        uint64         // of the last proposal to start it
-	preemptSeq uint64         // of the last proposal to preempt it
-	failedAt   int64          // facts observed, and one, when no victims for it were found
-	victim     preempt.Victim // while it runs, as it was seen last
-	pastWalk   uint64         // last walk of ends in which it was past
 	note       notes.Last
+	unanswered uint64 // the demand that is to be answered where it cannot be met, 0 for none
+	seq        uint64 // of the last proposal to start it
+	preemptSeq uint64 // of the last proposal to preempt it
+	failedAt   int64  // facts observed, and one, when no victims for it were found
+	pastWalk   uint64 // last walk of ends in which it was past
 }
 
 // asked is what an order goes by.
@@ -105,15 +105,17 @@ func (t *jobTable) makeRoom(facts []model.Fact) {
 func (t *jobTable) activate(ref model.Ref) {
 	t.jobs[ref].pos = int32(len(t.active))
 	t.active = append(t.active, ref)
+	t.victims = append(t.victims, preempt.Victim{})
 	t.activeOf.add(t.jobs[ref].Class, 1)
 }
 
 // deactivate takes a job that ran off that list.
 func (t *jobTable) deactivate(ref model.Ref) {
-	i, last := t.jobs[ref].pos, t.active[len(t.active)-1]
-	t.active[i] = last
+	i, n := t.jobs[ref].pos, len(t.active)-1
+	last := t.active[n]
+	t.active[i], t.victims[i] = last, t.victims[n]
 	t.jobs[last].pos = i
-	t.active = t.active[:len(t.active)-1]
+	t.active, t.victims = t.active[:n], t.victims[:n]
 	t.activeOf.add(t.jobs[ref].Class, -1)
 }
 

@@ -120,8 +120,9 @@ func (s *Core) submitted(f *model.Fact) {
 		panic("scheduler: submission under a ref that is in use")
 	}
 	k := s.kindOf(a)
-	words, shares := j.placement.Words[:0], j.placement.Shares[:0]
+	words, shares, key := j.placement.Words[:0], j.placement.Shares[:0], j.key
 	*j = job{} // and field by field, for what is made elsewhere has to be copied
+	j.key = key
 	j.request, j.left, j.whole = f.Request, a.Walltime, f.Walltime
 	j.placement.Words, j.placement.Shares = words, shares
 	j.Allocation, j.onHold = a, a.Hold
@@ -339,6 +340,7 @@ func (s *Core) granted(f *model.Fact) {
 	s.free.Take(&j.placement)
 	j.predicted, j.started, j.saved, j.phase = end, s.now, model.AbsentTime, running
 	s.activate(ref)
+	s.victims[j.pos] = victimOf(ref, j)
 	holdNodes(&s.nodeState, ref, j)
 	s.backlog.setBacklog(j, 0)
 	s.backlog.setRunning(j, j.gpuTime())

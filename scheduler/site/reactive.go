@@ -419,6 +419,7 @@ func (s *Core) resized(f *model.Fact) {
 	j.placement.Set(f.Placement)
 	j.borrowed = foreignNodes(&s.nodeState, j, &j.placement) > 0
 	s.lend(j, 1)
+	s.victims[j.pos] = victimOf(f.Ref, j)
 	holdNodes(&s.nodeState, f.Ref, j)
 	j.usage.Shares = j.placement.Shares
 	s.backlog.setRunning(j, j.gpuTime())

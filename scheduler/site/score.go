@@ -3,6 +3,7 @@ package site
 import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
+	"orrery/scheduler/order"
 	"orrery/scheduler/place"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/waiting"
@@ -32,8 +33,12 @@ func (s *Core) prepareOrder(j *job) {
 		j.static = score.Part(&policy.Weights, &v, score.PerJob) + score.Part(&policy.Weights, &v, score.PerSize)
 	case ByOrder:
 		j.request.Units = j.NodesMin * j.kind.unitsOf(j.Allocation)
+		if j.key == nil {
+			j.key = new(order.Key)
+		}
+		*j.key = order.Key{}
 		a := j.asked()
-		policy.Order.Prepare(&a, &j.key)
+		policy.Order.Prepare(&a, j.key)
 	}
 }
 
@@ -176,7 +181,7 @@ func (p *pass) keyOf(j *job) int64 {
 		return p.core.priority(p.qs, j, p.now)
 	}
 	a := j.asked()
-	p.qs.policy.Order.Refresh(&a, &j.key, p.now)
+	p.qs.policy.Order.Refresh(&a, j.key, p.now)
 	return j.key.Rank()
 }
 

@@ -226,7 +226,7 @@ func (c *candidates) seen(ref model.Ref, usable int32) *preempt.Victim {
 	if c.trigger == preempt.Reclaim && (!lent || r.Scaled) { // a scaled service gives nodes back and runs on
 		return nil
 	}
-	v := &r.victim
+	v := &p.core.victims[r.pos]
 	v.Class, v.LastCheckpoint, v.Elapsed = class, r.saved, r.elapsed(p.now)
 	v.Usable, v.Sure, v.Borrowed = usable, usable, lent
 	if len(r.placement.Shares) > 0 || len(p.qs.inFlight)+len(p.core.resizes) > 0 {

@@ -221,10 +221,10 @@ func (s *Site) endAttempt(ref model.Ref, outcome model.JobState, why model.Reaso
 		Reason: why, Nodes: l.holds.nodes, GPUs: l.holds.cards(), Borrowed: l.holds.borrowed,
 	}
 	s.sink.Attempt(&s.attempt)
-	l.exit, l.ckpt = exit{}, checkpointing{}
-	l.ends, l.exit.at, l.ckpt.at = model.AbsentTime, model.AbsentTime, model.AbsentTime
 	s.State.Ended++
 	s.account(ref, -1)
+	s.spare = append(s.spare, l.attempt)
+	l.attempt = nil
 }
 
 // release commits the fact that frees the nodes under ref, and lets those that

@@ -235,7 +235,7 @@ func TestWorthIt(t *testing.T) {
 		s.now = model.Time(c.since)
 		s.load.running, s.load.queued = 1000, int64(c.backlog)*1000>>model.FractionBits
 		s.load.classes[9], s.load.classes[0] = c.waiting, 7
-		l := &siteJob{alloc: &model.Allocation{}, holds: holding{nodes: c.nodes, gpus: 4 * c.nodes, image: int64(4*c.nodes) * c.perGPU * gib}}
+		l := &siteJob{alloc: &model.Allocation{}, attempt: &attempt{holds: holding{nodes: c.nodes, gpus: 4 * c.nodes, image: int64(4*c.nodes) * c.perGPU * gib}}}
 		require.Equal(t, c.write, s.writing(l))
 		require.Equal(t, c.worth, s.worthCheckpoint(l), "%+v", c)
 	}

@@ -18,8 +18,7 @@ func (s *Site) SubmitService(now model.Time, of *model.Allocation, end model.Tim
 	a.Deps = deps
 	s.rows.ServiceJob(a, now)
 	truth := translate.Truth{Runtime: model.AbsentDuration, Cancel: end}
-	*l = siteJob{job: job{truth: truth}, alloc: a, outcome: model.Completed, release: model.AbsentTime, limit: a.Walltime, ends: model.AbsentTime}
-	l.exit.at, l.ckpt.at = model.AbsentTime, model.AbsentTime
+	*l = siteJob{job: job{truth: truth}, alloc: a, outcome: model.Completed, release: model.AbsentTime, limit: a.Walltime}
 	r := &l.rec
 	r.Job, r.ID, r.Eligible, r.Start, r.Procs, r.Walltime = a.Job, a.ID, a.Eligible, model.AbsentTime, s.rows.Units(a), a.Walltime
 	s.State.Submitted++

@@ -22,6 +22,7 @@ type Site struct {
 	quorum   *quorum.Site
 	now      model.Time
 	jobs     model.RefTable[siteJob]
+	spare    attempts
 	allocs   model.RefTable[model.Allocation]
 	nodes    []node
 	whole    model.NodeSet // held by one job
@@ -51,28 +52,49 @@ type Site struct {
 // siteJob is a job in the system.
 type siteJob struct {
 	job
-	alloc   *model.Allocation
-	outcome model.JobState // with which it ends by itself
-	release model.Time     // from its hold, AbsentTime when that is not lifted
-	holds   holding
+	*attempt // nil while it is on no nodes
+	alloc    *model.Allocation
+	outcome  model.JobState // with which it ends by itself
+	release  model.Time     // from its hold, AbsentTime when that is not lifted
 
 	kept    model.Duration // work saved by checkpoints, at speed 1
 	used    model.Duration // how long that was worked on
 	saved   int64          // bytes of the last one
 	limit   model.Duration // requested time from the next start on
-	began   model.Time     // of the running attempt
-	opens   model.Time     // when its requested time begins
-	work    work.Work      // of the running attempt
+	resumes bool           // ran before the replay began, and has not started in it
+	endless bool           // its row ended at its walltime and it has not run at the rate of then, see SetSpeed
+	unrated bool           // is counted in SiteCounts.Unrated
+}
+
+// attempt is a run of a job, from when the quorum grants its nodes until it has left them.
+type attempt struct {
+	holds   holding
+	began   model.Time
+	opens   model.Time // when its requested time begins
+	work    work.Work
 	ends    model.Time     // the end that counts, others are overtaken; AbsentTime when it is called off
 	endRank des.Rank       // of that end
-	ending  model.JobState // with which the running attempt ends by itself
+	ending  model.JobState // with which it ends by itself
 	why     model.Reason   // for which it does
 	exit    exit           // how it gives its nodes up
 	ckpt    checkpointing  // how it saves its work meanwhile
 	since   model.Time     // when what it holds last changed
-	resumes bool           // ran before the replay began, and has not started in it
-	endless bool           // its row ended at its walltime and it has not run at the rate of then, see SetSpeed
-	unrated bool           // is counted in SiteCounts.Unrated
+}
+
+// attempts are those that are not under way, whose memory is used again.
+type attempts []*attempt
+
+// take is an attempt that has not begun.
+func (s *attempts) take() *attempt {
+	n := len(*s) - 1
+	if n < 0 {
+		*s, n = append(*s, new(attempt)), 0
+	}
+	a := (*s)[n]
+	*s = (*s)[:n]
+	*a = attempt{}
+	a.ends, a.exit.at, a.ckpt.at = model.AbsentTime, model.AbsentTime, model.AbsentTime
+	return a
 }
 
 // NewSite returns a world with an idle site that reports to sink. cfg must be
@@ -156,8 +178,7 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 		return false, err
 	}
 	*l = siteJob{} // and field by field, for what is made elsewhere has to be copied
-	l.truth, l.alloc, l.outcome, l.release, l.limit, l.ends = truth.Truth, a, truth.Outcome, truth.Release, a.Walltime, model.AbsentTime
-	l.exit.at, l.ckpt.at = model.AbsentTime, model.AbsentTime
+	l.truth, l.alloc, l.outcome, l.release, l.limit = truth.Truth, a, truth.Outcome, truth.Release, a.Walltime
 	r := &l.rec // as it was made; a warm start changes what the allocation says of some of it
 	r.Job, r.ID, r.Eligible, r.Start, r.Procs, r.Walltime = a.Job, a.ID, a.Eligible, model.AbsentTime, s.rows.Units(a), a.Walltime
 	s.State.Submitted++
@@ -249,10 +270,13 @@ func (s *Site) jobEvent(e des.Event) {
 	}
 	switch e.Rank() {
 	case des.RankEnd, des.RankExpiry:
-		if l.ends == e.At && l.endRank == e.Rank() {
+		if l.attempt != nil && l.ends == e.At && l.endRank == e.Rank() {
 			s.end(ref)
 		}
 	case des.RankCheckpoint:
+		if l.attempt == nil {
+			return
+		}
 		switch e.At {
 		case l.ckpt.at:
 			s.checkpointStep(ref)
