@@ -49,8 +49,14 @@ func (r *run) rowsRead() int64 {
 	return int64(r.batch.First) + int64(r.pos)
 }
 
+// manyFacts is of how many facts of a round the memory is not kept for the next one.
+const manyFacts = 1 << 16
+
 // collect gathers the facts of the next round at now.
 func (r *run) collect(now model.Time) error {
+	if cap(r.facts) > manyFacts {
+		r.facts = nil // as many may not come again
+	}
 	r.facts = r.facts[:0]
 	if r.event == now {
 		r.facts = r.world.Take(now, r.facts)

@@ -51,6 +51,34 @@ func (t *tallies) leave(slot int32) {
 	}
 }
 
+// mutexesOf are the mutexes of m.
+func (g *Graph) mutexesOf(m *member) []int32 {
+	if m.mutexes == none {
+		return nil
+	}
+	return g.lists[m.mutexes]
+}
+
+// addMutex adds one to those of m.
+func (g *Graph) addMutex(m *member, lock int32) {
+	if n := len(g.idle); m.mutexes == none && n > 0 {
+		m.mutexes, g.idle = g.idle[n-1], g.idle[:n-1]
+	} else if m.mutexes == none {
+		m.mutexes = int32(len(g.lists))
+		g.lists = append(g.lists, nil)
+	}
+	g.lists[m.mutexes] = append(g.lists[m.mutexes], lock)
+}
+
+// dropMutexes takes them off m.
+func (g *Graph) dropMutexes(m *member) {
+	if m.mutexes != none {
+		g.lists[m.mutexes] = g.lists[m.mutexes][:0]
+		g.idle = append(g.idle, m.mutexes)
+		m.mutexes = none
+	}
+}
+
 // Gate says why the job under ref may not start now as far as its task group
 // and its mutexes go: ReasonGroupLimit, ReasonMutex or ReasonNone. Dependencies
 // are not looked at. Cost: its mutexes.
@@ -70,7 +98,7 @@ func (g *Graph) Gate(ref model.Ref) model.Reason {
 func (g *Graph) Reopened() uint64 { return g.reopens }
 
 func (g *Graph) locked(m *member) bool {
-	for _, l := range m.mutexes {
+	for _, l := range g.mutexesOf(m) {
 		if g.locks.all[l].started > 0 {
 			return true
 		}
@@ -103,13 +131,13 @@ func (g *Graph) Stopped(ref model.Ref) {
 }
 
 func (g *Graph) count(m *member, by int32) {
-	if by < 0 && (m.group != none || len(m.mutexes) > 0) {
+	if by < 0 && (m.group != none || m.mutexes != none) {
 		g.reopens++
 	}
 	if m.group != none {
 		g.groups.all[m.group].started += by
 	}
-	for _, l := range m.mutexes {
+	for _, l := range g.mutexesOf(m) {
 		g.locks.all[l].started += by
 	}
 }

@@ -45,11 +45,13 @@ type Graph struct {
 	records []record
 	spare   []int32 // records out of use
 	edges   []edge
-	unused  []int32  // edges out of use
-	members []member // by Ref
-	groups  tallies  // of task groups
-	locks   tallies  // of mutexes
-	reopens uint64   // how often a task group or a mutex had one less that had started
+	unused  []int32   // edges out of use
+	members []member  // by Ref
+	groups  tallies   // of task groups
+	locks   tallies   // of mutexes
+	lists   [][]int32 // of mutexes, of the few jobs that have any
+	idle    []int32   // lists out of use
+	reopens uint64    // how often a task group or a mutex had one less that had started
 }
 
 // New returns a graph without jobs.
@@ -101,7 +103,7 @@ type member struct {
 	open    int32 // how many
 	group   int32 // tally of its task group
 	bound   int32 // MaxConcurrent
-	mutexes []int32
+	mutexes int32 // which of Graph.lists names its mutexes, none where it has none
 	known   bool
 	started bool
 }
@@ -116,7 +118,7 @@ func (g *Graph) Submit(a *model.Allocation, ref model.Ref) Status {
 	if m.known {
 		panic("workflow: submission under a ref that is in use")
 	}
-	*m = member{known: true, job: a.Job, record: none, edges: none, group: none, mutexes: m.mutexes[:0]}
+	*m = member{known: true, job: a.Job, record: none, edges: none, group: none, mutexes: none}
 	if !a.Awaited && len(a.Deps) == 0 && a.TaskGroup < 0 {
 		return Free
 	}
@@ -136,7 +138,7 @@ func (g *Graph) depend(a *model.Allocation, ref model.Ref) Status {
 	unsatisfiable := false
 	for _, d := range a.Deps {
 		if d.Condition == model.Mutex {
-			m.mutexes = append(m.mutexes, g.locks.join(d.Mutex))
+			g.addMutex(m, g.locks.join(d.Mutex))
 			continue
 		}
 		p := g.recordOf(d.On)
@@ -236,9 +238,10 @@ func (g *Graph) leave(job model.JobID, ref model.Ref) int32 {
 	g.Stopped(ref)
 	g.closeAll(ref)
 	g.groups.leave(m.group)
-	for _, l := range m.mutexes {
+	for _, l := range g.mutexesOf(m) {
 		g.locks.leave(l)
 	}
+	g.dropMutexes(m)
 	m.known = false
 	return m.record
 }
