@@ -68,6 +68,11 @@ func (s *Site) assign(p *model.Proposal, f *model.Fact, granted model.FactKind) 
 // grant adds the placement of p and completes the answer.
 func (s *Site) grant(p *model.Proposal, f *model.Fact, kind model.FactKind, a demand) {
 	j := s.jobs.At(p.Ref)
+	if n := len(s.spare) - 1; j.tenure == s.none && n >= 0 {
+		j.tenure, s.spare = s.spare[n], s.spare[:n]
+	} else if j.tenure == s.none {
+		j.tenure = new(tenure)
+	}
 	j.held.Set(&p.Placement)
 	j.demand = a
 	s.hold(p.Ref)

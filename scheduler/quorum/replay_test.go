@@ -20,7 +20,11 @@ func (s *Site) snapshot() Site {
 		c.jobs.Reach(ref)
 		j := c.jobs.At(ref)
 		*j = *s.jobs.At(ref)
-		j.held = model.Placement{Words: slices.Clone(j.held.Words), Shares: slices.Clone(j.held.Shares)}
+		if j.tenure == nil {
+			continue // not submitted yet
+		}
+		j.tenure = &tenure{demand: j.demand}
+		j.held = model.Placement{Words: slices.Clone(s.jobs.At(ref).held.Words), Shares: slices.Clone(s.jobs.At(ref).held.Shares)}
 	}
 	c.nodes, c.gpus, c.lent, c.tenants = slices.Clone(s.nodes), slices.Clone(s.gpus), slices.Clone(s.lent), slices.Clone(s.tenants)
 	c.kept, c.need, c.foreign = slices.Clone(s.kept), nil, nil

@@ -20,6 +20,8 @@ type Site struct {
 	classes *model.NodeClasses
 	prints  model.Cut // the nodes by conformance group, the unknown in one of -1
 	jobs    model.RefTable[jobState]
+	none    *tenure   // of all jobs that do not run: nothing
+	spare   []*tenure // out of use
 	nodes   []nodeState
 	gpus    []model.Ref  // holder of each GPU of the site that is held whole, by those that share nodes
 	amounts *heldAmounts // nil before the first share that names amounts
@@ -52,8 +54,13 @@ type jobState struct {
 	onHold            bool
 	state             model.JobState
 	known             bool
-	held              model.Placement
-	demand            demand
+	*tenure           // none while it does not run
+}
+
+// tenure is what a running job holds, and what that takes.
+type tenure struct {
+	held   model.Placement
+	demand demand
 }
 
 // demand is what a placement takes beside its nodes.
@@ -90,7 +97,7 @@ type share struct{ used, limit int64 }
 func NewSite(site *model.Site) *Site {
 	n := len(site.Nodes)
 	s := &Site{
-		site: site, classes: model.NewNodeClasses(site), nodes: make([]nodeState, n),
+		none: &tenure{}, site: site, classes: model.NewNodeClasses(site), nodes: make([]nodeState, n),
 		prints: model.NewCut(n, func(n model.NodeID) int32 { return max(site.Nodes[n].Fingerprint, -1) }),
 		homes:  make([]int32, len(site.VClusters)), lent: make([]int32, len(site.VClusters)),
 		need:    make([]int32, len(site.VClusters)),
@@ -147,7 +154,7 @@ func (s *Site) OwnerOf(n model.NodeID) model.Ref {
 		return noRef
 	}
 	for ref := range model.Ref(s.jobs.Len()) {
-		if slices.ContainsFunc(s.jobs.At(ref).held.Words, func(w model.NodeWord) bool { return w.Word == int32(n>>6) && w.Mask>>(n&63)&1 != 0 }) {
+		if s.present(ref) && slices.ContainsFunc(s.jobs.At(ref).held.Words, func(w model.NodeWord) bool { return w.Word == int32(n>>6) && w.Mask>>(n&63)&1 != 0 }) {
 			return ref
 		}
 	}

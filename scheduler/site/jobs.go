@@ -18,6 +18,8 @@ import (
 type jobTable struct {
 	jobs     []job // by Ref
 	active   []model.Ref
+	noStint  *stint // of all jobs that are on no nodes: nothing
+	spare    []*stint
 	victims  []preempt.Victim // likewise, as they were seen last
 	activeOf byClass          // exactly those
 	later    []model.Ref
@@ -30,6 +32,7 @@ type jobTable struct {
 // job is what the core knows of a job in the system.
 type job struct {
 	*model.Allocation // of the submission, but for onHold
+	*stint            // noStint in all phases but proposed, withdrawn and running
 	phase             phase
 	onHold            bool
 	needsLent         bool // while it waits: it can only start by borrowing, and others are told what it waits for
@@ -42,7 +45,6 @@ type job struct {
 	whole             model.Duration // likewise, after a requeue: more than Walltime for a job that ran before a warm start
 	key               *order.Key     // under ByOrder; it stays for the next job under its ref
 	predicted         model.Time     // end of the running or in-flight job
-	placement         model.Placement
 	queue             *queueState
 	kind              *nodeChoice
 	usage             quota.ResourceUsage
@@ -51,17 +53,22 @@ type job struct {
 	backlog           int64 // GPU seconds in backlog.waiting
 	load              int64 // GPU seconds in backlog.running
 
-	started    model.Time
-	saved      model.Time // when its work was safe last in this attempt, AbsentTime if never
-	assoc      int32      // in the accounts
-	demand     int32      // nodes that a reactive service is to have, 0 until that is said
-	more       int32      // beside its own, that victims are sought for while it runs
+	assoc      int32 // in the accounts
+	demand     int32 // nodes that a reactive service is to have, 0 until that is said
+	more       int32 // beside its own, that victims are sought for while it runs
 	note       notes.Last
 	unanswered uint64 // the demand that is to be answered where it cannot be met, 0 for none
 	seq        uint64 // of the last proposal to start it
 	preemptSeq uint64 // of the last proposal to preempt it
 	failedAt   int64  // facts observed, and one, when no victims for it were found
-	pastWalk   uint64 // last walk of ends in which it was past
+}
+
+// stint is what is known of a job while it is on nodes, or they are proposed for it.
+type stint struct {
+	placement model.Placement
+	started   model.Time
+	saved     model.Time // when its work was safe last in this attempt, AbsentTime if never
+	pastWalk  uint64     // last walk of ends in which it was past
 }
 
 // asked is what an order goes by.
@@ -99,6 +106,24 @@ func (t *jobTable) makeRoom(facts []model.Fact) {
 		}
 	}
 	t.jobs = slices.Grow(t.jobs, n-len(t.jobs))[:n]
+}
+
+// beginStint gives the job a stint, whose memory may be that of one that is over.
+func beginStint(t *jobTable, j *job) {
+	n := len(t.spare) - 1
+	if n < 0 {
+		j.stint = new(stint)
+		return
+	}
+	j.stint, t.spare = t.spare[n], t.spare[:n]
+}
+
+// endStint takes it back: the job is on no nodes any more.
+func endStint(t *jobTable, j *job) {
+	words, shares := j.placement.Words[:0], j.placement.Shares[:0]
+	*j.stint = stint{placement: model.Placement{Words: words, Shares: shares}}
+	t.spare = append(t.spare, j.stint)
+	j.stint = t.noStint
 }
 
 // activate lists a job that starts among the running ones.

@@ -120,11 +120,10 @@ func (s *Core) submitted(f *model.Fact) {
 		panic("scheduler: submission under a ref that is in use")
 	}
 	k := s.kindOf(a)
-	words, shares, key := j.placement.Words[:0], j.placement.Shares[:0], j.key
+	key := j.key
 	*j = job{} // and field by field, for what is made elsewhere has to be copied
-	j.key = key
+	j.stint, j.key = s.noStint, key
 	j.request, j.left, j.whole = f.Request, a.Walltime, f.Walltime
-	j.placement.Words, j.placement.Shares = words, shares
 	j.Allocation, j.onHold = a, a.Hold
 	j.queue, j.kind, j.usage = &s.vclusters[a.VCluster], k, claimOf(a, k, a.NodesMin)
 	j.assoc = s.ledger.Associate(a.Tenant, a.User)
@@ -314,6 +313,7 @@ func (s *Core) vacate(ref model.Ref) {
 	releaseNodes(&s.nodeState, ref, j)
 	s.deactivate(ref)
 	s.holds.left(ref)
+	endStint(&s.jobTable, j)
 	s.vclusters.markAllDirty()
 }
 
@@ -397,6 +397,7 @@ func (s *Core) refused(f *model.Fact) {
 	j.borrowed = false
 	j.queue.free.GiveWhere(&j.placement, s.free)
 	s.retakeInFlight(j.queue)
+	endStint(&s.jobTable, j)
 	s.vclusters.markAllDirty()
 	if j.phase == withdrawn {
 		s.depart(f.Ref, model.Cancelled)

@@ -453,6 +453,7 @@ func (p *pass) propose(ref model.Ref, c *choice) {
 func (p *pass) occupy(ref model.Ref, c *choice) {
 	j := &p.core.jobs[ref]
 	p.core.leave(ref)
+	beginStint(&p.core.jobTable, j)
 	j.placement.Set(&c.nodes)
 	j.borrowed = c.borrowed
 	j.phase = proposed
