@@ -89,8 +89,9 @@ func (f *Free) greedy(t *tally, n int32, p *model.Placement) {
 			}
 		}
 		g := l.cells[best].group
+		f.cellOf[g] = best
 		if t.cells[best] >= n {
-			f.addUsed(t, l.all(), g, n, p)
+			f.addUsed(t, g, n, p)
 			return
 		}
 		n -= t.cells[best]

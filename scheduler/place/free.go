@@ -19,18 +19,20 @@ type Free struct {
 	unheld model.NodeSet   // not held whole
 	up     model.NodeSet   // in service
 	part   model.NodeSet   // some GPU is held
-	idle   model.NodeSet   // unheld, up and not part
+	intact model.NodeSet   // up and not part
+	idle   model.NodeSet   // unheld and intact
 	taken  []uint64        // held GPUs of each node
 	least  []model.NodeSet // least[g]: nodes with at least g GPUs that are not held
 	shared bool            // part is not empty, or was not
 	held   *amounts        // nil before the first share that names amounts
 
 	tallies []*tally // by class, nil before the first question
-	log     []int32  // changed words of idle since base, in order
+	log     []span   // of words of idle that may have changed since base, in order
 	base    int64
 
 	// Of one question.
 	used, adjacent, pool, ends groupSet
+	cellOf                     []int32 // of the groups in one of these, their cells of the row
 	perRow                     []int32
 	gathered                   model.NodeSet
 	ranks                      []nodeRank
@@ -41,10 +43,10 @@ type Free struct {
 func (sp *Space) NewFree() *Free {
 	f := &Free{
 		sp: sp, unheld: slices.Clone(sp.every), up: slices.Clone(sp.ready), part: model.NewNodeSet(sp.nodes),
-		idle: slices.Clone(sp.ready), log: make([]int32, 0, max(64, 4*len(sp.every))),
+		intact: slices.Clone(sp.ready), idle: slices.Clone(sp.ready), log: make([]span, 0, max(64, 2*len(sp.every))),
 		used: newGroupSet(sp.groups), adjacent: newGroupSet(sp.groups),
 		pool: newGroupSet(sp.groups), ends: newGroupSet(sp.groups),
-		perRow: make([]int32, len(sp.layout.rows)), gathered: model.NewNodeSet(sp.nodes),
+		cellOf: make([]int32, sp.groups), perRow: make([]int32, len(sp.layout.rows)), gathered: model.NewNodeSet(sp.nodes),
 	}
 	if len(sp.least) > 1 || sp.site.Amounts {
 		f.taken = make([]uint64, sp.nodes)
@@ -64,6 +66,7 @@ func (f *Free) CopyFrom(o *Free) {
 		f.copyAmounts(o)
 		f.copyGPUs(o)
 	}
+	copy(f.intact, o.intact)
 	for w, m := range o.idle {
 		if f.idle[w] != m {
 			f.idle[w] = m
@@ -109,32 +112,26 @@ func (f *Free) takeShares(p *model.Placement, times int32) {
 }
 
 func (f *Free) takeWords(p *model.Placement) {
+	f.touchWords(p.Words)
 	idle := f.idle
 	unheld := f.unheld[:len(idle)] // so that a word is checked once
 	for _, w := range p.Words {
 		i := int(w.Word)
-		was := idle[i]
+		idle[i] &^= w.Mask
 		unheld[i] &^= w.Mask
-		if was&w.Mask != 0 {
-			idle[i] = was &^ w.Mask
-			f.touch(w.Word)
-		}
 	}
 }
 
 // Give marks what p names as free; what is free already stays so.
 func (f *Free) Give(p *model.Placement) {
+	f.touchWords(p.Words)
 	idle := f.idle
-	unheld, up, part, every := f.unheld[:len(idle)], f.up[:len(idle)], f.part[:len(idle)], f.sp.every[:len(idle)]
+	unheld, intact := f.unheld[:len(idle)], f.intact[:len(idle)]
 	for _, w := range p.Words {
 		i := int(w.Word)
-		was := idle[i]
-		free := unheld[i] | w.Mask&every[i]
+		free := unheld[i] | w.Mask
 		unheld[i] = free
-		if now := free & up[i] &^ part[i]; now != was {
-			idle[i] = now
-			f.touch(w.Word)
-		}
+		idle[i] = free & intact[i]
 	}
 	for i := range p.Shares {
 		s := &p.Shares[i]
@@ -241,22 +238,46 @@ func (f *Free) LargestOrUnknown(class ClassID) int32 {
 
 // refresh works out the idle nodes of word w.
 func (f *Free) refresh(w int32) {
-	now := f.unheld[w] & f.up[w] &^ f.part[w]
+	f.intact[w] = f.up[w] &^ f.part[w]
+	now := f.unheld[w] & f.intact[w]
 	if now != f.idle[w] {
 		f.idle[w] = now
 		f.touch(w)
 	}
 }
 
-// touch notes a change for the tallies. A full log is dropped.
-func (f *Free) touch(w int32) {
-	n := len(f.log)
-	if n == cap(f.log) {
-		f.base += int64(n)
-		n = 0
+// touch notes a change for the tallies.
+func (f *Free) touch(w int32) { f.log = append(f.logFor(1), span{w, w + 1}) }
+
+// touchWords notes changes for the tallies, if there are any.
+func (f *Free) touchWords(words []model.NodeWord) {
+	if len(f.tallies) == 0 {
+		return
 	}
-	f.log = f.log[:n+1]
-	f.log[n] = w
+	log, s := f.logFor(len(words)), span{}
+	for i := range words {
+		if w := words[i].Word; w != s.end {
+			if s.end > s.first {
+				log = append(log, s)
+			}
+			s = span{w, w}
+		}
+		s.end++
+	}
+	if s.end > s.first {
+		log = append(log, s)
+	}
+	f.log = log
+}
+
+// logFor is the log with room for so many changes, no more than there are words. A log
+// without is dropped.
+func (f *Free) logFor(changes int) []span {
+	if len(f.log)+changes > cap(f.log) {
+		f.base += int64(len(f.log))
+		f.log = f.log[:0]
+	}
+	return f.log
 }
 
 // hold makes taken the GPUs of the node of s that are held whole, and counts its amounts
@@ -302,20 +323,10 @@ func (f *Free) tally(class ClassID) *tally {
 // follow makes t true. It reads the log, or looks at all words where that is gone or
 // has more to read.
 func (f *Free) follow(t *tally) {
-	l, idle := &f.sp.layout, f.idle
-	nodes, free := t.nodes[:len(idle)], t.free[:len(idle)] // so that a word is checked once
-	if t.at < f.base || f.base+int64(len(f.log))-t.at > int64(len(idle)) {
-		for w := range idle {
-			if now := idle[w] & nodes[w]; now != free[w] {
-				t.set(l, int32(w), now)
-			}
-		}
+	if t.at >= f.base && f.base+int64(len(f.log))-t.at <= int64(len(f.idle)) {
+		t.follow(&f.sp.layout, f.log[t.at-f.base:], f.idle)
 		return
 	}
-	for _, w := range f.log[t.at-f.base:] {
-		i := int(w)
-		if now := idle[i] & nodes[i]; now != free[i] {
-			t.set(l, w, now)
-		}
-	}
+	every := [...]span{{0, int32(len(f.idle))}}
+	t.follow(&f.sp.layout, every[:], f.idle)
 }

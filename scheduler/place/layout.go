@@ -19,6 +19,7 @@ type layout struct {
 	segs  []segment
 	parts []span  // of each word, its segs
 	own   []int32 // cell of each node
+	only  []int32 // of each word, the cell of its nodes, -1 where they are of several
 	// ordered says that the cells of each row, in their order, have ascending
 	// words.
 	ordered bool
@@ -48,6 +49,12 @@ type segment struct {
 
 // span is a part of a slice.
 type span struct{ first, end int32 }
+
+// of is the words of a cell.
+func (l *layout) of(c int32) []model.NodeWord {
+	cell := &l.cells[c]
+	return l.words[cell.first:cell.end]
+}
 
 func (l *layout) known() int   { return len(l.rows) - 2 } // rows of known fingerprint come first
 func (l *layout) unknown() int { return len(l.rows) - 2 }
@@ -176,12 +183,15 @@ func (l *layout) segment(words int) {
 		n += p.end
 		p.first, p.end = n-p.end, n-p.end
 	}
-	l.segs = make([]segment, n)
+	l.segs, l.only = make([]segment, n), make([]int32, words)
 	for i := range own {
 		c := &own[i]
 		for _, w := range l.words[c.first:c.end] {
 			p := &l.parts[w.Word]
 			l.segs[p.end] = segment{w.Mask, int32(i), c.whole, c.row}
+			if l.only[w.Word] = int32(i); p.end > p.first {
+				l.only[w.Word] = -1
+			}
 			p.end++
 		}
 	}

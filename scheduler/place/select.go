@@ -210,13 +210,18 @@ func (f *Free) several(t *tally, r int, n int32, p *model.Placement) {
 	clear(f.ends)
 	cells := l.cells[row.first:row.end]
 	for i, k := range t.cells[row.first:row.end] {
+		if k < v && k != last {
+			continue
+		}
+		g := cells[i].group
+		f.cellOf[g] = row.first + int32(i)
 		switch {
 		case k > v:
-			f.use(cells[i].group)
+			f.use(g)
 		case k == v:
-			f.pool.add(cells[i].group)
-		case k == last:
-			f.ends.add(cells[i].group)
+			f.pool.add(g)
+		default:
+			f.ends.add(g)
 		}
 	}
 	for range some {
@@ -228,32 +233,29 @@ func (f *Free) several(t *tally, r int, n int32, p *model.Placement) {
 	if last == v {
 		end = f.pool
 	}
-	f.addUsed(t, r, end.nearest(f.adjacent), rest, p)
+	f.addUsed(t, end.nearest(f.adjacent), rest, p)
 }
 
 // use notes that all of group g is chosen.
 func (f *Free) use(g int32) {
 	f.used.add(g)
-	f.adjacent.or(f.sp.adjacent[g])
+	if f.sp.neighbours {
+		f.adjacent.or(f.sp.adjacent[g])
+	}
 }
 
-// addUsed adds the nodes of row r in the used groups, which it has, and rest nodes
-// of the last group.
-func (f *Free) addUsed(t *tally, r int, last, rest int32, p *model.Placement) {
-	l := &f.sp.layout
-	c := l.rows[r].first
+// addUsed adds the nodes of a row in the used groups, by cellOf, and rest nodes of the
+// last group.
+func (f *Free) addUsed(t *tally, last, rest int32, p *model.Placement) {
 	f.used.add(last)
 	for i, set := range f.used {
 		for ; set != 0; set &= set - 1 {
 			g := int32(i<<6 + bits.TrailingZeros64(set))
-			for l.cells[c].group < g {
-				c++
+			if c := f.cellOf[g]; g == last {
+				f.addCell(t, c, rest, p)
+			} else {
+				f.addWhole(t, c, p)
 			}
-			n := t.cells[c]
-			if g == last {
-				n = rest
-			}
-			f.addCell(t, c, n, p)
 		}
 	}
 }
@@ -262,27 +264,32 @@ func (f *Free) addUsed(t *tally, r int, last, rest int32, p *model.Placement) {
 func (f *Free) spread(t *tally, r int, n int32, p *model.Placement) {
 	row := &f.sp.layout.rows[r]
 	level, extra := t.rounds(row, n)
-	for c := row.first; c < row.end; c++ {
-		k := t.cells[c]
+	for i, k := range t.cells[row.first:row.end] {
 		if k > level {
 			k = level
 			if extra > 0 {
 				k, extra = k+1, extra-1
 			}
 		}
-		f.addCell(t, c, k, p)
+		if k > 0 {
+			f.addCell(t, row.first+int32(i), k, p)
+		}
 	}
 }
 
 // lowest adds the n lowest nodes of row r.
 func (f *Free) lowest(t *tally, r int, n int32, p *model.Placement) {
 	l := &f.sp.layout
-	for w := int32(0); n > 0; w++ {
-		m := t.free[w]
-		if r != l.all() && m != 0 {
-			m &= l.within(w, int32(r))
+	for w, m := range t.free {
+		if m != 0 && r != l.all() {
+			m &= l.within(int32(w), int32(r))
 		}
-		n -= addWord(p, w, m, n)
+		if m == 0 {
+			continue
+		}
+		if n -= addWord(p, int32(w), m, n); n == 0 {
+			return
+		}
 	}
 }
 
@@ -298,11 +305,28 @@ func (l *layout) within(w, r int32) uint64 {
 	return m
 }
 
+// addWhole adds all free nodes of cell c.
+func (f *Free) addWhole(t *tally, c int32, p *model.Placement) {
+	words := p.Words
+	for _, w := range f.sp.layout.of(c) {
+		if w.Mask &= t.free[w.Word]; w.Mask == 0 {
+			continue
+		}
+		if last := len(words) - 1; last >= 0 && words[last].Word == w.Word {
+			words[last].Mask |= w.Mask
+		} else {
+			words = append(words, w)
+		}
+	}
+	p.Words = words
+}
+
 // addCell adds the n lowest free nodes of cell c, which has as many.
 func (f *Free) addCell(t *tally, c, n int32, p *model.Placement) {
-	l := &f.sp.layout
-	for i := l.cells[c].first; n > 0; i++ {
-		w := &l.words[i]
+	for _, w := range f.sp.layout.of(c) {
+		if n == 0 {
+			return
+		}
 		n -= addWord(p, w.Word, t.free[w.Word]&w.Mask, n)
 	}
 }

@@ -31,9 +31,11 @@ type Space struct {
 	ready    model.NodeSet // as the site was described
 	site     *model.Site
 	adjacent []groupSet // of each group; adjacency holds both ways
-	layout   layout
-	classes  []class
-	index    map[uint64][]ClassID // classes by the hash of their nodes
+	// neighbours says that any group is adjacent to another.
+	neighbours bool
+	layout     layout
+	classes    []class
+	index      map[uint64][]ClassID // classes by the hash of their nodes
 
 	gpus  []uint64        // the GPUs of each node
 	gpuAt []int32         // how many GPUs the nodes before each have
@@ -72,6 +74,7 @@ func NewSpace(site *model.Site) *Space {
 		for _, a := range site.Groups[g].Adjacent {
 			sp.adjacent[g].add(a)
 			sp.adjacent[a].add(int32(g))
+			sp.neighbours = true
 		}
 	}
 	sp.layout = newLayout(site)

@@ -37,6 +37,42 @@ func newTally(l *layout, nodes model.NodeSet) *tally {
 	return t
 }
 
+// follow counts what is idle in the words that have changed. A cell is changed once for all
+// of its words that follow each other: jobs take and give whole groups for the most part.
+func (t *tally) follow(l *layout, changed []span, idle model.NodeSet) {
+	every := int32(0) // so many more
+	for _, s := range changed {
+		idle := idle[:s.end]
+		nodes, free, only := t.nodes[:len(idle)], t.free[:len(idle)], l.only[:len(idle)] // so that a word is checked once
+		for w := int(s.first); w < len(idle); {
+			cell, more := only[w], 0
+			if cell < 0 {
+				t.set(l, int32(w), idle[w]&nodes[w])
+				w++
+				continue
+			}
+			for next := cell; next == cell; {
+				old, now := free[w], idle[w]&nodes[w]
+				if now != old {
+					free[w] = now
+					more += bits.OnesCount64(now) - bits.OnesCount64(old)
+				}
+				if w++; w == len(idle) {
+					break
+				}
+				next = only[w]
+			}
+			if more != 0 {
+				c := &l.cells[cell]
+				t.add(cell, c.whole, int32(more))
+				t.rows[c.row] += int32(more)
+				every += int32(more)
+			}
+		}
+	}
+	t.rows[len(t.rows)-1] += every
+}
+
 // set makes now the counted nodes of word w. Cost: the segments of the word, or
 // one node if only that changes.
 func (t *tally) set(l *layout, w int32, now uint64) {
@@ -95,6 +131,9 @@ func (t *tally) count(r *row) (hist []int32, marks []uint64) {
 		for t.stale[w] &^= m; m != 0; m &= m - 1 {
 			c := w<<6 + int32(bits.TrailingZeros64(m))
 			old, now := t.told[c], t.cells[c]
+			if old == now {
+				continue
+			}
 			t.told[c] = now
 			if hist[old]--; hist[old] == 0 {
 				marks[old>>6] &^= 1 << (old & 63)

@@ -245,27 +245,30 @@ func (s *Site) checkWords(j *jobState, p *model.Proposal) (own, borrowed int32, 
 	if len(words) == 0 {
 		return 0, 0, model.ReasonNone
 	}
-	// All are as long as whole, and said to be so that the compiler knows.
-	whole, foreign := s.whole, s.foreignNodes(j.VCluster)
-	parts, ready, kept, foreign := s.parts[:len(whole)], s.ready[:len(whole)], s.kept[:len(whole)], foreign[:len(whole)]
+	// Nodes are counted in a loop of their own: in this one there are words to be kept at hand.
+	// All sets are as long as busy, and said to be so that the compiler knows.
+	busy, foreign, divides := s.busy, s.foreignNodes(j.VCluster), j.Divides()
+	ready, foreign := s.ready[:len(busy)], foreign[:len(busy)]
 	for _, w := range words {
 		i := int(w.Word)
-		if uint(i) >= uint(len(whole)) {
+		if uint(i) >= uint(len(busy)) {
 			return 0, 0, s.objection(j, w, last, 0)
 		}
-		// No node beyond the last is Ready or kept.
-		bad, guest := w.Mask&(whole[i]|parts[i]|^(ready[i]|kept[i])), w.Mask&foreign[i]
-		own += int32(bits.OnesCount64(w.Mask &^ guest))
+		bad, guest := w.Mask&(busy[i]|^ready[i]), w.Mask&foreign[i]
+		if bad != 0 {
+			bad &= busy[i] | ^s.kept[i] // no node beyond the last is Ready or kept
+		}
 		if guest != 0 {
 			borrowed += int32(bits.OnesCount64(guest))
 			bad |= s.borrow(j, p, w.Word, guest)
 		}
-		if bad != 0 || w.Word <= last || w.Mask == 0 || j.Divides() {
+		if bad != 0 || w.Word <= last || w.Mask == 0 || divides {
 			return 0, 0, s.objection(j, w, last, bad)
 		}
 		last = w.Word
 	}
-	return own, borrowed, model.ReasonNone
+	whole := model.Placement{Words: words}
+	return whole.Nodes() - borrowed, borrowed, model.ReasonNone
 }
 
 // borrow asks the lenders of word w for nodes of theirs, and returns the ones that the
@@ -293,7 +296,7 @@ func (s *Site) objection(j *jobState, w model.NodeWord, last int32, bad uint64) 
 		return model.ReasonUnknownNode
 	case w.Word <= last || w.Mask == 0 || j.Divides():
 		return model.ReasonBadPlacement
-	case (s.whole[w.Word]|s.parts[w.Word])&bit != 0:
+	case s.busy[w.Word]&bit != 0:
 		return model.ReasonNodesTaken
 	case (s.ready[w.Word]|s.kept[w.Word])&bit == 0:
 		return model.ReasonNodeNotReady
@@ -313,7 +316,7 @@ func (s *Site) checkShares(j *jobState, p *model.Proposal) (own int32, why model
 		switch {
 		case h.Node <= last || s.shapeless(j, h):
 			return 0, model.ReasonBadPlacement
-		case s.whole.Has(h.Node) || !s.roomFor(h):
+		case s.heldWhole(h.Node) || !s.roomFor(h):
 			return 0, model.ReasonNodesTaken
 		}
 		last = h.Node

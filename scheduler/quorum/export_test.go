@@ -5,7 +5,7 @@ import "orrery/scheduler/model"
 // OwnerOfGPU is the job that holds GPU g of node n, alone or with the whole
 // node, -1 when there is none. Cost: that of OwnerOf if a job holds the node.
 func (s *Site) OwnerOfGPU(n model.NodeID, g int32) model.Ref {
-	if s.whole.Has(n) {
+	if s.heldWhole(n) {
 		return s.OwnerOf(n)
 	}
 	return s.gpus[s.nodes[n].gpus+g]

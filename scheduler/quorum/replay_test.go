@@ -28,7 +28,7 @@ func (s *Site) snapshot() Site {
 	}
 	c.nodes, c.gpus, c.lent, c.tenants = slices.Clone(s.nodes), slices.Clone(s.gpus), slices.Clone(s.lent), slices.Clone(s.tenants)
 	c.kept, c.need, c.foreign = slices.Clone(s.kept), nil, nil
-	c.whole, c.parts, c.ready, c.guests = slices.Clone(s.whole), slices.Clone(s.parts), slices.Clone(s.ready), slices.Clone(s.guests)
+	c.busy, c.parts, c.ready, c.guests = slices.Clone(s.busy), slices.Clone(s.parts), slices.Clone(s.ready), slices.Clone(s.guests)
 	return c
 }
 

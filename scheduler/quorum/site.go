@@ -29,8 +29,8 @@ type Site struct {
 	lent    []int32      // of them, held by jobs of others
 	tenants []account
 
-	whole  model.NodeSet // nodes held by one job
-	parts  model.NodeSet // nodes of which jobs hold shares
+	busy   model.NodeSet // nodes of which jobs hold anything
+	parts  model.NodeSet // of them, nodes of which they hold shares
 	ready  model.NodeSet // nodes whose state is Ready
 	guests model.NodeSet // nodes with jobs that are at home elsewhere
 
@@ -102,7 +102,7 @@ func NewSite(site *model.Site) *Site {
 		homes:  make([]int32, len(site.VClusters)), lent: make([]int32, len(site.VClusters)),
 		need:    make([]int32, len(site.VClusters)),
 		tenants: make([]account, len(site.Tenants)), kept: model.NewNodeSet(n),
-		whole: model.NewNodeSet(n), parts: model.NewNodeSet(n), ready: model.NewNodeSet(n), guests: model.NewNodeSet(n),
+		busy: model.NewNodeSet(n), parts: model.NewNodeSet(n), ready: model.NewNodeSet(n), guests: model.NewNodeSet(n),
 		power: share{limit: site.PowerCap}, bandwidth: share{limit: site.Bandwidth}, pool: site.SensitivePool,
 	}
 	for i := range site.Tenants {
@@ -150,7 +150,7 @@ func (s *Site) StateOf(ref model.Ref) (state model.JobState, ok bool) {
 // OwnerOf is the job that holds node n as a whole, -1 when there is none. Cost:
 // the jobs in the system if one holds it.
 func (s *Site) OwnerOf(n model.NodeID) model.Ref {
-	if !s.whole.Has(n) {
+	if !s.heldWhole(n) {
 		return noRef
 	}
 	for ref := range model.Ref(s.jobs.Len()) {
@@ -160,6 +160,9 @@ func (s *Site) OwnerOf(n model.NodeID) model.Ref {
 	}
 	return noRef
 }
+
+// heldWhole says whether a job holds the whole of node n.
+func (s *Site) heldWhole(n model.NodeID) bool { return s.busy.Has(n) && !s.parts.Has(n) }
 
 func (s *Site) present(ref model.Ref) bool {
 	return ref >= 0 && int(ref) < s.jobs.Len() && s.jobs.At(ref).known
@@ -181,9 +184,9 @@ func (s *Site) hold(ref model.Ref)    { s.add(ref, ref, 1) }
 func (s *Site) release(ref model.Ref) { s.add(ref, noRef, -1) }
 
 func (s *Site) add(ref, owner model.Ref, by int32) {
-	j, whole := s.jobs.At(ref), s.whole
+	j, busy := s.jobs.At(ref), s.busy
 	for _, w := range j.held.Words {
-		whole[w.Word] ^= w.Mask
+		busy[w.Word] ^= w.Mask
 	}
 	if j.demand.borrowed > 0 {
 		s.addBorrowed(j, by)
@@ -255,8 +258,10 @@ func (s *Site) addShare(j *jobState, h *model.NodeShare, owner model.Ref, by int
 	}
 	if t.taken != 0 || s.amounts != nil && s.amounts.nodes[h.Node].jobs > 0 {
 		s.parts.Add(h.Node)
+		s.busy.Add(h.Node)
 	} else {
 		s.parts.Remove(h.Node)
+		s.busy.Remove(h.Node)
 	}
 	home := s.site.Nodes[h.Node].Home
 	if !foreign(j, home) {

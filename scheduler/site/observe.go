@@ -334,7 +334,7 @@ func (s *Core) granted(f *model.Fact) {
 		default:
 			qs.ends.Remove(j.predicted, ref)
 		}
-		qs.ends.Insert(end, ref, j.placement.Nodes())
+		qs.ends.Insert(end, ref, j.usage.Nodes)
 	}
 	s.vclusters.invalidateBounds(s.now) // other nodes are selected, and other ends foreseen
 	s.free.Take(&j.placement)

@@ -461,7 +461,7 @@ func (p *pass) occupy(ref model.Ref, c *choice) {
 	p.qs.waiting.FreeChanged()
 	p.qs.inFlight = append(p.qs.inFlight, ref)
 	j.predicted = p.now.Add(j.left)
-	p.qs.ends.Insert(j.predicted, ref, j.placement.Nodes())
+	p.qs.ends.Insert(j.predicted, ref, j.usage.Nodes)
 	p.core.setTaken(j)
 	p.core.ledger.Reserve(&j.usage)
 	p.core.graph.Started(ref)

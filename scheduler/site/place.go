@@ -208,7 +208,7 @@ func (p *pass) own(j *job, avoid model.NodeSet) int32 {
 
 // setNeeds counts what j takes of the caps on its nodes.
 func (s *Core) setNeeds(j *job) {
-	n := j.placement.Nodes()
+	n := j.usage.Nodes
 	j.needs = caps.Usage{Power: s.nodeClasses.DrawOn(j.Allocation, &j.placement, n), Bandwidth: j.Demand(n)}
 	s.countNeeds(j, 1)
 }

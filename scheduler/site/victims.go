@@ -254,7 +254,7 @@ func (c *candidates) sure(r *job) (n int32) {
 // and what depends on them.
 func victimOf(ref model.Ref, r *job) preempt.Victim {
 	return preempt.Victim{
-		Ref: ref, Job: r.Job, Start: r.started, Walltime: r.Walltime, Nodes: r.placement.Nodes(), GPUs: r.kind.gpusOf(r.Allocation),
+		Ref: ref, Job: r.Job, Start: r.started, Walltime: r.Walltime, Nodes: r.usage.Nodes, GPUs: r.kind.gpusOf(r.Allocation),
 		Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(),
 	}
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"strconv"
 
@@ -15,6 +16,10 @@ func AppendNodes(dst []byte, p *model.Placement) []byte {
 	r := ranges{dst: dst, mark: len(dst), hi: -2}
 	for _, w := range p.Words {
 		base, m := w.Word*64, w.Mask
+		if base == r.hi+1 && m == math.MaxUint64 {
+			r.hi += 64 // as most words of large jobs do
+			continue
+		}
 		for m != 0 {
 			next := m + m&-m // the first run of ones becomes the bit behind it
 			r.add(base+int32(bits.TrailingZeros64(m)), base+int32(bits.TrailingZeros64(next))-1)
@@ -62,15 +67,27 @@ func (r *ranges) finish() []byte {
 }
 
 // appendNode appends the number of a node and a separator. Placements are written for
-// every attempt of a job, and on most machines numbers are short.
+// every attempt of a job, so a number of up to seven digits is put together in one word.
 func appendNode(dst []byte, n uint32, separator byte) []byte {
-	if n >= uint32(len(shortNumbers)) {
+	const short = uint32(len(shortNumbers))
+	if n >= 1000*short {
 		return append(strconv.AppendUint(dst, uint64(n), 10), separator)
 	}
+	text, length := digits(n % short)
+	if n >= short {
+		head, more := digits(n / short)
+		missing := 8 * (4 - length)
+		text = head | (text<<missing|0x30303030&(1<<missing-1))<<(8*more) // with zeros up to four digits
+		length = 4 + more
+	}
+	dst = binary.LittleEndian.AppendUint64(dst, text|uint64(separator)<<(8*length))
+	return dst[:len(dst)-7+length]
+}
+
+// digits are the digits of a short number, the first in the lowest byte, and how many.
+func digits(n uint32) (text uint64, length int) {
 	x := shortNumbers[n]
-	digits := (bits.Len32(x) + 7) / 8
-	dst = binary.LittleEndian.AppendUint32(dst, x)
-	return append(dst[:len(dst)-4+digits], separator)
+	return uint64(x), (bits.Len32(x) + 7) / 8
 }
 
 // shortNumbers are the decimal digits of numbers, the first in the lowest byte, and 0

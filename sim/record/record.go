@@ -5,6 +5,8 @@
 package record
 
 import (
+	"strings"
+
 	"orrery/scheduler/model"
 	"orrery/sim/record/column"
 )
@@ -61,6 +63,7 @@ type Memory struct {
 	Jobs     Columns
 	Attempts AttemptColumns
 	text     []byte
+	kept     strings.Builder // of texts that are kept, the last part
 }
 
 // NewMemory returns an empty Memory.
@@ -97,10 +100,24 @@ func (m *Memory) Scan(fn func(*Columns) error) error {
 }
 
 // Attempt appends a row. It allocates when the columns have to grow, and for
-// the node text.
+// the node texts of many rows at a time.
 func (m *Memory) Attempt(r *model.AttemptRecord) {
 	m.text = AppendNodes(m.text[:0], &r.Placement)
-	nodes := string(m.text)
+	nodes := m.keep(m.text)
 	m.text = appendShares(m.text[:0], &r.Placement)
-	m.Attempts.Append(r, nodes, string(m.text))
+	m.Attempts.Append(r, nodes, m.keep(m.text))
+}
+
+// keptPart is how many bytes of texts are allocated at a time.
+const keptPart = 64 << 10
+
+// keep is a text that stays as it is.
+func (m *Memory) keep(text []byte) string {
+	if m.kept.Cap()-m.kept.Len() < len(text) {
+		m.kept = strings.Builder{}
+		m.kept.Grow(max(keptPart, len(text)))
+	}
+	m.kept.Write(text)
+	all := m.kept.String()
+	return all[len(all)-len(text):]
 }
