@@ -1,0 +1,196 @@
+package record
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// magic begins and ends a Parquet file.
+const magic = "PAR1"
+
+// footer is what stands behind the pages of a file: where they are and what is in them. The Parquet
+// library holds more than half a kilobyte of that in memory for each column of each row group until the
+// file ends. So it is made to write a file as parts, which are files to it, and what it says of a part
+// is kept here as the bytes that stand in the end, a fifth of it.
+type footer struct {
+	columnIndexes, offsetIndexes []byte
+	groups                       []byte // row groups, which do not say yet where their indexes are
+	ends                         []int  // of each in groups
+	rows                         int64
+}
+
+var compact thrift.CompactProtocol
+
+// add takes in what the library says of a part, and what it wrote behind the pages of it: the indexes of
+// the columns, and then of the offsets. In the file everything is so many bytes further behind.
+func (f *footer) add(part *format.FileMetaData, behind []byte, shift int64) error {
+	next := func(n int32) (b []byte) {
+		b, behind = behind[:n], behind[n:]
+		return b
+	}
+	for i := range part.RowGroups {
+		for k := range part.RowGroups[i].Columns {
+			f.columnIndexes = append(f.columnIndexes, next(part.RowGroups[i].Columns[k].ColumnIndexLength)...)
+		}
+	}
+	var text bytes.Buffer
+	enc := thrift.NewEncoder(compact.NewWriter(&text))
+	for i := range part.RowGroups {
+		g := &part.RowGroups[i]
+		for k := range g.Columns {
+			c := &g.Columns[k]
+			var pages format.OffsetIndex
+			if err := thrift.Unmarshal(&compact, next(c.OffsetIndexLength), &pages); err != nil {
+				return err
+			}
+			for n := range pages.PageLocations {
+				pages.PageLocations[n].Offset += shift
+			}
+			text.Reset()
+			if err := enc.Encode(&pages); err != nil {
+				return err
+			}
+			f.offsetIndexes = append(f.offsetIndexes, text.Bytes()...)
+			c.ColumnIndexOffset, c.OffsetIndexOffset, c.OffsetIndexLength = 0, 0, int32(text.Len())
+			c.MetaData.DataPageOffset += shift
+			if c.MetaData.DictionaryPageOffset > 0 { // there is one
+				c.MetaData.DictionaryPageOffset += shift
+			}
+		}
+		g.FileOffset += shift
+		g.Ordinal = int16(len(f.ends))
+		text.Reset()
+		if err := enc.Encode(g); err != nil {
+			return err
+		}
+		f.groups = append(f.groups, text.Bytes()...)
+		f.ends = append(f.ends, len(f.groups))
+		f.rows += g.NumRows
+		*g = format.RowGroup{} // or the library would clear it for the next part, with names of columns that it goes on using
+	}
+	return nil
+}
+
+// write ends a file that has so many bytes. last is what the library says of its last part.
+func (f *footer) write(w io.Writer, at int64, last *format.FileMetaData) error {
+	for _, indexes := range [][]byte{f.columnIndexes, f.offsetIndexes} {
+		if _, err := w.Write(indexes); err != nil {
+			return err
+		}
+	}
+	before, behind, err := f.around(last)
+	if err != nil {
+		return err
+	}
+	length := 0
+	write := func(b []byte) error {
+		length += len(b)
+		_, err := w.Write(b)
+		return err
+	}
+	if err := write(before); err != nil {
+		return err
+	}
+	if err := f.writeGroups(write, at); err != nil {
+		return err
+	}
+	if err := write(behind); err != nil {
+		return err
+	}
+	return write(append(binary.LittleEndian.AppendUint32(nil, uint32(length)), magic...))
+}
+
+// writeGroups writes the row groups, the indexes of whose columns begin at the byte at.
+func (f *footer) writeGroups(write func([]byte) error, at int64) error {
+	columnIndex, offsetIndex := at, at+int64(len(f.columnIndexes))
+	var text bytes.Buffer
+	enc := thrift.NewEncoder(compact.NewWriter(&text))
+	in := compact.NewReaderFromBytes(nil)
+	dec := thrift.NewDecoder(in)
+	var g format.RowGroup
+	begin := 0
+	for _, end := range f.ends {
+		in.ResetBytes(f.groups[begin:end])
+		begin = end
+		g.Reset()
+		if err := dec.Decode(&g); err != nil {
+			return err
+		}
+		for k := range g.Columns {
+			c := &g.Columns[k]
+			c.ColumnIndexOffset, c.OffsetIndexOffset = columnIndex, offsetIndex
+			columnIndex += int64(c.ColumnIndexLength)
+			offsetIndex += int64(c.OffsetIndexLength)
+		}
+		text.Reset()
+		if err := enc.Encode(&g); err != nil {
+			return err
+		}
+		if err := write(text.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// around is the metadata of the file before its row groups, with their number, and behind them. What is
+// before them is that of a struct of its first fields, without the byte that ends it.
+func (f *footer) around(last *format.FileMetaData) (before, behind []byte, err error) {
+	whole := *last
+	whole.NumRows, whole.RowGroups = f.rows, nil
+	all, err := thrift.Marshal(&compact, &whole)
+	if err != nil {
+		return nil, nil, err
+	}
+	first, err := thrift.Marshal(&compact, &struct {
+		Version int32                              `thrift:"1,required"`
+		Schema  thrift.Slice[format.SchemaElement] `thrift:"2,required"`
+		NumRows int64                              `thrift:"3,required"`
+	}{whole.Version, whole.Schema, whole.NumRows})
+	if err != nil {
+		return nil, nil, err
+	}
+	list := len(first) // there all says that there are none, and before that, that a list follows
+	if !bytes.HasPrefix(all, first[:list-1]) || len(all) <= list {
+		return nil, nil, fmt.Errorf("the metadata of a table are laid out in another way than they should be")
+	}
+	var number bytes.Buffer
+	if err := compact.NewWriter(&number).WriteList(thrift.List{Size: int32(len(f.ends)), Type: thrift.STRUCT}); err != nil {
+		return nil, nil, err
+	}
+	return append(all[:list:list], number.Bytes()...), all[list+1:], nil
+}
+
+// partWriter takes what the library writes of a part: the pages go to the file, and what is behind them
+// is kept.
+type partWriter struct {
+	file   io.Writer
+	size   int64 // of the file
+	magic  int   // bytes that a part begins with and the file has already
+	ended  bool  // no page comes any more
+	behind []byte
+}
+
+// begin makes p ready for another part, and says by how much further behind it is in the file.
+func (p *partWriter) begin() (shift int64) {
+	p.magic, p.ended, p.behind = len(magic), false, p.behind[:0]
+	return p.size - int64(len(magic))
+}
+
+// Write implements io.Writer.
+func (p *partWriter) Write(b []byte) (int, error) {
+	n := min(p.magic, len(b))
+	p.magic -= n
+	if p.ended {
+		p.behind = append(p.behind, b[n:]...)
+		return len(b), nil
+	}
+	written, err := p.file.Write(b[n:])
+	p.size += int64(written)
+	return n + written, err
+}
