@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -19,7 +20,7 @@ const magic = "PAR1"
 // is kept here as the bytes that stand in the end, a fifth of it.
 type footer struct {
 	columnIndexes, offsetIndexes []byte
-	groups                       []byte // row groups, which do not say yet where their indexes are
+	groups                       []byte // row groups, which say neither where their indexes are nor which they are
 	ends                         []int  // of each in groups
 	rows                         int64
 }
@@ -37,6 +38,9 @@ func (f *footer) add(part *format.FileMetaData, behind []byte, shift int64) erro
 		for k := range part.RowGroups[i].Columns {
 			f.columnIndexes = append(f.columnIndexes, next(part.RowGroups[i].Columns[k].ColumnIndexLength)...)
 		}
+	}
+	if len(f.ends)+len(part.RowGroups) > parquet.MaxRowGroups {
+		return parquet.ErrTooManyRowGroups
 	}
 	var text bytes.Buffer
 	enc := thrift.NewEncoder(compact.NewWriter(&text))
@@ -63,7 +67,7 @@ func (f *footer) add(part *format.FileMetaData, behind []byte, shift int64) erro
 			}
 		}
 		g.FileOffset += shift
-		g.Ordinal = int16(len(f.ends))
+		g.Ordinal = 0 // it depends on what file it is read as
 		text.Reset()
 		if err := enc.Encode(g); err != nil {
 			return err
@@ -76,14 +80,15 @@ func (f *footer) add(part *format.FileMetaData, behind []byte, shift int64) erro
 	return nil
 }
 
-// write ends a file that has so many bytes. last is what the library says of its last part.
+// write ends a file that has so many bytes. last is what the library says of its last part. The indexes
+// are let go.
 func (f *footer) write(w io.Writer, at int64, last *format.FileMetaData) error {
 	for _, indexes := range [][]byte{f.columnIndexes, f.offsetIndexes} {
 		if _, err := w.Write(indexes); err != nil {
 			return err
 		}
 	}
-	before, behind, err := f.around(last)
+	before, behind, err := around(last, f.rows, len(f.ends))
 	if err != nil {
 		return err
 	}
@@ -102,7 +107,13 @@ func (f *footer) write(w io.Writer, at int64, last *format.FileMetaData) error {
 	if err := write(behind); err != nil {
 		return err
 	}
-	return write(append(binary.LittleEndian.AppendUint32(nil, uint32(length)), magic...))
+	f.columnIndexes, f.offsetIndexes = nil, nil
+	return write(trailer(length))
+}
+
+// trailer ends a file whose metadata have so many bytes.
+func trailer(length int) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, uint32(length)), magic...)
 }
 
 // writeGroups writes the row groups, the indexes of whose columns begin at the byte at.
@@ -114,13 +125,14 @@ func (f *footer) writeGroups(write func([]byte) error, at int64) error {
 	dec := thrift.NewDecoder(in)
 	var g format.RowGroup
 	begin := 0
-	for _, end := range f.ends {
+	for i, end := range f.ends {
 		in.ResetBytes(f.groups[begin:end])
 		begin = end
 		g.Reset()
 		if err := dec.Decode(&g); err != nil {
 			return err
 		}
+		g.Ordinal = int16(i)
 		for k := range g.Columns {
 			c := &g.Columns[k]
 			c.ColumnIndexOffset, c.OffsetIndexOffset = columnIndex, offsetIndex
@@ -138,11 +150,11 @@ func (f *footer) writeGroups(write func([]byte) error, at int64) error {
 	return nil
 }
 
-// around is the metadata of the file before its row groups, with their number, and behind them. What is
-// before them is that of a struct of its first fields, without the byte that ends it.
-func (f *footer) around(last *format.FileMetaData) (before, behind []byte, err error) {
+// around is the metadata of a file of so many rows before its row groups, with their number, and behind
+// them. What is before them is that of a struct of its first fields, without the byte that ends it.
+func around(last *format.FileMetaData, rows int64, groups int) (before, behind []byte, err error) {
 	whole := *last
-	whole.NumRows, whole.RowGroups = f.rows, nil
+	whole.NumRows, whole.RowGroups = rows, nil
 	all, err := thrift.Marshal(&compact, &whole)
 	if err != nil {
 		return nil, nil, err
@@ -160,7 +172,7 @@ func (f *footer) around(last *format.FileMetaData) (before, behind []byte, err e
 		return nil, nil, fmt.Errorf("the metadata of a table are laid out in another way than they should be")
 	}
 	var number bytes.Buffer
-	if err := compact.NewWriter(&number).WriteList(thrift.List{Size: int32(len(f.ends)), Type: thrift.STRUCT}); err != nil {
+	if err := compact.NewWriter(&number).WriteList(thrift.List{Size: int32(groups), Type: thrift.STRUCT}); err != nil {
 		return nil, nil, err
 	}
 	return append(all[:list:list], number.Bytes()...), all[list+1:], nil

@@ -10,6 +10,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
 )
 
 // ownAndLibrarys are the bytes of a table of n rows, and those that the Parquet library writes by itself.
@@ -66,4 +68,33 @@ func TestTablesAreThoseOfTheLibrary(t *testing.T) {
 		return r
 	})
 	require.True(t, bytes.Equal(own, librarys))
+}
+
+// TestSealedTableIsReadAsParts: what Seal hands out has the rows of the table, from its first part to its
+// last, as often as it is asked.
+func TestSealedTableIsReadAsParts(t *testing.T) {
+	for _, n := range []int{0, 1, partGroups * rowGroupRows, partGroups*rowGroupRows + 1} {
+		dir := filepath.Join(t.TempDir(), "run")
+		w, err := Create(dir, Meta{SpecID: "spec"})
+		require.NoError(t, err)
+		for i := range n {
+			w.Job(&model.JobRecord{Job: model.JobID(i), User: -1, ID: int64(i) * 3, End: model.Time(i / 2), State: model.Completed})
+		}
+		sealed, err := w.Seal()
+		require.NoError(t, err)
+		for range 2 {
+			next := 0
+			require.NoError(t, sealed.Scan(func(c *Columns) error {
+				for i, job := range c.Job {
+					if int(job) != next || c.ID[i] != int64(next)*3 || c.End[i] != int64(next/2) {
+						return fmt.Errorf("row %d is job %d", next, job)
+					}
+					next++
+				}
+				return nil
+			}))
+			require.Equal(t, n, next)
+		}
+		w.Abort()
+	}
 }

@@ -35,7 +35,7 @@ type table[T any] struct {
 	w      *parquet.GenericWriter[T] // of a part
 	inPart int                       // rows
 	shift  int64                     // of the part
-	footer footer
+	footer *footer
 }
 
 // newTable creates path. T must be the row of schemas[name].
@@ -46,7 +46,7 @@ func newTable[T any](path, name string, meta Meta) (*table[T], error) {
 	}
 	opts := append(tableOptions(name, meta), parquet.WriteBufferSize(0)) // pages are told from what is behind them
 	sum := sha256.New()
-	t := &table[T]{rows: make([]T, 0, batchRows), f: f, sum: sum, out: bufio.NewWriterSize(io.MultiWriter(f, sum), writeBuffer)}
+	t := &table[T]{rows: make([]T, 0, batchRows), f: f, sum: sum, out: bufio.NewWriterSize(io.MultiWriter(f, sum), writeBuffer), footer: &footer{}}
 	_, _ = t.out.WriteString(magic) // it fits
 	t.part = &partWriter{file: t.out, size: int64(len(magic))}
 	t.shift = t.part.begin()
@@ -130,6 +130,13 @@ func (t *table[T]) end() error {
 		return err
 	}
 	return t.out.Flush()
+}
+
+// parts are what the table is read as once it is closed.
+func (t *table[T]) parts() *parts {
+	p := &parts{footer: t.footer, pages: t.part.size, last: *t.w.File().Metadata()}
+	p.last.RowGroups = nil
+	return p
 }
 
 // close writes what is left and the footer, and enters the file with its digest.
