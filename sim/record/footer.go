@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -22,14 +23,22 @@ type footer struct {
 	columnIndexes, offsetIndexes []byte
 	groups                       []byte // row groups, which say neither where their indexes are nor which they are
 	ends                         []int  // of each in groups
+	columns                      []columnEnd
 	rows                         int64
 }
+
+// columnEnd is where a column of a row group ends in groups, and how long its indexes are. There the
+// fields are to be put in that say where and how long they are, which are the last ones.
+type columnEnd struct{ at, columnIndex, offsetIndex int32 }
 
 var compact thrift.CompactProtocol
 
 // add takes in what the library says of a part, and what it wrote behind the pages of it: the indexes of
 // the columns, and then of the offsets. In the file everything is so many bytes further behind.
 func (f *footer) add(part *format.FileMetaData, behind []byte, shift int64) error {
+	if len(f.ends)+len(part.RowGroups) > parquet.MaxRowGroups {
+		return parquet.ErrTooManyRowGroups
+	}
 	next := func(n int32) (b []byte) {
 		b, behind = behind[:n], behind[n:]
 		return b
@@ -39,17 +48,14 @@ func (f *footer) add(part *format.FileMetaData, behind []byte, shift int64) erro
 			f.columnIndexes = append(f.columnIndexes, next(part.RowGroups[i].Columns[k].ColumnIndexLength)...)
 		}
 	}
-	if len(f.ends)+len(part.RowGroups) > parquet.MaxRowGroups {
-		return parquet.ErrTooManyRowGroups
-	}
 	var text bytes.Buffer
 	enc := thrift.NewEncoder(compact.NewWriter(&text))
 	for i := range part.RowGroups {
-		g := &part.RowGroups[i]
+		g := part.RowGroups[i]
+		part.RowGroups[i] = format.RowGroup{} // or the library would clear it for the next part, with names of columns that it goes on using
 		for k := range g.Columns {
-			c := &g.Columns[k]
 			var pages format.OffsetIndex
-			if err := thrift.Unmarshal(&compact, next(c.OffsetIndexLength), &pages); err != nil {
+			if err := thrift.Unmarshal(&compact, next(g.Columns[k].OffsetIndexLength), &pages); err != nil {
 				return err
 			}
 			for n := range pages.PageLocations {
@@ -60,23 +66,48 @@ func (f *footer) add(part *format.FileMetaData, behind []byte, shift int64) erro
 				return err
 			}
 			f.offsetIndexes = append(f.offsetIndexes, text.Bytes()...)
-			c.ColumnIndexOffset, c.OffsetIndexOffset, c.OffsetIndexLength = 0, 0, int32(text.Len())
-			c.MetaData.DataPageOffset += shift
-			if c.MetaData.DictionaryPageOffset > 0 { // there is one
-				c.MetaData.DictionaryPageOffset += shift
-			}
+			g.Columns[k].OffsetIndexLength = int32(text.Len())
 		}
-		g.FileOffset += shift
-		g.Ordinal = 0 // it depends on what file it is read as
-		text.Reset()
-		if err := enc.Encode(g); err != nil {
+		if err := f.addGroup(&g, shift); err != nil {
 			return err
 		}
-		f.groups = append(f.groups, text.Bytes()...)
-		f.ends = append(f.ends, len(f.groups))
-		f.rows += g.NumRows
-		*g = format.RowGroup{} // or the library would clear it for the next part, with names of columns that it goes on using
 	}
+	return nil
+}
+
+// addGroup appends a row group: its first field, which is the list of its columns, and the others.
+func (f *footer) addGroup(g *format.RowGroup, shift int64) error {
+	var text bytes.Buffer
+	enc := thrift.NewEncoder(compact.NewWriter(&text))
+	columns := g.Columns
+	g.Columns, g.Ordinal = nil, 0
+	g.FileOffset += shift
+	if err := enc.Encode(g); err != nil {
+		return err
+	}
+	others := bytes.Clone(text.Bytes()[2:])
+	f.groups = append(f.groups, text.Bytes()[0]) // a list follows, and then, that it is empty
+	text.Reset()
+	if err := compact.NewWriter(&text).WriteList(thrift.List{Size: int32(len(columns)), Type: thrift.STRUCT}); err != nil {
+		return err
+	}
+	for k := range columns {
+		c := &columns[k]
+		end := columnEnd{columnIndex: c.ColumnIndexLength, offsetIndex: c.OffsetIndexLength}
+		c.ColumnIndexOffset, c.ColumnIndexLength, c.OffsetIndexOffset, c.OffsetIndexLength = 0, 0, 0, 0
+		c.MetaData.DataPageOffset += shift
+		if c.MetaData.DictionaryPageOffset > 0 { // there is one
+			c.MetaData.DictionaryPageOffset += shift
+		}
+		if err := enc.Encode(c); err != nil {
+			return err
+		}
+		end.at = int32(len(f.groups) + text.Len() - 1) // the last byte ends the struct
+		f.columns = append(f.columns, end)
+	}
+	f.groups = append(append(f.groups, text.Bytes()...), others...)
+	f.ends = append(f.ends, len(f.groups))
+	f.rows += g.NumRows
 	return nil
 }
 
@@ -120,27 +151,28 @@ func trailer(length int) []byte {
 func (f *footer) writeGroups(write func([]byte) error, at int64) error {
 	columnIndex, offsetIndex := at, at+int64(len(f.columnIndexes))
 	var text bytes.Buffer
-	enc := thrift.NewEncoder(compact.NewWriter(&text))
-	in := compact.NewReaderFromBytes(nil)
-	dec := thrift.NewDecoder(in)
-	var g format.RowGroup
-	begin := 0
+	out := compact.NewWriter(&text)
+	another := func(of thrift.Type) error { return out.WriteField(thrift.Field{ID: 1, Delta: true, Type: of}) } // field
+	columns, from := f.columns, 0
 	for i, end := range f.ends {
-		in.ResetBytes(f.groups[begin:end])
-		begin = end
-		g.Reset()
-		if err := dec.Decode(&g); err != nil {
-			return err
-		}
-		g.Ordinal = int16(i)
-		for k := range g.Columns {
-			c := &g.Columns[k]
-			c.ColumnIndexOffset, c.OffsetIndexOffset = columnIndex, offsetIndex
-			columnIndex += int64(c.ColumnIndexLength)
-			offsetIndex += int64(c.OffsetIndexLength)
-		}
 		text.Reset()
-		if err := enc.Encode(&g); err != nil {
+		for len(columns) > 0 && int(columns[0].at) < end {
+			c := columns[0]
+			columns = columns[1:]
+			text.Write(f.groups[from:c.at])
+			from = int(c.at)
+			err := errors.Join(
+				another(thrift.I64), out.WriteInt64(offsetIndex), another(thrift.I32), out.WriteInt32(c.offsetIndex),
+				another(thrift.I64), out.WriteInt64(columnIndex), another(thrift.I32), out.WriteInt32(c.columnIndex))
+			if err != nil {
+				return err
+			}
+			columnIndex += int64(c.columnIndex)
+			offsetIndex += int64(c.offsetIndex)
+		}
+		text.Write(f.groups[from : end-2]) // the last field is which row group it is, a byte, and another one ends the struct
+		from = end
+		if err := errors.Join(out.WriteInt16(int16(i)), out.WriteField(thrift.Field{Type: thrift.STOP})); err != nil {
 			return err
 		}
 		if err := write(text.Bytes()); err != nil {
