@@ -73,6 +73,8 @@ func (c *cursor) need() error {
 			c.pages, c.left = pages, groups[c.group].NumRows()
 			c.group++
 		}
+		parquet.Release(c.page) // all of it was read, and the next one may have its memory
+		c.page = nil
 		page, err := readPage(c.pages, c.path, c.column.Name)
 		if errors.Is(err, io.EOF) {
 			c.closePages()
@@ -84,7 +86,6 @@ func (c *cursor) need() error {
 		if err != nil {
 			return err
 		}
-		parquet.Release(c.page)
 		c.page = page
 		if err := c.open(page); err != nil {
 			return err

@@ -169,14 +169,9 @@ func (m *Main) openFile(ctx context.Context, t *trace, o importer.Options) error
 	t.info, t.nodes, t.shares = first.Info(), first.Nodes(), first.Tenants()
 	t.events, t.prices = first.Events(), first.Prices()
 	t.table, t.report, t.note = opened.Table, opened.Report, opened.Note
-	bundle, err := traces.Open(opened.Table)
-	if err != nil {
-		return err
-	}
-	t.undo = append(t.undo, bundle.Close)
-	t.load = bundle.Load
+	t.load = opened.Bundle.Load
 	t.open = func() (traces.Source, error) {
-		src, err := bundle.Jobs()
+		src, err := opened.Bundle.Jobs()
 		return named{src, t.info}, err
 	}
 	return nil

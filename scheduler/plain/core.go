@@ -70,7 +70,8 @@ type Core struct {
 	// shaped is set once a job asks for shares of single nodes, where counts
 	// do not tell whether it fits.
 	shaped  bool
-	trial   model.Placement // memory of harmlessShape, which leaves nothing in it
+	trial   model.Placement // memory of start and harmlessShape, which leave nothing in it
+	pool    model.PlacementPool
 	cons    conservative
 	heap    order.Heap // of the orders that change with time, in a pass
 	instant atInstant  // of that pass
@@ -175,7 +176,6 @@ func (c *Core) submitted(now model.Time, f *model.Fact) {
 	*j = job{
 		Asked: order.Asked{ID: f.Job, Request: f.Request, Submit: f.Submit, Walltime: f.Walltime},
 		phase: waiting, need: c.view.Need(f.Request), slot: model.Never,
-		placement: model.Placement{Words: j.placement.Words[:0], Shares: j.placement.Shares[:0]},
 	}
 	c.cfg.Order.Prepare(&j.Asked, &j.Key)
 	if f.Request.Layout == model.PerNode && !c.view.Whole() {
@@ -232,6 +232,7 @@ func (c *Core) ended(now model.Time, ref model.Ref) {
 func (c *Core) giveBack(now model.Time, ref model.Ref) {
 	j := &c.jobs[ref]
 	c.view.Release(&j.placement)
+	c.pool.Put(&j.placement) // which is not used again before the next Plan
 	c.ends.Remove(j.predicted, ref)
 	c.full = true
 	c.note(step{kind: stepRelease, from: now, until: j.predicted, need: j.need})
@@ -288,7 +289,8 @@ func (c *Core) Plan(now model.Time) *scheduler.Plan {
 // until the answer is observed. The caller removes it from the queue.
 func (c *Core) start(now model.Time, ref model.Ref) {
 	j := &c.jobs[ref]
-	c.view.Take(j.Request, &j.placement)
+	c.view.Take(j.Request, &c.trial)
+	j.placement = c.pool.Copy(&c.trial)
 	c.seq++
 	j.phase = inFlight
 	j.predicted = c.leaves(now, j)

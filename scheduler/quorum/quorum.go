@@ -20,6 +20,7 @@ type State struct {
 	valid uint64   // bits in use in the last word
 	free  []int32  // free units per node otherwise
 	jobs  []entry  // by Ref
+	pool  model.PlacementPool
 }
 
 type entry struct {
@@ -155,7 +156,7 @@ func (s *State) checkShares(p *model.Proposal) model.Reason {
 func (s *State) commit(p *model.Proposal) {
 	e := &s.jobs[p.Ref]
 	e.state = model.Running
-	e.held.Set(&p.Placement)
+	e.held = s.pool.Copy(&p.Placement)
 	for _, w := range e.held.Words {
 		s.nodes[w.Word] &^= w.Mask
 	}
@@ -171,4 +172,5 @@ func (s *State) release(p *model.Placement) {
 	for _, h := range p.Shares {
 		s.free[h.Node] += h.Units
 	}
+	s.pool.Put(p)
 }

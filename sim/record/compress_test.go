@@ -20,7 +20,7 @@ func TestPagesAreThoseOfParquet(t *testing.T) {
 			page[i] = page[i-1<<(i>>16%12)]
 		}
 	}
-	for _, n := range []int{0, 1, 100, 1 << 10, 1<<10 + 1, 1 << 17, 1<<17 + 1, 300_000, smallPage - 1, smallPage, smallPage + 1, 4 << 20, 4<<20 + 1, len(page), 5, 200_000, 900_000} {
+	for _, n := range []int{0, 1, 100, 1 << 10, 1<<10 + 1, 1 << 17, 1<<17 + 1, 300_000, windows[0] - 1, windows[0], windows[0] + 1, windows[1] - 1, windows[1], windows[1] + 1, 4 << 20, 4<<20 + 1, len(page), 5, 200_000, 900_000} {
 		from := rng.IntN(len(page) - n + 1)
 		want, err := own.Encode(nil, page[from:from+n])
 		require.NoError(t, err)

@@ -81,7 +81,8 @@ type tableFile struct {
 	name   string
 	path   string
 	f      *os.File
-	file   *parquet.File
+	file   *parquet.File // as a whole, or the first of the parts
+	parts  *parts        // nil where it is open as a whole
 	fields []field
 	leaf   []int // column index in the file of each field
 	epoch  model.Time
@@ -122,7 +123,7 @@ func openTable(m *manifest, table string) (*tableFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening table %s: %w", table, err)
 	}
-	t, err := readTable(f, filepath.Join(m.dir, table+".parquet"), table)
+	t, err := readTable(f, filepath.Join(m.dir, table+".parquet"), table, nil)
 	if err == nil && m.spec != "" && t.spec != m.spec {
 		err = errors.Join(&DataError{File: t.path, Row: -1, Found: fmt.Sprintf("a table of another run, with the spec %.16s…", t.spec),
 			Expected: fmt.Sprintf("the spec %.16s… of %s", m.spec, FileRun), Mend: mendReplay}, t.Close())
@@ -133,9 +134,10 @@ func openTable(m *manifest, table string) (*tableFile, error) {
 	return t, nil
 }
 
-// readTable makes an open file a table, and closes it where it is none.
-func readTable(f *os.File, path, table string) (*tableFile, error) {
-	t := &tableFile{name: table, path: path, f: f, fields: fieldsOf(table)}
+// readTable makes an open file a table, and closes it where it is none. One that was written just now may
+// be read as its parts.
+func readTable(f *os.File, path, table string, p *parts) (*tableFile, error) {
+	t := &tableFile{name: table, path: path, f: f, parts: p, fields: fieldsOf(table)}
 	t.words = make([]words, len(t.fields))
 	t.vecs = make([]vector, len(t.fields))
 	if err := guard(path, t.readFooter); err != nil {
@@ -149,13 +151,7 @@ func readTable(f *os.File, path, table string) (*tableFile, error) {
 func (t *tableFile) Close() error { return t.f.Close() }
 
 func (t *tableFile) readFooter() error {
-	st, err := t.f.Stat()
-	if err != nil {
-		return err
-	}
-	t.file, err = parquet.OpenFile(t.f, st.Size(),
-		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(1<<16))
-	if err != nil {
+	if err := t.openFile(); err != nil {
 		return damaged(t.path, err)
 	}
 	version, _ := t.file.Lookup(keySchema)
@@ -175,6 +171,20 @@ func (t *tableFile) readFooter() error {
 	t.dropSite()
 	return t.checkColumns()
 }
+
+func (t *tableFile) openFile() (err error) {
+	if t.parts != nil {
+		t.file, err = t.parts.open(t.f, 0)
+		return err
+	}
+	st, err := t.f.Stat()
+	if err == nil {
+		t.file, err = parquet.OpenFile(t.f, st.Size(), readOptions...)
+	}
+	return err
+}
+
+var readOptions = []parquet.FileOption{parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(1 << 16)}
 
 // dropSite forgets the columns that only runs of a site have, or of a later version,
 // where this is none.
@@ -233,7 +243,23 @@ func describe(c parquet.Field) string {
 // scan decodes the wanted fields (nil: all) row group by row group into one
 // vector per field and calls fn with them and the number of rows.
 func (t *tableFile) scan(want func(i int) bool, fn func(v []vector, n int) error) error {
-	for _, rg := range t.file.RowGroups() {
+	if t.parts == nil {
+		return t.scanFile(t.file, want, fn)
+	}
+	for i := range t.parts.number() {
+		file, err := t.parts.open(t.f, i)
+		if err != nil {
+			return damaged(t.path, err)
+		}
+		if err := t.scanFile(file, want, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tableFile) scanFile(file *parquet.File, want func(i int) bool, fn func(v []vector, n int) error) error {
+	for _, rg := range file.RowGroups() {
 		n := 0
 		err := guard(t.path, func() error {
 			chunks := rg.ColumnChunks()

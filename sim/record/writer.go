@@ -213,8 +213,10 @@ func (w *Writer) Seal() (Scanner, error) {
 	w.leave()
 	w.fillUsers()
 	w.fillAttemptTexts()
+	var jobs *parts
 	if w.meta.site() {
 		w.keep(w.siteJobs.close(w.written))
+		jobs = w.siteJobs.parts()
 		if w.meta.Shared {
 			w.keep(w.sharedAttempts.close(w.written))
 		} else {
@@ -222,6 +224,7 @@ func (w *Writer) Seal() (Scanner, error) {
 		}
 	} else {
 		w.keep(w.jobs.close(w.written))
+		jobs = w.jobs.parts()
 		w.keep(w.attempts.close(w.written))
 	}
 	if w.decisions != nil {
@@ -238,7 +241,7 @@ func (w *Writer) Seal() (Scanner, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := readTable(f, w.path(TableJobs), TableJobs)
+	t, err := readTable(f, w.path(TableJobs), TableJobs, jobs)
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +250,7 @@ func (w *Writer) Seal() (Scanner, error) {
 	return t, nil
 }
 
-// forget lets go of the tables that are closed: of a long run they hold megabytes on the row groups written.
+// forget lets go of the tables that are closed, and of the buffers of their columns.
 func (w *Writer) forget() {
 	w.jobs, w.attempts, w.siteJobs, w.siteAttempts, w.sharedAttempts, w.decisions, w.facts = nil, nil, nil, nil, nil, nil, nil
 }

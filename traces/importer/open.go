@@ -18,6 +18,8 @@ type Opened struct {
 	// Table is the bundle or Parquet file that is read: the user's own, a
 	// cached import, or a temporary one.
 	Table string
+	// Bundle is the same, open until the source is closed. It starts further sources.
+	Bundle *traces.Bundle
 	// Report is that of the import, nil when nothing was imported.
 	Report *traces.Report
 	// Cached says that an earlier import was used.
@@ -41,7 +43,7 @@ func OpenAny(paths []string, opts Options) (traces.Source, *Opened, error) {
 	name := traceName(paths[0])
 	o := &Opened{Format: in.format, Table: in.list[0].path}
 	if in.raw == nil {
-		src, err := openTable(o.Table, name, nil)
+		src, err := o.open(name, nil)
 		return src, o, err
 	}
 	dir, l, err := in.cached(opts, o)
@@ -67,7 +69,7 @@ func OpenAny(paths []string, opts Options) (traces.Source, *Opened, error) {
 	}
 	l.Report.File = in.names()
 	o.Report, o.Table = &l.Report, l.table(dir)
-	src, err := openTable(o.Table, name, remove)
+	src, err := o.open(name, remove)
 	return src, o, err
 }
 
@@ -131,17 +133,18 @@ func (in *inputs) cached(opts Options, o *Opened) (dir string, l label, err erro
 	return place, l, publish(made, place)
 }
 
-// openTable opens a bundle as a source that owns it. remove, if any, is called
+// open opens the table as a source that owns its bundle. remove, if any, is called
 // when the source is closed or cannot be opened.
-func openTable(path, name string, remove func() error) (traces.Source, error) {
+func (o *Opened) open(name string, remove func() error) (traces.Source, error) {
 	s := &owned{name: name, remove: remove}
 	var err error
-	if s.bundle, err = traces.Open(path); err != nil {
+	if s.bundle, err = traces.Open(o.Table); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if s.Source, err = s.bundle.Jobs(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	o.Bundle = s.bundle
 	return s, nil
 }
 

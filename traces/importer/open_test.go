@@ -189,7 +189,7 @@ func TestOpenAnyOfTraces(t *testing.T) {
 	require.NoError(t, err)
 	info, o := mustOpen(t, out, Options{CacheDir: t.TempDir()})
 	require.Equal(t, "my", info.Name)
-	require.Equal(t, &Opened{Format: Bundle, Table: out}, o)
+	require.Equal(t, &Opened{Format: Bundle, Table: out, Bundle: o.Bundle}, o)
 	info, o = mustOpen(t, filepath.Join(out, "jobs.parquet"), Options{})
 	require.Equal(t, "jobs", info.Name)
 	require.Equal(t, Parquet, o.Format)
