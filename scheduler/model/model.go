@@ -95,6 +95,32 @@ func (p *Placement) Set(q *Placement) {
 	p.Shares = append(p.Shares[:0], q.Shares...)
 }
 
+// PlacementMemory is what the placements of many jobs are kept in. Jobs hold few nodes as a rule,
+// so that memory for each of them, grown as it is needed, would be many small pieces.
+type PlacementMemory struct {
+	words  []NodeWord // not given to any placement yet
+	shares []NodeShare
+}
+
+// Set makes p name what q names, as Placement.Set does. What p has is never given to another.
+func (m *PlacementMemory) Set(p, q *Placement) {
+	p.Words = copyInto(p.Words, q.Words, &m.words)
+	p.Shares = copyInto(p.Shares, q.Shares, &m.shares)
+}
+
+// copyInto is src in the memory of dst or, where that is too small, in as much of rest as it needs:
+// twice as much as dst had at least, so that what is given up is never more than what is kept.
+func copyInto[T any](dst, src []T, rest *[]T) []T {
+	const piece = 512
+	if n := len(src); n > cap(dst) {
+		if n = max(n, 2*cap(dst)); n > len(*rest) {
+			*rest = make([]T, max(n, piece))
+		}
+		dst, *rest = (*rest)[:0:n], (*rest)[n:]
+	}
+	return append(dst[:0], src...)
+}
+
 // JobState is where a job is in its life.
 type JobState uint8
 

@@ -68,7 +68,7 @@ func (s *Site) assign(p *model.Proposal, f *model.Fact, granted model.FactKind) 
 // grant adds the placement of p and completes the answer.
 func (s *Site) grant(p *model.Proposal, f *model.Fact, kind model.FactKind, a demand) {
 	j := &s.jobs[p.Ref]
-	j.held.Set(&p.Placement)
+	s.memory.Set(&j.held, &p.Placement)
 	j.demand = a
 	s.hold(p.Ref)
 	f.Kind, f.Placement = kind, &j.held

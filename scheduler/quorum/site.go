@@ -20,6 +20,7 @@ type Site struct {
 	classes *model.NodeClasses
 	prints  model.Cut  // the nodes by conformance group, the unknown in one of -1
 	jobs    []jobState // by Ref
+	memory  model.PlacementMemory
 	nodes   []nodeState
 	gpus    []model.Ref  // holder of each GPU of the site that is held whole, by those that share nodes
 	amounts *heldAmounts // nil before the first share that names amounts

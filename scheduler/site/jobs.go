@@ -14,14 +14,16 @@ import (
 // index that it has; one in phase early is in later once; one in phase unwanted is
 // in unwanted until its withdrawal is proposed. The graph has all dependencies.
 type jobTable struct {
-	jobs     []job // by Ref
-	active   []model.Ref
-	activeOf byClass // exactly those
-	later    []model.Ref
-	unwanted []unwantedJob
-	graph    *workflow.Graph
-	changes  workflow.Changes // memory for what the graph answers
-	walk     uint64           // walks of predicted ends so far
+	jobs []job // by Ref
+	// placements is the memory of theirs.
+	placements model.PlacementMemory
+	active     []model.Ref
+	activeOf   byClass // exactly those
+	later      []model.Ref
+	unwanted   []unwantedJob
+	graph      *workflow.Graph
+	changes    workflow.Changes // memory for what the graph answers
+	walk       uint64           // walks of predicted ends so far
 }
 
 // job is what the core knows of a job in the system.

@@ -453,7 +453,7 @@ func (p *pass) propose(ref model.Ref, c *choice) {
 func (p *pass) occupy(ref model.Ref, c *choice) {
 	j := &p.core.jobs[ref]
 	p.core.leave(ref)
-	j.placement.Set(&c.nodes)
+	p.core.placements.Set(&j.placement, &c.nodes)
 	j.borrowed = c.borrowed
 	j.phase = proposed
 	p.qs.free.Take(&j.placement)
