@@ -171,8 +171,11 @@ func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, 
 		return 0, 0, err
 	}
 	defer src.Close()
-	own := p.OwnSite()
-	_, w := newStage(&own, Options{Sink: record.Null{}}, src.Users)
+	var w stage
+	if p.Strict {
+		own := p.OwnSite()
+		_, w = newStage(&own, Options{Sink: record.Null{}}, src.Users)
+	}
 	last = model.AbsentTime
 	b := newBatch(p)
 	for {
@@ -189,13 +192,17 @@ func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, 
 			if p.Site != nil {
 				horizon = max(horizon, plan.LastInstant(&b, i))
 			}
-			if err := w.inspect(&b, i); err != nil {
-				return 0, 0, err
+			if w != nil {
+				if err := w.inspect(&b, i); err != nil {
+					return 0, 0, err
+				}
 			}
 		}
 	}
-	if a := w.awkward(); p.Strict && a.Count[translate.RuleTooLarge] > 0 {
-		return 0, 0, &InfeasibleError{a.Count[translate.RuleTooLarge], a.Examples[translate.RuleTooLarge]}
+	if w != nil {
+		if a := w.awkward(); a.Count[translate.RuleTooLarge] > 0 {
+			return 0, 0, &InfeasibleError{a.Count[translate.RuleTooLarge], a.Examples[translate.RuleTooLarge]}
+		}
 	}
 	return last, horizon, nil
 }

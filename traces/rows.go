@@ -61,6 +61,25 @@ type valueColumn struct {
 	pages  parquet.Pages
 	page   parquet.Page
 	reader parquet.ValueReader
+	seen   seenTexts
+}
+
+// seenTexts are the first few texts that a column has, of which many have no more.
+type seenTexts map[string]string
+
+// of is a text in memory of its own, that of an earlier row where there is one.
+func (t *seenTexts) of(b []byte) string {
+	if s, ok := (*t)[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	if *t == nil {
+		*t = seenTexts{}
+	}
+	if len(*t) < 16 {
+		(*t)[s] = s
+	}
+	return s
 }
 
 func (r *rowReader[R]) open(group int) error {
@@ -174,7 +193,7 @@ func (r *rowReader[R]) set(i int, row *R, v parquet.Value, number int64) error {
 	c := cell{}
 	switch f.Type {
 	case String:
-		c.s = string(v.ByteArray())
+		c.s = r.cols[i].seen.of(v.ByteArray())
 		c.null = c.s == ""
 	case Double:
 		d := v.Double()

@@ -264,11 +264,9 @@ func (h *held) add(nodes, jobs int32, milli int64) {
 func (h *held) touch(shares []model.NodeShare, sign int32) (nodes int32) {
 	for i := range shares {
 		n := int(shares[i].Node)
-		for n >= len(h.shares) {
-			h.shares = append(h.shares, 0)
-		}
-		for n>>6 >= len(h.shared) {
-			h.shared = append(h.shared, 0)
+		if n >= len(h.shares) {
+			h.shares = append(h.shares, make([]int32, max(n+1, 2*len(h.shares))-len(h.shares))...)
+			h.shared = append(h.shared, make(model.NodeSet, (len(h.shares)+63)>>6-len(h.shared))...)
 		}
 		if h.shares[n] == 0 || h.shares[n]+sign == 0 {
 			nodes += sign

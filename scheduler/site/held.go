@@ -1,6 +1,10 @@
 package site
 
-import "orrery/scheduler/model"
+import (
+	"slices"
+
+	"orrery/scheduler/model"
+)
 
 // held is the running jobs that may be preempted and hold nodes of a kind, by class. No job
 // of SensitiveClass may be.
@@ -18,6 +22,9 @@ type holder struct {
 
 func (h *held) add(ref model.Ref, j *job, mask model.NodeSet) {
 	if n := j.placement.Within(mask); n > 0 && j.Preemptible() {
+		if n := len(h.at); int(ref) >= n {
+			h.at = slices.Grow(h.at, max(int(ref)+1-n, n))
+		}
 		for int(ref) >= len(h.at) {
 			h.at = append(h.at, -1)
 		}

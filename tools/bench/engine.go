@@ -22,7 +22,7 @@ import (
 type speed struct {
 	jobs   int64
 	cpu    time.Duration
-	allocs float64 // per job, of everything but the recorder
+	allocs float64 // per job, of everything but the recorder and the start
 	// schedule is the beginning of the fingerprint.
 	schedule string
 }
@@ -63,12 +63,23 @@ func engine(l load, o options) (speed, error) {
 		s.cpu = min(s.cpu, cpu()-begun)
 		s.jobs, s.schedule = res.State.Submitted, res.Fingerprint[:8]
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_, err = replay(prep, m, record.Null{})
-	runtime.ReadMemStats(&after)
-	s.allocs = float64(after.Mallocs-before.Mallocs) / float64(s.jobs)
+	s.allocs, err = allocations(prep, m)
+	s.allocs /= float64(s.jobs)
 	return s, err
+}
+
+// allocations are those of a replay, but for those of its start, which depend on the cluster file
+// and the nodes of the trace alone.
+func allocations(prep *plan.Prepared, m *memory) (float64, error) {
+	var begun, started, over runtime.MemStats
+	runtime.ReadMemStats(&begun)
+	if _, err := prep.Resolve(m); err != nil {
+		return 0, err
+	}
+	runtime.ReadMemStats(&started)
+	_, err := replay(prep, m, record.Null{})
+	runtime.ReadMemStats(&over)
+	return float64(over.Mallocs-started.Mallocs) - float64(started.Mallocs-begun.Mallocs), err
 }
 
 // profile writes a CPU profile to path, if one is given, until stop is called.

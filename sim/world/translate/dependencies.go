@@ -17,7 +17,15 @@ func (t *Site) appendDependencies(a *model.Allocation, deps []model.Dependency) 
 	if w := int(a.Job >> 6); w >= len(t.dependent) || t.dependent[w]>>(a.Job&63)&1 == 0 {
 		return deps
 	}
-	for _, e := range t.rows.Dependencies.Of(a.Job) {
+	edges := t.rows.Dependencies.Of(a.Job)
+	if n := len(edges) + 1; n > cap(deps) { // one more for a mutex
+		const piece = 512 // most jobs depend on few, each a piece of memory of its own otherwise
+		if n > len(t.unused) {
+			t.unused = make([]model.Dependency, max(n, piece))
+		}
+		deps, t.unused = t.unused[:0:n], t.unused[n:]
+	}
+	for _, e := range edges {
 		if e.Condition != model.Mutex {
 			deps = append(deps, model.Dependency{On: e.On, Condition: e.Condition})
 		}

@@ -56,6 +56,7 @@ type Site struct {
 	hot       []model.Fixed         // by meaning of mounts
 	known     []string              // features of any node, ascending
 	dependent []uint64              // a bit for each job that waits, is waited for or needs a lock
+	unused    []model.Dependency    // memory for what jobs wait for
 	awaited   []model.JobID         // jobs that others wait for, ascending
 	mutexes   []mutex               // ascending by job
 	cpus      int32                 // of the largest node, at least 1
