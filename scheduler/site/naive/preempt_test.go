@@ -3,6 +3,7 @@ package naive_test
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
@@ -218,16 +219,15 @@ func (s *naiveSite) victims(l *naiveVCluster, j *naiveJob, trigger preempt.Trigg
 		}
 		return s.chooseSought(s.view(l, gone), j)
 	}
-	var taken []*naiveJob
-	for _, c := range all {
-		if fits(taken) != nil {
-			break
-		}
-		taken = append(taken, c.job)
+	line := make([]*naiveJob, len(all))
+	for i, c := range all {
+		line[i] = c.job
 	}
-	if fits(taken) == nil {
+	needed := fewest(len(line), func(n int) bool { return fits(line[:n]) != nil })
+	if needed > len(line) {
 		return nil, nil
 	}
+	taken := slices.Clone(line[:needed])
 	for i := len(taken) - 1; i >= 0; i-- {
 		if rest := slices.Delete(slices.Clone(taken), i, i+1); fits(rest) != nil {
 			taken = rest
@@ -237,6 +237,22 @@ func (s *naiveSite) victims(l *naiveVCluster, j *naiveJob, trigger preempt.Trigg
 		return nil, nil
 	}
 	return taken, fits(taken).nodes
+}
+
+// fewest is how many of n victims, from the first on, are enough; n+1 where all are not. Of few, as
+// in drawn worlds, one after the other is tried. Many are cut in two, since what is enough stays
+// enough with more.
+func fewest(n int, enough func(int) bool) int {
+	const few = 16
+	if n > few {
+		return sort.Search(n+1, enough)
+	}
+	for k := range n + 1 {
+		if enough(k) {
+			return k
+		}
+	}
+	return n + 1
 }
 
 // classAgainst is the class that v counts with when j wants its nodes.
