@@ -52,7 +52,7 @@ func (s *Site) enter(f *model.Fact) {
 	case int(a.Tenant) >= len(s.tenants) || int(a.VCluster) >= len(s.homes):
 		panic("quorum: submission for a tenant or a vCluster that the site does not have")
 	}
-	j.Allocation, j.onHold, j.state, j.known, j.tenure = a, a.Hold, model.Pending, true, s.none
+	j.Allocation, j.onHold, j.state, j.known, j.holding = a, a.Hold, model.Pending, true, s.none
 }
 
 func (s *Site) jobUnder(ref model.Ref, id model.JobID) *jobState {
@@ -88,6 +88,6 @@ func (s *Site) vacate(ref model.Ref, id model.JobID, next model.JobState) {
 	j.become(next)
 	s.release(ref)
 	j.held.Words, j.held.Shares, j.demand = j.held.Words[:0], j.held.Shares[:0], demand{}
-	s.spare = append(s.spare, j.tenure)
-	j.tenure = s.none
+	s.spare = append(s.spare, j.holding)
+	j.holding = s.none
 }

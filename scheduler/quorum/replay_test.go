@@ -20,10 +20,10 @@ func (s *Site) snapshot() Site {
 		c.jobs.Reach(ref)
 		j := c.jobs.At(ref)
 		*j = *s.jobs.At(ref)
-		if j.tenure == nil {
+		if j.holding == nil {
 			continue // not submitted yet
 		}
-		j.tenure = &tenure{demand: j.demand}
+		j.holding = &holding{demand: j.demand}
 		j.held = model.Placement{Words: slices.Clone(s.jobs.At(ref).held.Words), Shares: slices.Clone(s.jobs.At(ref).held.Shares)}
 	}
 	c.nodes, c.gpus, c.lent, c.tenants = slices.Clone(s.nodes), slices.Clone(s.gpus), slices.Clone(s.lent), slices.Clone(s.tenants)

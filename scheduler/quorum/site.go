@@ -20,8 +20,8 @@ type Site struct {
 	classes *model.NodeClasses
 	prints  model.Cut // the nodes by conformance group, the unknown in one of -1
 	jobs    model.RefTable[jobState]
-	none    *tenure   // of all jobs that do not run: nothing
-	spare   []*tenure // out of use
+	none    *holding   // of all jobs that do not run: nothing
+	spare   []*holding // out of use
 	nodes   []nodeState
 	gpus    []model.Ref  // holder of each GPU of the site that is held whole, by those that share nodes
 	amounts *heldAmounts // nil before the first share that names amounts
@@ -54,11 +54,11 @@ type jobState struct {
 	onHold            bool
 	state             model.JobState
 	known             bool
-	*tenure           // none while it does not run
+	*holding          // none while it does not run
 }
 
-// tenure is what a running job holds, and what that takes.
-type tenure struct {
+// holding is what a running job holds, and what that takes.
+type holding struct {
 	held   model.Placement
 	demand demand
 }
@@ -97,7 +97,7 @@ type share struct{ used, limit int64 }
 func NewSite(site *model.Site) *Site {
 	n := len(site.Nodes)
 	s := &Site{
-		none: &tenure{}, site: site, classes: model.NewNodeClasses(site), nodes: make([]nodeState, n),
+		none: &holding{}, site: site, classes: model.NewNodeClasses(site), nodes: make([]nodeState, n),
 		prints: model.NewCut(n, func(n model.NodeID) int32 { return max(site.Nodes[n].Fingerprint, -1) }),
 		homes:  make([]int32, len(site.VClusters)), lent: make([]int32, len(site.VClusters)),
 		need:    make([]int32, len(site.VClusters)),

@@ -24,6 +24,7 @@
 //	go run ./tools/bench -only site         # the rows of sites, and passes
 //	go run ./tools/bench -only "site pass"  # passes alone
 //	go run ./tools/bench -only study -points 1000
+//	go run ./tools/bench -only instant -once 1000000 -n 1
 //	go run -trimpath ./tools/bench -n 1 -instructions=false -cpuprofile cmd/orrery/default.pgo -only easy
 //
 // The last writes what the compiler is told of the hot paths when it builds cmd/orrery;
@@ -84,6 +85,7 @@ type options struct {
 	policy policy
 	only   string // rows
 	points int    // profiles of a study
+	once   int    // jobs of the rows in which all are submitted at one instant
 	cpu    string // file for the profile of the engine
 }
 
@@ -106,6 +108,7 @@ func run(args []string) error {
 	f.StringVar(&o.policy.backfill, "backfill", "easy", "backfill policy")
 	f.StringVar(&o.only, "only", "", "only the `rows` whose log and policy contain this")
 	f.IntVar(&o.points, "points", 40, "`profiles` of a study")
+	f.IntVar(&o.once, "once", 100_000, "`jobs` of the rows in which all are submitted at one instant")
 	f.StringVar(&o.cpu, "cpuprofile", "", "write a CPU profile of the engine on all logs to this `file`")
 	format := f.String("o", string(table.Markdown), "table, markdown or json")
 	if err := f.Parse(args); err != nil {
@@ -115,7 +118,7 @@ func run(args []string) error {
 	if o.format, err = table.ParseFormat(*format); err != nil {
 		return err
 	}
-	loads, err := choose(f.Args())
+	loads, err := choose(f.Args(), o.once)
 	if err != nil {
 		return err
 	}
@@ -154,7 +157,7 @@ func run(args []string) error {
 }
 
 // choose takes the logs named by the user, or the default ones that are there.
-func choose(args []string) ([]load, error) {
+func choose(args []string, once int) ([]load, error) {
 	var loads []load
 	for _, a := range args {
 		path, size, ok := cutLast(a, ":")
@@ -200,7 +203,7 @@ func choose(args []string) ([]load, error) {
 	}
 	loads = append(loads, load{name: "month", procs: 1_024, site: &site{month: true}})
 	for _, of := range []*site{nil, {group: 64, cycle: "30s", vclusters: 4}} {
-		loads = append(loads, load{name: "instant-100k", procs: 1_024, jobs: 100_000, once: true, site: of})
+		loads = append(loads, load{name: fmt.Sprintf("instant-%dk", once/1000), procs: 1_024, jobs: once, once: true, site: of})
 	}
 	return loads, nil
 }

@@ -13,7 +13,7 @@ import (
 // bounds, all tenants are one and the bounds are 0.
 type list struct {
 	top       rank // of the first job
-	clear     bool // no job is a little below that, see near; if not, one may be
+	clear     bool // no job is a little below that, see mayTie; if not, one may be
 	jobs      queue.Queue
 	tenant    int32
 	size      int32
@@ -38,9 +38,9 @@ type list struct {
 // that comes first, unless they are near each other.
 func (l *list) even() bool { return l.oldest == l.youngest && l.least == l.most }
 
-// near says whether the scores of two jobs of an even list may be equal although what they are made of is not:
+// mayTie says whether the scores of two jobs of an even list may be equal although what they are made of is not:
 // a penalty brings them nearer to each other.
-func (r *rank) near(o *rank) bool {
+func (r *rank) mayTie(o *rank) bool {
 	apart := r.bound - o.bound
 	return r.tier == o.tier && apart != 0 && apart < blur && apart > -blur
 }
@@ -173,23 +173,23 @@ func (q *Queue) joinList(id int32, j *Job, now model.Time) {
 	}
 	r := rankOf(j)
 	at := q.place(l, r)
-	l.close = l.close || q.isNear(&r, l.jobs.Job(at)) || q.isNear(&r, l.jobs.Before(at))
+	l.close = l.close || q.mayTieWith(&r, l.jobs.Job(at)) || q.mayTieWith(&r, l.jobs.Before(at))
 	if l.jobs.Len() == 0 || r.before(&l.top) {
 		l.clear = l.jobs.Len() > 0 && l.clear && l.top.bound == r.bound && l.top.tier == r.tier
 		l.top = r
-	} else if r.near(&l.top) {
+	} else if r.mayTie(&l.top) {
 		l.clear = false
 	}
 	l.jobs.Insert(at, entryOf(j))
 }
 
-// isNear is near for the job of an entry, if there is one.
-func (q *Queue) isNear(r *rank, e *queue.Job) bool {
+// mayTieWith is mayTie for the job of an entry, if there is one.
+func (q *Queue) mayTieWith(r *rank, e *queue.Job) bool {
 	if e == nil {
 		return false
 	}
 	o := rankOf(q.Row(e.Ref))
-	return r.near(&o)
+	return r.mayTie(&o)
 }
 
 // findTop finds the first job of a list anew.
@@ -200,10 +200,10 @@ func (q *Queue) findTop(l *list) {
 }
 
 // below is the place of the first job of a list behind those of a tier and bound, and says whether it is near them.
-func (q *Queue) below(l *list, r rank) (at queue.At, near bool) {
+func (q *Queue) below(l *list, r rank) (at queue.At, ties bool) {
 	next := rank{tier: r.tier, bound: r.bound - 1, job: -1}
 	at = q.place(l, next)
-	return at, q.isNear(&r, l.jobs.Job(at))
+	return at, q.mayTieWith(&r, l.jobs.Job(at))
 }
 
 // standsFor says whether no other job of a list comes before j at any time, which is of the highest bound of those
@@ -217,9 +217,9 @@ func (q *Queue) standsFor(l *list, j *Job, exact bool) (at queue.At, all bool) {
 	if first && l.clear {
 		return at, true
 	}
-	at, near := q.below(l, r)
-	l.clear = l.clear || first && !near
-	return at, !near
+	at, ties := q.below(l, r)
+	l.clear = l.clear || first && !ties
+	return at, !ties
 }
 
 // quit takes a job out of its list.
