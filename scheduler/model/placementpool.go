@@ -2,9 +2,9 @@ package model
 
 import "math/bits"
 
-// PlacementPool is memory of placements that are over, for those to come. A placement made of it has
-// room for less than twice what it names: so what many jobs hold grows with what they hold together,
-// and not with the most that each place in a table has ever held. The zero value is empty.
+// PlacementPool is memory of placements that are over, for those to come. A placement that Copy makes of
+// it has room for less than twice what it names: so what many jobs hold grows with what they hold
+// together, and not with the most that each place in a table has ever held. The zero value is empty.
 type PlacementPool struct {
 	words  slicePool[NodeWord]
 	shares slicePool[NodeShare]
@@ -15,29 +15,61 @@ func (m *PlacementPool) Copy(p *Placement) Placement {
 	return Placement{Words: m.words.copy(p.Words), Shares: m.shares.copy(p.Shares)}
 }
 
-// Put takes the memory of a placement that Copy made and that is not read any more. It names nothing
-// then.
+// Set makes p, which Copy or Set made or which is zero, name what q names.
+func (m *PlacementPool) Set(p, q *Placement) {
+	p.Words = m.words.set(p.Words, q.Words)
+	p.Shares = m.shares.set(p.Shares, q.Shares)
+}
+
+// Put takes the memory of a placement that was made of it and that is not read any more. It names
+// nothing then.
 func (m *PlacementPool) Put(p *Placement) {
 	m.words.put(p.Words)
 	m.shares.put(p.Shares)
 	*p = Placement{}
 }
 
-// slicePool is empty slices, by the logarithm of their capacity, which is a power of two.
-type slicePool[T any] [32][][]T
+// slicePool is empty slices, by the logarithm of their capacity, which is a power of two, and memory
+// that small ones are cut of.
+type slicePool[T any] struct {
+	free [32][][]T
+	rest []T
+}
 
 func (s *slicePool[T]) copy(from []T) []T {
 	if len(from) == 0 {
 		return nil
 	}
 	size := bits.Len32(uint32(len(from) - 1))
-	last := len(s[size]) - 1
+	last := len(s.free[size]) - 1
 	if last < 0 {
-		return append(make([]T, 0, 1<<size), from...)
+		return append(s.cut(1<<size), from...)
 	}
-	to := s[size][last]
-	s[size] = s[size][:last]
+	to := s.free[size][last]
+	s.free[size] = s.free[size][:last]
 	return append(to, from...)
+}
+
+// cut is a new slice of the capacity.
+func (s *slicePool[T]) cut(size int) []T {
+	const piece = 512
+	if size > piece/8 {
+		return make([]T, 0, size)
+	}
+	if size > len(s.rest) {
+		s.rest = make([]T, piece)
+	}
+	cut := s.rest[:0:size]
+	s.rest = s.rest[size:]
+	return cut
+}
+
+func (s *slicePool[T]) set(to, from []T) []T {
+	if len(from) <= cap(to) {
+		return append(to[:0], from...)
+	}
+	s.put(to)
+	return s.copy(from)
 }
 
 func (s *slicePool[T]) put(memory []T) {
@@ -45,5 +77,5 @@ func (s *slicePool[T]) put(memory []T) {
 		return
 	}
 	size := bits.Len32(uint32(cap(memory))) - 1
-	s[size] = append(s[size], memory[:0])
+	s.free[size] = append(s.free[size], memory[:0])
 }

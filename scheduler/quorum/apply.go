@@ -87,7 +87,8 @@ func (s *Site) vacate(ref model.Ref, id model.JobID, next model.JobState) {
 	}
 	j.become(next)
 	s.release(ref)
-	j.held.Words, j.held.Shares, j.demand = j.held.Words[:0], j.held.Shares[:0], demand{}
-	s.spare = append(s.spare, j.holding)
+	s.memory.Put(&j.held)
+	j.demand = demand{}
+	s.spare.Give(j.holding)
 	j.holding = s.none
 }

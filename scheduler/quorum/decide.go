@@ -68,12 +68,10 @@ func (s *Site) assign(p *model.Proposal, f *model.Fact, granted model.FactKind) 
 // grant adds the placement of p and completes the answer.
 func (s *Site) grant(p *model.Proposal, f *model.Fact, kind model.FactKind, a demand) {
 	j := s.jobs.At(p.Ref)
-	if n := len(s.spare) - 1; j.holding == s.none && n >= 0 {
-		j.holding, s.spare = s.spare[n], s.spare[:n]
-	} else if j.holding == s.none {
-		j.holding = new(holding)
+	if j.holding == s.none {
+		j.holding = s.spare.Take()
 	}
-	j.held.Set(&p.Placement)
+	s.memory.Set(&j.held, &p.Placement)
 	j.demand = a
 	s.hold(p.Ref)
 	f.Kind, f.Placement = kind, &j.held

@@ -20,8 +20,9 @@ type Site struct {
 	classes *model.NodeClasses
 	prints  model.Cut // the nodes by conformance group, the unknown in one of -1
 	jobs    model.RefTable[jobState]
-	none    *holding   // of all jobs that do not run: nothing
-	spare   []*holding // out of use
+	none    *holding // of all jobs that do not run: nothing
+	spare   model.Spares[holding]
+	memory  model.PlacementPool // of what is held
 	nodes   []nodeState
 	gpus    []model.Ref  // holder of each GPU of the site that is held whole, by those that share nodes
 	amounts *heldAmounts // nil before the first share that names amounts

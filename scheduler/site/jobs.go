@@ -19,9 +19,10 @@ type jobTable struct {
 	jobs     []job // by Ref
 	active   []model.Ref
 	noStint  *stint // of all jobs that are on no nodes: nothing
-	spare    []*stint
-	victims  []preempt.Victim // likewise, as they were seen last
-	activeOf byClass          // exactly those
+	spare    model.Spares[stint]
+	memory   model.PlacementPool // of the placements of stints
+	victims  []preempt.Victim    // likewise, as they were seen last
+	activeOf byClass             // exactly those
 	later    []model.Ref
 	unwanted []unwantedJob
 	graph    *workflow.Graph
@@ -108,21 +109,14 @@ func (t *jobTable) makeRoom(facts []model.Fact) {
 	t.jobs = slices.Grow(t.jobs, n-len(t.jobs))[:n]
 }
 
-// beginStint gives the job a stint, whose memory may be that of one that is over.
-func beginStint(t *jobTable, j *job) {
-	n := len(t.spare) - 1
-	if n < 0 {
-		j.stint = new(stint)
-		return
-	}
-	j.stint, t.spare = t.spare[n], t.spare[:n]
-}
+// beginStint gives the job a stint.
+func beginStint(t *jobTable, j *job) { j.stint = t.spare.Take() }
 
 // endStint takes it back: the job is on no nodes any more.
 func endStint(t *jobTable, j *job) {
-	words, shares := j.placement.Words[:0], j.placement.Shares[:0]
-	*j.stint = stint{placement: model.Placement{Words: words, Shares: shares}}
-	t.spare = append(t.spare, j.stint)
+	t.memory.Put(&j.placement)
+	*j.stint = stint{}
+	t.spare.Give(j.stint)
 	j.stint = t.noStint
 }
 

@@ -454,7 +454,7 @@ func (p *pass) occupy(ref model.Ref, c *choice) {
 	j := &p.core.jobs[ref]
 	p.core.leave(ref)
 	beginStint(&p.core.jobTable, j)
-	j.placement.Set(&c.nodes)
+	p.core.memory.Set(&j.placement, &c.nodes)
 	j.borrowed = c.borrowed
 	j.phase = proposed
 	p.qs.free.Take(&j.placement)

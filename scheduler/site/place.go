@@ -299,7 +299,7 @@ func (p *pass) larger(ref model.Ref, n int32) bool {
 		return false
 	}
 	j.usage = claimOf(j.Allocation, j.kind, n)
-	j.placement.Set(nodes)
+	p.core.memory.Set(&j.placement, nodes)
 	p.core.setTaken(j)
 	p.core.ledger.Reserve(&j.usage)
 	p.core.setNeeds(j)

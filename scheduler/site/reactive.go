@@ -416,7 +416,7 @@ func (s *Core) resized(f *model.Fact) {
 		s.retakeInFlight(qs)
 	}
 	s.ledger.Resize(&j.usage, n, j.kind.unitsHeld(j.Allocation, f.Placement, n, s.nodeClasses), s.nodeClasses.Thousandths(f.Placement, n), f.Placement.Shares, s.now)
-	j.placement.Set(f.Placement)
+	s.memory.Set(&j.placement, f.Placement)
 	j.borrowed = foreignNodes(&s.nodeState, j, &j.placement) > 0
 	s.lend(j, 1)
 	s.victims[j.pos] = victimOf(f.Ref, j)

@@ -223,7 +223,7 @@ func (s *Site) endAttempt(ref model.Ref, outcome model.JobState, why model.Reaso
 	s.sink.Attempt(&s.attempt)
 	s.State.Ended++
 	s.account(ref, -1)
-	s.spare = append(s.spare, l.attempt)
+	s.spare.Give(l.attempt)
 	l.attempt = nil
 }
 

@@ -73,7 +73,7 @@ func (s *Site) decide(p *model.Proposal) model.Fact {
 	l := s.jobs.At(f.Ref)
 	switch f.Kind {
 	case model.FactAssigned, model.FactRestored:
-		l.attempt = s.spare.take()
+		l.attempt = s.newAttempt()
 		l.seq, l.rec.State = p.Seq, model.Running // a withdrawal at this instant comes too late
 	case model.FactPreempted:
 		s.preempt(f.Ref, f.Reason)

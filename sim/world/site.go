@@ -22,7 +22,7 @@ type Site struct {
 	quorum   *quorum.Site
 	now      model.Time
 	jobs     model.RefTable[siteJob]
-	spare    attempts
+	spare    model.Spares[attempt]
 	allocs   model.RefTable[model.Allocation]
 	nodes    []node
 	whole    model.NodeSet // held by one job
@@ -81,17 +81,9 @@ type attempt struct {
 	since   model.Time     // when what it holds last changed
 }
 
-// attempts are those that are not under way, whose memory is used again.
-type attempts []*attempt
-
-// take is an attempt that has not begun.
-func (s *attempts) take() *attempt {
-	n := len(*s) - 1
-	if n < 0 {
-		*s, n = append(*s, new(attempt)), 0
-	}
-	a := (*s)[n]
-	*s = (*s)[:n]
+// newAttempt is an attempt that has not begun.
+func (s *Site) newAttempt() *attempt {
+	a := s.spare.Take()
 	*a = attempt{}
 	a.ends, a.exit.at, a.ckpt.at = model.AbsentTime, model.AbsentTime, model.AbsentTime
 	return a
