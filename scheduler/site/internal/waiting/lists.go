@@ -22,7 +22,7 @@ type list struct {
 	least     int32       // nodes that one of the jobs asks for, MaxInt32 of none
 	most      int32       // no job asks for more nodes
 	perNode   model.Fixed // of least
-	close     bool        // there were jobs near each other
+	close     bool        // where all came at one instant: there were two that may tie
 	newcomers int32       // since the bounds were renewed last
 	youngest  model.Time  // no job was submitted later
 	oldest    model.Time  // nor before
@@ -35,7 +35,7 @@ type list struct {
 // even says whether nothing but what never changes tells the jobs apart: they have waited for the same
 // time and ask for the same number of nodes. It may come to be so when a job leaves, and ends when one
 // joins. Of two jobs the first has the higher score, or the same, and so it stays; where the score is the same it is the one
-// that comes first, unless they are near each other.
+// that comes first, unless they may tie.
 func (l *list) even() bool { return l.oldest == l.youngest && l.least == l.most }
 
 // mayTie says whether the scores of two jobs of an even list may be equal although what they are made of is not:
@@ -173,7 +173,9 @@ func (q *Queue) joinList(id int32, j *Job, now model.Time) {
 	}
 	r := rankOf(j)
 	at := q.place(l, r)
-	l.close = l.close || q.mayTieWith(&r, l.jobs.Job(at)) || q.mayTieWith(&r, l.jobs.Before(at))
+	if !l.close && l.oldest == l.youngest { // else it is even no more
+		l.close = q.mayTieWith(&r, l.jobs.Job(at)) || q.mayTieWith(&r, l.jobs.Before(at))
+	}
 	if l.jobs.Len() == 0 || r.before(&l.top) {
 		l.clear = l.jobs.Len() > 0 && l.clear && l.top.bound == r.bound && l.top.tier == r.tier
 		l.top = r
@@ -199,7 +201,7 @@ func (q *Queue) findTop(l *list) {
 	l.clear = l.clear && l.top.bound == was.bound && l.top.tier == was.tier
 }
 
-// below is the place of the first job of a list behind those of a tier and bound, and says whether it is near them.
+// below is the place of the first job of a list behind those of a tier and bound, and says whether it may tie with them.
 func (q *Queue) below(l *list, r rank) (at queue.At, ties bool) {
 	next := rank{tier: r.tier, bound: r.bound - 1, job: -1}
 	at = q.place(l, next)
