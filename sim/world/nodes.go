@@ -130,8 +130,8 @@ func (s *Site) evict(id model.NodeID) {
 	hit := s.refsBuf[:0]
 	for ref := range model.Ref(s.jobs.Len()) {
 		l := s.jobs.At(ref)
-		if l.present && (l.rec.State == model.Running || l.rec.State == model.Checkpointing) && holds(s.quorum.Held(model.Ref(ref)), id) {
-			hit = append(hit, model.Ref(ref))
+		if l.present && (l.rec.State == model.Running || l.rec.State == model.Checkpointing) && holds(s.quorum.Held(ref), id) {
+			hit = append(hit, ref)
 		}
 	}
 	//detlint:total a job has one ref
