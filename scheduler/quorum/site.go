@@ -21,7 +21,7 @@ type Site struct {
 	prints  model.Cut // the nodes by conformance group, the unknown in one of -1
 	jobs    model.RefTable[jobState]
 	none    *holding // of all jobs that do not run: nothing
-	spare   model.Spares[holding]
+	spare   model.FreeList[holding]
 	memory  model.PlacementPool // of what is held
 	nodes   []nodeState
 	gpus    []model.Ref  // holder of each GPU of the site that is held whole, by those that share nodes

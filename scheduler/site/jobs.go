@@ -19,7 +19,7 @@ type jobTable struct {
 	jobs     []job // by Ref
 	active   []model.Ref
 	noStint  *stint // of all jobs that are on no nodes: nothing
-	spare    model.Spares[stint]
+	spare    model.FreeList[stint]
 	memory   model.PlacementPool // of the placements of stints
 	victims  []preempt.Victim    // likewise, as they were seen last
 	activeOf byClass             // exactly those

@@ -22,7 +22,7 @@ type Site struct {
 	quorum   *quorum.Site
 	now      model.Time
 	jobs     model.RefTable[siteJob]
-	spare    model.Spares[attempt]
+	spare    model.FreeList[attempt]
 	allocs   model.RefTable[model.Allocation]
 	nodes    []node
 	whole    model.NodeSet // held by one job

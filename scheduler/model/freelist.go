@@ -1,11 +1,11 @@
 package model
 
-// Spares are rows that are out of use, for those to come: what only some jobs need at a time is kept for
+// FreeList is rows that are out of use, for those to come: what only some jobs need at a time is kept for
 // as many as need it. The zero value has none.
-type Spares[T any] []*T
+type FreeList[T any] []*T
 
 // Take is a row that was given, as it was then, or else a new one, of which several are made at once.
-func (s *Spares[T]) Take() *T {
+func (s *FreeList[T]) Take() *T {
 	if len(*s) == 0 {
 		rows := make([]T, 32)
 		for i := range rows {
@@ -19,4 +19,4 @@ func (s *Spares[T]) Take() *T {
 }
 
 // Give takes a row that nothing reads any more.
-func (s *Spares[T]) Give(row *T) { *s = append(*s, row) }
+func (s *FreeList[T]) Give(row *T) { *s = append(*s, row) }
