@@ -15,7 +15,8 @@ import "orrery/scheduler/model"
 type Core interface {
 	// Observe takes in facts in the order of the log; now must not decrease. Its cost is
 	// in proportion to what changed. A fact that contradicts the state (an end of a job
-	// that does not run) is a fault of the caller and panics.
+	// that does not run) is a fault of the caller and panics. The allocation of a submission
+	// is kept and read until the job has left the system; nothing else of facts is.
 	Observe(now model.Time, facts []model.Fact)
 	// Plan makes the passes that are due at now over everything observed so far. It
 	// executes nothing; what it returns is valid until the next Plan.

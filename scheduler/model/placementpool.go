@@ -3,8 +3,9 @@ package model
 import "math/bits"
 
 // PlacementPool is memory of placements that are over, for those to come. A placement that Copy makes of
-// it has room for less than twice what it names: so what many jobs hold grows with what they hold
-// together, and not with the most that each place in a table has ever held. The zero value is empty.
+// it has room for less than twice what it names; where Set makes it smaller it keeps its room. So what
+// many jobs hold grows with what they hold together, and not with the most that each place in a table
+// has ever held. Memory of one size serves that size alone. The zero value is empty.
 type PlacementPool struct {
 	words  slicePool[NodeWord]
 	shares slicePool[NodeShare]

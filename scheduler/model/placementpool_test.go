@@ -43,3 +43,36 @@ func TestPlacementPool(t *testing.T) {
 		pool.Put(&b)
 	}))
 }
+
+// TestPlacementPoolSet: a placement that grows or shrinks names what it is set to, in its own memory as
+// long as there is room.
+func TestPlacementPoolSet(t *testing.T) {
+	var pool PlacementPool
+	var p Placement
+	other := pool.Copy(wide(3))
+	for _, words := range []int{3, 4, 1, 700, 2, 0, 5} {
+		pool.Set(&p, wide(words))
+		require.Len(t, p.Words, words)
+		require.Equal(t, wide(words).Words, append([]NodeWord(nil), p.Words...))
+		require.Equal(t, wide(3).Words, other.Words)
+	}
+	require.Zero(t, testing.AllocsPerRun(100, func() { pool.Set(&p, &other) }))
+}
+
+// TestFreeList: rows that were given are taken again, and new ones are zero and each by itself.
+func TestFreeList(t *testing.T) {
+	var list FreeList[int]
+	seen := map[*int]bool{}
+	for range 100 {
+		row := list.Take()
+		require.Zero(t, *row)
+		require.False(t, seen[row])
+		seen[row] = true
+		*row = 7
+	}
+	row := list.Take()
+	*row = 5
+	list.Give(row)
+	require.Same(t, row, list.Take())
+	require.Equal(t, 5, *row)
+}

@@ -51,7 +51,7 @@ const noRef model.Ref = -1
 
 // jobState is a job in the system.
 type jobState struct {
-	*model.Allocation // of the submission, but for onHold
+	*model.Allocation // of the submission; its Hold is not read, see onHold
 	onHold            bool
 	state             model.JobState
 	known             bool
@@ -129,7 +129,7 @@ func NewSite(site *model.Site) *Site {
 func (s *Site) NodeClasses() *model.NodeClasses { return s.classes }
 
 // Held is what the running job under ref holds; valid until it holds something
-// else.
+// else or has left its nodes.
 func (s *Site) Held(ref model.Ref) *model.Placement { return &s.jobs.At(ref).held }
 
 // Takes is how many nodes the running job under ref holds, and what it draws on them

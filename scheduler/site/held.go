@@ -22,8 +22,8 @@ type holder struct {
 
 func (h *held) add(ref model.Ref, j *job, mask model.NodeSet) {
 	if n := j.placement.Within(mask); n > 0 && j.Preemptible() {
-		if n := len(h.at); int(ref) >= n {
-			h.at = slices.Grow(h.at, max(int(ref)+1-n, n))
+		if at := len(h.at); int(ref) >= at { // room for twice as many, for refs come one by one
+			h.at = slices.Grow(h.at, max(int(ref)+1-at, at))
 		}
 		for int(ref) >= len(h.at) {
 			h.at = append(h.at, -1)

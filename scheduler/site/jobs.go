@@ -14,15 +14,16 @@ import (
 
 // jobTable is the jobs in the system. A job in phase running is in active once, at the
 // index that it has; one in phase early is in later once; one in phase unwanted is
-// in unwanted until its withdrawal is proposed. The graph has all dependencies.
+// in unwanted until its withdrawal is proposed. The graph has all dependencies. victims goes with
+// active: the running job at an index, as those saw it last that wanted its nodes.
 type jobTable struct {
 	jobs     []job // by Ref
 	active   []model.Ref
 	noStint  *stint // of all jobs that are on no nodes: nothing
 	spare    model.FreeList[stint]
 	memory   model.PlacementPool // of the placements of stints
-	victims  []preempt.Victim    // likewise, as they were seen last
-	activeOf byClass             // exactly those
+	victims  []preempt.Victim
+	activeOf byClass // of active, exactly
 	later    []model.Ref
 	unwanted []unwantedJob
 	graph    *workflow.Graph
@@ -32,7 +33,7 @@ type jobTable struct {
 
 // job is what the core knows of a job in the system.
 type job struct {
-	*model.Allocation // of the submission, but for onHold
+	*model.Allocation // of the submission; its Hold is not read, see onHold
 	*stint            // noStint in all phases but proposed, withdrawn and running
 	phase             phase
 	onHold            bool
@@ -64,7 +65,8 @@ type job struct {
 	failedAt   int64  // facts observed, and one, when no victims for it were found
 }
 
-// stint is what is known of a job while it is on nodes, or they are proposed for it.
+// stint is what is known of a job while it is on nodes, or they are proposed for it: it begins with the
+// proposal, where an attempt begins with the grant.
 type stint struct {
 	placement model.Placement
 	started   model.Time

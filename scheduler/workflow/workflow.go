@@ -112,7 +112,7 @@ type member struct {
 // its dependencies.
 func (g *Graph) Submit(a *model.Allocation, ref model.Ref) Status {
 	for int(ref) >= len(g.members) {
-		g.members = append(g.members, member{})
+		g.members = append(g.members, member{mutexes: none})
 	}
 	m := &g.members[ref]
 	if m.known {

@@ -203,7 +203,7 @@ func choose(args []string, once int) ([]load, error) {
 	}
 	loads = append(loads, load{name: "month", procs: 1_024, site: &site{month: true}})
 	for _, of := range []*site{nil, {group: 64, cycle: "30s", vclusters: 4}} {
-		loads = append(loads, load{name: fmt.Sprintf("instant-%dk", once/1000), procs: 1_024, jobs: once, once: true, site: of})
+		loads = append(loads, load{name: fmt.Sprintf("instant-%gk", float64(once)/1000), procs: 1_024, jobs: once, once: true, site: of})
 	}
 	return loads, nil
 }

@@ -241,7 +241,7 @@ func (s *naiveSite) victims(l *naiveVCluster, j *naiveJob, trigger preempt.Trigg
 
 // fewest is how many of n victims, from the first on, are enough; n+1 where all are not. Of few, as
 // in drawn worlds, one after the other is tried. Many are cut in two, since what is enough stays
-// enough with more.
+// enough with more: so preempt.Trial has it, which worlds with few hold.
 func fewest(n int, enough func(int) bool) int {
 	const few = 16
 	if n > few {

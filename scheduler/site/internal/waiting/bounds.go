@@ -13,7 +13,7 @@ import (
 
 // Most jobs cannot come first for quite a while. Upper bounds tell that at little cost:
 // they leave out what tenants and the whole site bring into a score, which changes all
-// the time, and hold for longer than a pass asks for. So the lists of a tenant, one for each
+// the time, and hold for longer than a pass asks for. So the lists of a tenant, of each
 // request size, say which of its jobs may come first before which.
 
 // lifetime of upper bounds: the longer, the higher they are. Those of jobs that have all waited

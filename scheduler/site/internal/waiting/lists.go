@@ -277,7 +277,7 @@ func (q *Queue) reorder(l *list, ranks []rank) {
 		q.findTop(l)
 		return
 	}
-	//detlint:total no two are of one job, and the ref decides last
+	//detlint:total no two are of one job, and its id decides last
 	slices.SortFunc(ranks, compare)
 	l.jobs.Clear()
 	for i := range ranks {
