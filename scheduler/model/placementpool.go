@@ -44,25 +44,11 @@ func (s *slicePool[T]) copy(from []T) []T {
 	size := bits.Len32(uint32(len(from) - 1))
 	last := len(s.free[size]) - 1
 	if last < 0 {
-		return append(s.cut(1<<size), from...)
+		return append(SliceOf(&s.rest, 1<<size), from...)
 	}
 	to := s.free[size][last]
 	s.free[size] = s.free[size][:last]
 	return append(to, from...)
-}
-
-// cut is a new slice of the capacity.
-func (s *slicePool[T]) cut(size int) []T {
-	const piece = 512
-	if size > piece/8 {
-		return make([]T, 0, size)
-	}
-	if size > len(s.rest) {
-		s.rest = make([]T, piece)
-	}
-	cut := s.rest[:0:size]
-	s.rest = s.rest[size:]
-	return cut
 }
 
 func (s *slicePool[T]) set(to, from []T) []T {

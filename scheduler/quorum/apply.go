@@ -88,7 +88,6 @@ func (s *Site) vacate(ref model.Ref, id model.JobID, next model.JobState) {
 	j.become(next)
 	s.release(ref)
 	s.memory.Put(&j.held)
-	j.demand = demand{}
 	s.spare.Give(j.holding)
 	j.holding = s.none
 }

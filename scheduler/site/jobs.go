@@ -117,7 +117,6 @@ func beginStint(t *jobTable, j *job) { j.stint = t.spare.Take() }
 // endStint takes it back: the job is on no nodes any more.
 func endStint(t *jobTable, j *job) {
 	t.memory.Put(&j.placement)
-	*j.stint = stint{}
 	t.spare.Give(j.stint)
 	j.stint = t.noStint
 }
@@ -126,7 +125,7 @@ func endStint(t *jobTable, j *job) {
 func (t *jobTable) activate(ref model.Ref) {
 	t.jobs[ref].pos = int32(len(t.active))
 	t.active = append(t.active, ref)
-	t.victims = append(t.victims, preempt.Victim{})
+	t.victims = append(t.victims, victimOf(ref, &t.jobs[ref]))
 	t.activeOf.add(t.jobs[ref].Class, 1)
 }
 

@@ -340,7 +340,6 @@ func (s *Core) granted(f *model.Fact) {
 	s.free.Take(&j.placement)
 	j.predicted, j.started, j.saved, j.phase = end, s.now, model.AbsentTime, running
 	s.activate(ref)
-	s.victims[j.pos] = victimOf(ref, j)
 	holdNodes(&s.nodeState, ref, j)
 	s.backlog.setBacklog(j, 0)
 	s.backlog.setRunning(j, j.gpuTime())

@@ -84,7 +84,6 @@ type attempt struct {
 // newAttempt is an attempt that has not begun.
 func (s *Site) newAttempt() *attempt {
 	a := s.spare.Take()
-	*a = attempt{}
 	a.ends, a.exit.at, a.ckpt.at = model.AbsentTime, model.AbsentTime, model.AbsentTime
 	return a
 }

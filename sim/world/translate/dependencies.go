@@ -19,11 +19,7 @@ func (t *Site) appendDependencies(a *model.Allocation, deps []model.Dependency) 
 	}
 	edges := t.rows.Dependencies.Of(a.Job)
 	if n := len(edges) + 1; n > cap(deps) { // one more for a mutex
-		const piece = 512 // most jobs depend on few, each a piece of memory of its own otherwise
-		if n > len(t.unused) {
-			t.unused = make([]model.Dependency, max(n, piece))
-		}
-		deps, t.unused = t.unused[:0:n], t.unused[n:]
+		deps = model.SliceOf(&t.unused, n)
 	}
 	for _, e := range edges {
 		if e.Condition != model.Mutex {
