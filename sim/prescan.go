@@ -39,6 +39,12 @@ func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, 
 	}
 	last = model.AbsentTime
 	b := newBatch(p)
+	if w == nil {
+		b.Only = []string{"submit"}
+	}
+	if w == nil && p.Site != nil {
+		b.Only = plan.LastInstantColumns
+	}
 	for {
 		if err := src.Next(&b); errors.Is(err, io.EOF) {
 			break

@@ -69,7 +69,7 @@ func Replay(ctx context.Context, spec plan.Spec, in Input, opt ReplayOptions) (*
 		}
 		return conclude(&p, res, info, sink, opt)
 	}
-	users := src.Users
+	var users func() []string // of the source that is replayed, which is opened first; others are read in part
 	var names plan.SiteNames // those behind the ids of results; none on a plain cluster
 	if p.Site != nil {
 		names = p.Site.Names
@@ -87,7 +87,7 @@ func Replay(ctx context.Context, spec plan.Spec, in Input, opt ReplayOptions) (*
 	defer w.Abort() // without effect after Close
 	open := func() (traces.Source, error) {
 		s, err := in.Open()
-		if err == nil {
+		if err == nil && users == nil {
 			users = s.Users
 		}
 		return s, err

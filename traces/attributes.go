@@ -201,23 +201,29 @@ func (a *Attributes) slice(i, j int) *Attributes {
 	return &s
 }
 
-// resize makes every column n long, keeping memory.
-func (a *Attributes) resize(n int) {
+// resize makes every column that is wanted n long, keeping memory.
+func (a *Attributes) resize(n int, wanted func(column string) bool) {
 	for i := range a.Text {
-		resizeTo(&a.Text[i], n)
+		resizeWanted(&a.Text[i], n, wanted(textColumns[i]))
 	}
-	for _, c := range a.counts() {
-		resizeTo(c, n)
+	for i, c := range a.counts() {
+		resizeWanted(c, n, wanted(countColumns[i]))
 	}
-	for _, c := range a.sizes() {
-		resizeTo(c, n)
+	for i, c := range a.sizes() {
+		resizeWanted(c, n, wanted(sizeColumns[i]))
 	}
-	for _, c := range a.instants() {
-		resizeTo(c, n)
+	for i, c := range a.instants() {
+		resizeWanted(c, n, wanted(instantColumns[i]))
 	}
-	for _, c := range a.flags() {
-		resizeTo(c, n)
+	for i, c := range a.flags() {
+		resizeWanted(c, n, wanted(flagColumns[i]))
 	}
-	resizeTo(&a.ThinkTime, n)
-	resizeTo(&a.CommFraction, n)
+	resizeWanted(&a.ThinkTime, n, wanted("think_time"))
+	resizeWanted(&a.CommFraction, n, wanted("comm_fraction"))
+}
+
+func resizeWanted[T any](s *[]T, n int, wanted bool) {
+	if wanted {
+		resizeTo(s, n)
+	}
 }

@@ -100,13 +100,16 @@ func (d *Dependencies) Circle() []model.JobID {
 // first after it. Edges of after_job wait for an earlier row only, since SWF
 // numbers jobs as they come.
 //
-// It reads the ids of all jobs once, and once before them after_job. Memory
+// It reads the ids of all jobs once, and once before them after_job where it has any value. Memory
 // grows with the edges and not with the jobs.
 func (b *Bundle) Dependencies(afterJob bool) (*Dependencies, error) {
+	if f := b.info.Filled; f != nil && !slices.ContainsFunc(f, func(f Filled) bool { return f.Column == columnAfterJob }) {
+		afterJob = false
+	}
 	return resolveDependencies(b.path, b.Deps(), afterJob, b.eachID)
 }
 
-// eachID goes through the jobs in order, with what after_job says when asked.
+// eachID goes through the jobs in order: with what after_job says, or else with their ids.
 type eachID func(after bool, visit func(row model.JobID, id, afterJob int64, think model.Duration)) error
 
 func resolveDependencies(file string, deps iter.Seq2[*Dep, error], afterJob bool, each eachID) (*Dependencies, error) {
@@ -151,8 +154,10 @@ func (b *Bundle) eachID(after bool, visit func(row model.JobID, id, afterJob int
 	fill(afters, Absent64)
 	for row := int64(0); row < b.info.Rows; {
 		n := min(b.info.Rows-row, sourceRows)
-		if err := int64s(id, ids[:n]); err != nil {
-			return err
+		if !after {
+			if err := int64s(id, ids[:n]); err != nil {
+				return err
+			}
 		}
 		if after {
 			if err := int64s(afterJob, afters[:n]); err != nil {

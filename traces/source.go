@@ -6,6 +6,7 @@ package traces
 
 import (
 	"iter"
+	"slices"
 
 	"orrery/scheduler/model"
 )
@@ -39,7 +40,14 @@ type Batch struct {
 	// Source.Next, and nil else: reading the columns of a plain replay costs
 	// no more for it.
 	Attr *Attributes
+
+	// Only names the columns of the jobs table that the caller reads, nil for all. It is set before the
+	// first call to Source.Next. Other columns are not read, nor is what they hold checked; a source in memory may give them.
+	Only []string
 }
+
+// wants says whether the caller reads a column.
+func (b *Batch) wants(column string) bool { return b.Only == nil || slices.Contains(b.Only, column) }
 
 // Len is the number of rows in the batch.
 func (b *Batch) Len() int { return len(b.ID) }

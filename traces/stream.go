@@ -123,9 +123,6 @@ func (s *jobSource) next(b *Batch) error {
 	}
 	b.resize(n)
 	b.First = model.JobID(s.row)
-	if err := int64s(s.columns["id"], b.ID); err != nil {
-		return err
-	}
 	if err := s.times(b); err != nil {
 		return err
 	}
@@ -133,14 +130,16 @@ func (s *jobSource) next(b *Batch) error {
 		return err
 	}
 	if b.Attr != nil {
-		if err := s.attributes(b.Attr); err != nil {
+		if err := s.attributes(b); err != nil {
 			return err
 		}
 	}
-	if err := s.ran(b); err != nil {
-		return err
+	if b.wants(columnRanOn) {
+		if err := s.ran(b); err != nil {
+			return err
+		}
 	}
-	if s.b.info.Sorted {
+	if s.b.info.Sorted && b.wants("submit") {
 		if err := s.ascending(b); err != nil {
 			return err
 		}
@@ -160,10 +159,14 @@ func (s *jobSource) openAttributes() {
 	}
 }
 
-// attributes fills the columns of a, which have the length of the batch.
-func (s *jobSource) attributes(a *Attributes) error {
+// attributes fills those columns of the attributes of b that are wanted.
+func (s *jobSource) attributes(b *Batch) error {
+	a := b.Attr
 	a.Texts = s.texts
 	for i, name := range textColumns {
+		if !b.wants(name) {
+			continue
+		}
 		if err := s.columns[name].ids(a.Text[i], &s.texts.tables[i]); err != nil {
 			return err
 		}
@@ -174,29 +177,46 @@ func (s *jobSource) attributes(a *Attributes) error {
 		}
 	}
 	for i, c := range a.counts() {
+		if !b.wants(countColumns[i]) {
+			continue
+		}
 		if err := s.columns[countColumns[i]].int32s(*c, s.wide); err != nil {
 			return err
 		}
 	}
 	for i, c := range a.sizes() {
-		if err := int64s(s.columns[sizeColumns[i]], *c); err != nil {
+		if err := numbers(s, b, sizeColumns[i], *c); err != nil {
 			return err
 		}
 	}
 	for i, c := range a.instants() {
-		if err := int64s(s.columns[instantColumns[i]], *c); err != nil {
+		if err := numbers(s, b, instantColumns[i], *c); err != nil {
 			return err
 		}
 	}
 	for i, c := range a.flags() {
+		if !b.wants(flagColumns[i]) {
+			continue
+		}
 		if err := s.columns[flagColumns[i]].bools(*c); err != nil {
 			return err
 		}
 	}
-	if err := int64s(s.columns["think_time"], a.ThinkTime); err != nil {
+	if err := numbers(s, b, "think_time", a.ThinkTime); err != nil {
 		return err
 	}
+	if !b.wants("comm_fraction") {
+		return nil
+	}
 	return s.columns["comm_fraction"].shares(a.CommFraction)
+}
+
+// numbers fills a column of 64-bit numbers, if it is wanted.
+func numbers[T ~int64](s *jobSource, b *Batch, name string, dst []T) error {
+	if !b.wants(name) {
+		return nil
+	}
+	return int64s(s.columns[name], dst)
 }
 
 // ran fills RanOn while the rows are of before the warm start. Behind it the
@@ -229,19 +249,22 @@ func (s *jobSource) ran(b *Batch) error {
 }
 
 func (s *jobSource) times(b *Batch) error {
-	if err := int64s(s.columns["submit"], b.Submit); err != nil {
+	if err := numbers(s, b, "id", b.ID); err != nil {
 		return err
 	}
-	if err := int64s(s.columns["start"], b.Start); err != nil {
+	if err := numbers(s, b, "submit", b.Submit); err != nil {
 		return err
 	}
-	if err := int64s(s.columns["cancelled_at"], b.CancelledAt); err != nil {
+	if err := numbers(s, b, "start", b.Start); err != nil {
 		return err
 	}
-	if err := int64s(s.columns["runtime"], b.Runtime); err != nil {
+	if err := numbers(s, b, "cancelled_at", b.CancelledAt); err != nil {
 		return err
 	}
-	return int64s(s.columns["walltime"], b.Walltime)
+	if err := numbers(s, b, "runtime", b.Runtime); err != nil {
+		return err
+	}
+	return numbers(s, b, "walltime", b.Walltime)
 }
 
 func (s *jobSource) counts(b *Batch) error {
@@ -252,9 +275,15 @@ func (s *jobSource) counts(b *Batch) error {
 		{"procs_requested", b.ProcsRequested}, {"procs_allocated", b.ProcsAllocated}, {"nodes_min", b.NodesMin},
 		{"cpus_per_node", b.CPUsPerNode}, {"gpus_per_node", b.GPUsPerNode},
 	} {
+		if !b.wants(c.name) {
+			continue
+		}
 		if err := s.columns[c.name].int32s(c.dst, s.wide); err != nil {
 			return err
 		}
+	}
+	if !b.wants("user") {
+		return nil
 	}
 	return s.columns["user"].ids(b.User, &s.users)
 }
@@ -291,7 +320,7 @@ func (b *Batch) resize(n int) {
 	resizeTo(&b.GPUsPerNode, n)
 	resizeTo(&b.User, n)
 	if b.Attr != nil {
-		b.Attr.resize(n)
+		b.Attr.resize(n, b.wants)
 	}
 }
 

@@ -68,7 +68,7 @@ func (w *workflows) read(ctx context.Context, open func() (traces.Source, error)
 		return err
 	}
 	defer src.Close()
-	b := traces.Batch{Attr: &traces.Attributes{}}
+	b := traces.Batch{Attr: &traces.Attributes{}, Only: []string{"id", "group", "index", "dag"}}
 	for {
 		err := src.Next(&b)
 		if errors.Is(err, io.EOF) {
