@@ -7,6 +7,15 @@ import (
 	"orrery/scheduler/model"
 )
 
+// IdleOf counts the idle nodes of a set. Cost: its words.
+func (f *Free) IdleOf(set model.NodeSet) int32 {
+	n := 0
+	for w, m := range set {
+		n += bits.OnesCount64(m & f.idle[w])
+	}
+	return int32(n)
+}
+
 // Lowest adds the lowest idle nodes of among that are not in avoid (nil for none)
 // to into, at most that many, and says how many. It is for putting together what
 // lenders offer, one lender after the other. Cost: the words of among up to the

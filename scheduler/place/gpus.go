@@ -121,7 +121,7 @@ func tightest(sets []uint64, free uint64, n int32) uint64 {
 }
 
 // gather returns the nodes that could give the share of q, valid until the next call, and
-// their number. It may stop at enough. Cost: the words of a node set, and for a share
+// their number. It may stop at enough. Cost: the words of its class of nodes, and for a share
 // with amounts its nodes.
 func (f *Free) gather(q *Query, enough int32) (room model.NodeSet, n int32) {
 	room = f.gathered
@@ -129,13 +129,18 @@ func (f *Free) gather(q *Query, enough int32) (room model.NodeSet, n int32) {
 		clear(room)
 		return room, 0
 	}
-	least, class := f.least[q.GPUs], f.sp.classes[q.Class].nodes
-	for w := range room {
-		m := f.unheld[w] & f.up[w] & least[w] & class[w]
+	class := &f.sp.classes[q.Class]
+	clear(room[:class.first])
+	clear(room[class.behind:])
+	least, nodes, amounts := f.least[q.GPUs], class.nodes, q.Amounts != (model.Amounts{})
+	for w := class.first; w < class.behind; w++ {
+		m := f.unheld[w] & f.up[w] & least[w] & nodes[w]
 		if q.Avoid != nil {
 			m &^= q.Avoid[w]
 		}
-		m = f.withAmounts(w, m, q)
+		if amounts {
+			m = f.withAmounts(w, m, q)
+		}
 		room[w] = m
 		if n += int32(bits.OnesCount64(m)); n >= enough {
 			break

@@ -46,6 +46,8 @@ type Space struct {
 // class is a set of nodes with what follows from it alone.
 type class struct {
 	nodes model.NodeSet
+	// first is the first word of nodes that has any, and behind is behind the last.
+	first, behind int
 	// sums[i] is the number of nodes in its i+1 largest groups.
 	sums []int32
 	// most[g] is the number of its nodes with at least g GPUs.
@@ -84,6 +86,9 @@ func NewSpace(site *model.Site) *Space {
 
 // Nodes is the number of nodes of the site.
 func (sp *Space) Nodes() int { return sp.nodes }
+
+// NodesOf is the nodes of a class, to be read only.
+func (sp *Space) NodesOf(c ClassID) model.NodeSet { return sp.classes[c].nodes }
 
 // Eligible is the set of nodes that meet c; nil is met by all. Cost: one test
 // per node.
@@ -131,6 +136,15 @@ func hash(s model.NodeSet) uint64 {
 
 func (sp *Space) newClass(nodes model.NodeSet) class {
 	c := class{nodes: nodes, sums: make([]int32, sp.groups), most: make([]int32, len(sp.least))}
+	for w, m := range nodes {
+		if m == 0 {
+			continue
+		}
+		if c.behind == 0 {
+			c.first = w
+		}
+		c.behind = w + 1
+	}
 	l := &sp.layout
 	all := &l.rows[l.all()]
 	for _, k := range l.cells[all.first:all.end] {
