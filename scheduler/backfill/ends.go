@@ -44,6 +44,21 @@ func (s *Ends) First() model.Time {
 	return s.blocks[0].e[0].at
 }
 
+// FirstOf is no later than the earliest predicted end of a job that counts: that itself where few are before
+// it. Never when nothing runs.
+func (s *Ends) FirstOf(counts func(model.Ref) bool) model.Time {
+	const few = 64
+	looked := 0
+	for _, b := range s.blocks {
+		for _, e := range b.ends() {
+			if looked++; looked > few || counts(e.ref) {
+				return e.at
+			}
+		}
+	}
+	return model.Never
+}
+
 // Insert adds a running job that will give back need at the instant at.
 func (s *Ends) Insert(at model.Time, ref model.Ref, need int32) {
 	if len(s.blocks) == 0 {

@@ -34,6 +34,8 @@ type Accounts struct {
 	ticks    int64      // changes with what the last tick froze
 	memory   model.Duration
 	stableAt model.Time
+	bursts   []int8 // by tenant, work of none first: 1 where it bursts and -1 where it does not, 0 until it is asked for
+	burstsAt int64  // ticks when that was so
 }
 
 // New returns accounts in which nothing was ever used.
@@ -114,6 +116,25 @@ func (a *Accounts) Begin(c *quota.ResourceUsage, assoc int32, now model.Time) {
 func (a *Accounts) End(c *quota.ResourceUsage, assoc int32, now model.Time) {
 	a.Stop(c, now)
 	a.Use(c, assoc, -1, now)
+}
+
+// Bursts says whether a tenant used more than its share by a burst allowance, as of the last tick.
+func (a *Accounts) Bursts(t model.TenantID) bool {
+	if a.burstsAt != a.ticks {
+		clear(a.bursts)
+		a.burstsAt = a.ticks
+	}
+	row := t + 1
+	if int(row) >= len(a.bursts) {
+		a.bursts = append(a.bursts, make([]int8, int(row)+1-len(a.bursts))...)
+	}
+	if a.bursts[row] == 0 {
+		a.bursts[row] = -1
+		if st := a.Standing(t); st.Burst > model.One && st.Share > 0 && st.Used > st.Share {
+			a.bursts[row] = 1
+		}
+	}
+	return a.bursts[row] > 0
 }
 
 // FairShare is the factor f3 of a tenant, as of the last tick. -1 is work of none.

@@ -21,6 +21,7 @@ type Cache struct {
 	of       []basis
 	jobs     []int32 // whose scores count
 	ticks    int64   // of the accounts at the last Refresh, -1 when some tenant is new since
+	spread   spread  // of the penalties that counted in the last Refresh
 }
 
 // basis is what the row of a tenant was last worked out from.
@@ -53,6 +54,15 @@ func (c *Cache) Enter(t model.TenantID) {
 // Leave undoes Enter.
 func (c *Cache) Leave(t model.TenantID) { c.jobs[t+1]-- }
 
+// spread is the least and the greatest of some penalties.
+type spread struct{ least, most model.Fixed }
+
+// add counts one more.
+func (s *spread) add(x model.Fixed) { s.least, s.most = min(s.least, x), max(s.most, x) }
+
+// Spread is how far the penalties of tenants whose scores count were apart at the last Refresh.
+func (c *Cache) Spread() model.Fixed { return max(c.spread.most-c.spread.least, 0) }
+
 // Refresh brings the rows of all tenants whose scores count to the last accounting tick,
 // and says whether that made any difference.
 func (c *Cache) Refresh() bool {
@@ -60,23 +70,29 @@ func (c *Cache) Refresh() bool {
 	if c.ticks == a.ticks {
 		return false
 	}
-	c.ticks = a.ticks
+	c.ticks, c.spread = a.ticks, spread{least: model.One}
 	changed := false
 	u := a.Utilisation()
 	for t, n := range c.jobs {
 		was := &c.of[t]
-		if n == 0 || was.ticks == a.ticks {
+		if n == 0 {
+			continue
+		}
+		if was.ticks == a.ticks {
+			c.spread.add(c.Penalty[t])
 			continue
 		}
 		id := model.TenantID(t) - 1
 		st := a.Standing(id)
 		same := was.ticks >= 0 && st.Equal(&was.standing) && (u == was.utilisation || st.Burst <= model.One)
 		if was.ticks = a.ticks; same {
+			c.spread.add(c.Penalty[t])
 			continue
 		}
 		was.standing, was.utilisation = *st, u
 		share, penalty := c.weight.Mul(a.fairShare(id, st, u)), score.Penalty(st.Budget)
 		changed = changed || share != c.Share[t] || penalty != c.Penalty[t]
+		c.spread.add(penalty)
 		c.Share[t], c.Penalty[t], c.Inverse[t] = share, penalty, model.Ratio(int64(model.One), int64(penalty))
 	}
 	return changed

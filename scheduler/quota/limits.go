@@ -106,6 +106,9 @@ func (b *Ledger) check(c *ResourceUsage, nodes, jobs int32, milli int64) model.R
 	return model.ReasonNone
 }
 
+// LimitsQOS says whether a quality of service has limits that Check asks for; -1 is none.
+func (b *Ledger) LimitsQOS(q model.QOSID) bool { return q >= 0 && b.qos[q].limits }
+
 // sessionsOf is how many sessions of a user are in use.
 func (b *Ledger) sessionsOf(user int32) int32 {
 	if int(user) < len(b.sessions) {
