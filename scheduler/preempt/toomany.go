@@ -5,7 +5,7 @@ import "orrery/scheduler/model"
 // TooMany finds out, from less than a whole list of candidates, that Select chooses none for a job that
 // lacks so many nodes, any of which will do, since too many would remain. Some of MaxVictims that suffice
 // holds a fair part of the nodes; Select takes none that does where those before all of these free enough.
-// All candidates are told that hold a fair part, each to Large; then others.
+// Candidates are told class by class, the lowest first: those of a class that hold a fair part, each to Large; then others of it.
 type TooMany struct {
 	cfg   *Config
 	now   model.Time
@@ -27,24 +27,17 @@ func (t *TooMany) Fair(usable int32) bool {
 
 // Large takes in a candidate that holds a fair part.
 func (t *TooMany) Large(v *Victim) {
-	if t.found && v.Class > t.first.Class {
-		return
-	}
 	if v.cost = t.cfg.Cost(v, t.now, t.cfg.Bandwidth); !t.found || compare(v, &t.first) < 0 {
 		t.first, t.found = *v, true
 	}
 }
 
-// None says that no candidate holds a fair part, so that too many would remain. Else
-// below is a class above those of which candidates come before all that do.
-func (t *TooMany) None() (none bool, below int32) { return !t.found, t.first.Class + 1 }
+// Found says whether there was any. Where there is none in the end, too many would remain.
+func (t *TooMany) Found() bool { return t.found }
 
-// Before says whether a candidate that holds less than a fair part comes before all that do. It counts with
+// Before says whether a candidate that holds less than a fair part comes before all that do; there must be some. It counts with
 // Frees then.
 func (t *TooMany) Before(v *Victim) bool {
-	if v.Class != t.first.Class {
-		return v.Class < t.first.Class
-	}
 	v.cost = t.cfg.Cost(v, t.now, t.cfg.Bandwidth)
 	return compare(v, &t.first) < 0
 }

@@ -87,18 +87,30 @@ func TestTooManyIsSure(t *testing.T) {
 
 func askTooMany(cfg *Config, now model.Time, candidates []Victim, nodes int32) bool {
 	q := cfg.TooMany(now, nodes)
-	for i := range candidates {
-		if q.Fair(candidates[i].Usable) {
-			q.Large(&candidates[i])
+	for class := range model.SensitiveClass {
+		each := func(f func(*Victim)) {
+			for i := range candidates {
+				if v := &candidates[i]; v.Class == int32(class) {
+					f(v)
+				}
+			}
+		}
+		each(func(v *Victim) {
+			if q.Fair(v.Usable) {
+				q.Large(v)
+			}
+		})
+		enough := false
+		each(func(v *Victim) {
+			if !enough && !q.Fair(v.Usable) && (!q.Found() || q.Before(v)) {
+				enough = q.Frees(v.Sure)
+			}
+		})
+		if enough || q.Found() {
+			return enough
 		}
 	}
-	none, below := q.None()
-	for i := range candidates {
-		if v := &candidates[i]; !none && v.Class < below && !q.Fair(v.Usable) && q.Before(v) && q.Frees(v.Sure) {
-			return true
-		}
-	}
-	return none
+	return true
 }
 
 // A large job is taken only when those before it do not free enough.

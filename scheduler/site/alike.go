@@ -31,16 +31,50 @@ type victimSearch struct {
 	nodes        int32
 }
 
-// refused is what a pass has refused: what was asked for.
+// alikes numbers what is asked for, in the order in which it is asked for first.
+type alikes map[nodeQuery]int32
+
+// of is the number of what the waiting job asks for.
+func (a alikes) of(s *Core, j *job) int32 {
+	q := nodeQuery{j.kind, place.ShareOf(j.Allocation), j.NodesMin, j.Topology, s.cfg.borrows(j.Allocation, j.kind)}
+	n, ok := a[q]
+	if !ok {
+		n = int32(len(a))
+		a[q] = n
+	}
+	return n
+}
+
+// refused is what a pass has refused.
 type refused struct {
 	seq      uint64         // of the last proposal before
-	noRoom   []nodeQuery    // no nodes were found
-	delays   []nodeQuery    // the nodes found are those that the blocked job needs
+	since    uint32         // counts the times when nothing was refused yet
+	noRoom   asked          // no nodes were found
+	delays   asked          // the nodes found are those that the blocked job needs
 	searches []victimSearch // that found none
 }
 
+// asked is when what has a number was refused, as since counts.
+type asked []uint32
+
+func (a *asked) add(number int32, since uint32) {
+	for int(number) >= len(*a) {
+		*a = append(*a, 0)
+	}
+	(*a)[number] = since
+}
+
+func (a asked) has(number int32, since uint32) bool {
+	return int(number) < len(a) && a[number] == since
+}
+
 func (r *refused) reset(seq uint64) {
-	r.seq, r.noRoom, r.delays, r.searches = seq, r.noRoom[:0], r.delays[:0], r.searches[:0]
+	r.seq, r.searches = seq, r.searches[:0]
+	if r.since++; r.since == 0 { // all stamps are of before
+		clear(r.noRoom)
+		clear(r.delays)
+		r.since = 1
+	}
 }
 
 // refusedSince is what this pass has refused since its last proposal.
@@ -59,10 +93,6 @@ func refusalsHold(p *pass, j *job) bool {
 		len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !j.IsSensitive() && !p.qs.mode.conformanceFirst
 }
 
-func nodeQueryOf(p *pass, j *job) nodeQuery {
-	return nodeQuery{j.kind, place.ShareOf(j.Allocation), j.NodesMin, j.Topology, p.core.cfg.borrows(j.Allocation, j.kind)}
-}
-
 // refusedAlike says whether a job that asks for the same as the one under ref, whose turn it is, was
 // refused in this pass, so that it would be as well.
 func refusedAlike(p *pass, ref model.Ref) bool {
@@ -72,28 +102,20 @@ func refusedAlike(p *pass, ref model.Ref) bool {
 // noRoomAlike says whether no nodes were found for a job that asks for the same. There will be none
 // in this pass, whatever else is proposed.
 func noRoomAlike(p *pass, ref model.Ref) bool {
-	return askedAlike(p, ref, refusedSince(p).noRoom)
+	r := refusedSince(p)
+	return r.noRoom.has(p.core.jobs[ref].alike, r.since) && heedsRefusals(p, ref)
 }
 
 // delaysAlike says whether a job that asks for the same got nodes that the blocked job needs. When
 // one more is proposed it may get others.
 func delaysAlike(p *pass, ref model.Ref) bool {
-	j := &p.core.jobs[ref]
-	return askedAlike(p, ref, refusedSince(p).delays) && !p.outOfTheWay(p.now.Add(j.left)) && !p.core.confines(j)
+	j, r := &p.core.jobs[ref], refusedSince(p)
+	return r.delays.has(j.alike, r.since) && heedsRefusals(p, ref) && !p.outOfTheWay(p.now.Add(j.left)) && !p.core.confines(j)
 }
 
-func askedAlike(p *pass, ref model.Ref, refused []nodeQuery) bool {
-	j := &p.core.jobs[ref]
-	if len(refused) == 0 || !refusalsHold(p, j) || p.core.holds.has(ref) {
-		return false
-	}
-	s := nodeQueryOf(p, j)
-	for i := range refused {
-		if refused[i].nodes == s.nodes && refused[i] == s { // most differ in that
-			return true
-		}
-	}
-	return false
+// heedsRefusals says whether what others were refused is refused to the job under ref as well.
+func heedsRefusals(p *pass, ref model.Ref) bool {
+	return refusalsHold(p, &p.core.jobs[ref]) && !p.core.holds.has(ref)
 }
 
 // addFew adds s to list, if it is not long: others are looked for one by one.
@@ -108,18 +130,20 @@ func addFew[T any](list *[]T, s T) {
 func addNoRoom(p *pass, ref model.Ref, why model.Reason) {
 	j := &p.core.jobs[ref]
 	if refusalsHold(p, j) && (why == model.ReasonResources || why == model.ReasonReserved) && !p.core.holds.has(ref) && !p.core.confines(j) {
-		addFew(&p.qs.scratch.refused.noRoom, nodeQueryOf(p, j))
+		r := refusedSince(p)
+		r.noRoom.add(j.alike, r.since)
 	}
 }
 
 // addDelay takes in that the job under ref would delay the blocked one on the nodes chosen.
 func addDelay(p *pass, ref model.Ref, c *choice) {
 	j := &p.core.jobs[ref]
-	if !refusalsHold(p, j) || c.borrowed || p.core.holds.has(ref) || p.core.confines(j) {
+	if !refusalsHold(p, j) || p.core.holds.has(ref) || p.core.confines(j) {
 		return
 	}
 	if r := p.reservation(); r.KeepsCaps(drawn(p, j, &c.nodes)) { // it was not for the caps, of which others take less
-		addFew(&p.qs.scratch.refused.delays, nodeQueryOf(p, j))
+		r := refusedSince(p)
+		r.delays.add(j.alike, r.since)
 	}
 }
 

@@ -3,6 +3,8 @@ package site
 import (
 	"orrery/scheduler/internal/queue"
 	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/place"
 	"orrery/scheduler/site/internal/waiting"
 )
 
@@ -11,6 +13,7 @@ import (
 type behind struct {
 	p      *pass
 	seeker waiting.Seeker
+	spares []int32 // by size, what spared answered in this pass, -1 for nothing yet
 }
 
 // passBehind lets jobs start behind the blocked one, in order, as far as they do not delay
@@ -18,7 +21,7 @@ type behind struct {
 // that they ask for.
 func passBehind(p *pass) {
 	x := &p.qs.scratch.behind
-	x.p = p
+	x.p, x.spares = p, x.spares[:0]
 	x.seeker.Start(&p.qs.scratch.bounds, x)
 	for p.anyRoom() {
 		c, ok := x.seeker.Next()
@@ -37,10 +40,28 @@ func (x *behind) Room(size int32, borrows bool) queue.Room {
 		free += x.p.borrowable
 	}
 	r := queue.Room{Free: free, Extra: free, Limit: model.Forever}
-	if h := &x.p.qs.reservation; !borrowing && delays(x.p, x.p.qs.waiting.ClassOf(size)) {
+	h := &x.p.qs.reservation
+	switch {
+	case borrowing || !h.Known() || h.At == model.Never || x.p.qs.policy.Backfill != order.Easy:
+	case delays(x.p, x.p.qs.waiting.ClassOf(size)):
 		r.Extra, r.Limit = min(free, h.Spare), max(h.At.Sub(x.p.now), 0)
+	case h.Detailed && x.p.qs.waiting.ShareOf(size) == (place.Share{}) && !x.p.core.jobs[h.Ref].Divides():
+		r.Extra, r.Limit = min(free, x.spared(size)), max(h.At.Sub(x.p.now), 0)
 	}
 	return r
+}
+
+// spared bounds from above how many whole nodes jobs of a size may take for longer than until the blocked job has room. It is
+// found once in a pass, for it does not grow.
+func (x *behind) spared(size int32) int32 {
+	for int(size) >= len(x.spares) {
+		x.spares = append(x.spares, -1)
+	}
+	if x.spares[size] < 0 {
+		p := x.p
+		x.spares[size] = max(p.qs.reservation.MostSpared(p.qs.free.Idle(), p.core.space.NodesOf(p.qs.waiting.ClassOf(size)), nil), 0)
+	}
+	return x.spares[size]
 }
 
 // MayStart implements waiting.Test: it says what holds for the rest of the pass, for it is not

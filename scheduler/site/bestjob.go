@@ -1,6 +1,7 @@
 package site
 
 import (
+	"math"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -14,9 +15,34 @@ import (
 // others, and the scores themselves of the few whose bound reaches the best.
 
 // onFastPath says whether the pass may be of that kind: jobs go by their scores, and it
-// matters only which of them start. A job whose victims have left goes before all scores.
+// matters only which of them start.
 func (p *pass) onFastPath() bool {
-	return p.qs.mode.bounded && p.core.cfg.Explain == nil && !p.heeding && !p.core.holds.readyIn(p.qs, p.core.jobs)
+	return p.qs.mode.bounded && p.core.cfg.Explain == nil && !p.heeding
+}
+
+// tryReady gives the jobs their turn whose victims have all left: they go before all others.
+func tryReady(p *pass) {
+	line := p.core.buf.tight[:0]
+	for i := range p.core.holds {
+		x := &p.core.holds[i]
+		if len(x.victims) == 0 && p.qs.waiting.Has(x.ref) {
+			line = append(line, order.Candidate{Key: p.keyOf(&p.core.jobs[x.ref]), Tier: math.MaxInt32, Ref: x.ref})
+		}
+	}
+	p.core.buf.tight = line
+	h := p.heap(line)
+	for h.Init(); len(h.List) > 0; h.Pop() {
+		try(p, h.List[0])
+	}
+}
+
+// try is the turn of a candidate.
+func try(p *pass, c order.Candidate) {
+	if p.mayFit(p.qs.waiting.Row(c.Ref)) {
+		p.tryStart(c)
+	} else {
+		p.tryTight(c)
+	}
 }
 
 // passFast starts the best jobs as long as they have room, and then looks behind the
@@ -26,6 +52,11 @@ func (p *pass) onFastPath() bool {
 // next call.
 func (p *pass) passFast(anyFits bool) (contenders []model.Ref, ok bool) {
 	first := len(p.core.plan.Proposals)
+	if len(p.core.holds) > 0 {
+		if tryReady(p); p.qs.blocked {
+			setBounds(p)
+		}
+	}
 	for leads := 0; !p.qs.blocked; leads++ {
 		if leads == mostLeads {
 			return nil, false
@@ -66,12 +97,19 @@ func (p *pass) anyFits() bool {
 // cheaper to bring the whole queue into order.
 const mostLeads = 16
 
+// setBounds sets the upper bounds on the scores of the pass.
+func setBounds(p *pass) *waiting.Bounds {
+	b := &p.qs.scratch.bounds
+	b.Set(&p.qs.waiting, p.now, p.now.Add(foresight), &p.qs.terms, p.qs.groupOf)
+	b.Margin = marginOf(p)
+	return b
+}
+
 // best is the index of the best job of the queue that no limit holds, -1 for none.
 // contenders are the jobs that may overtake it within the foresight, with their scores;
 // they are valid until the next call.
 func (p *pass) best() (at int32, contenders []model.Ref) {
-	b := &p.qs.scratch.bounds
-	b.Set(&p.qs.waiting, p.now, p.now.Add(foresight), &p.qs.terms, p.qs.groupOf)
+	b := setBounds(p)
 	lead, contenders := waiting.NoLeader, p.qs.scratch.contenders[:0]
 	examine := func(at int32) (held bool) {
 		contenders = append(contenders, p.qs.waiting.Jobs[at].Ref)
@@ -129,7 +167,7 @@ func (p *pass) callFreshJobs() bool {
 		if q.Gated { // it starts, and blocks others, after a fact that lets it
 			continue
 		}
-		if !q.Plain || (p.qs.reservation.Ref < 0 && p.qs.waiting.Free(q.Size) >= q.Need) || (p.qs.reservation.Ref >= 0 && p.matters(q)) {
+		if !q.Plain || p.qs.fair.Spread() > 0 || (p.qs.reservation.Ref < 0 && p.qs.waiting.Free(q.Size) >= q.Need) || (p.qs.reservation.Ref >= 0 && p.matters(q)) {
 			return true
 		}
 	}
@@ -148,7 +186,7 @@ func (p *pass) matters(q *waiting.Job) bool {
 		return true
 	}
 	if q.Tier == h.Tier {
-		p.qs.quietUntil = min(p.qs.quietUntil, p.overtaking(q, h))
+		p.qs.quietUntil = min(p.qs.quietUntil, p.overtaking(q, h, h.Key-q.Key))
 	}
 	return p.qs.quietUntil <= p.now
 }

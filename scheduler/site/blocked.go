@@ -10,28 +10,39 @@ import (
 type roomFound struct {
 	p     *pass
 	sizes []sizeRoom
+	look  uint64
 	// bySize says that the number of nodes decides for work that is not sensitive: those
 	// kept from one waiting job are kept from all of its size.
 	bySize bool
 }
 
-// sizeRoom is the room for one request size, unknown (-1) until it is asked for.
+// sizeRoom is the room for one request size in one look, unknown (-1) until it is asked for.
 type sizeRoom struct {
+	look uint64
 	free int32                           // nodes with room, but for those kept for other jobs
 	most [model.SensitiveClass + 1]int32 // by class, nodes with room or held by lower ones that may be preempted
 }
 
 func newRoomFound(p *pass) roomFound {
-	r := roomFound{p: p, sizes: p.core.buf.sizes[:0], bySize: len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !p.qs.mode.conformanceFirst}
-	unknown := sizeRoom{free: -1}
-	for c := range unknown.most {
-		unknown.most[c] = -1
+	r := roomFound{p: p, sizes: p.core.buf.sizes, bySize: len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !p.qs.mode.conformanceFirst}
+	for len(r.sizes) < p.qs.waiting.Sizes() {
+		r.sizes = append(r.sizes, sizeRoom{})
 	}
-	for range p.qs.waiting.Sizes() {
-		r.sizes = append(r.sizes, unknown)
-	}
-	p.core.buf.sizes = r.sizes
+	p.core.looks++
+	p.core.buf.sizes, r.look = r.sizes, p.core.looks
 	return r
+}
+
+// of is the room for a request size.
+func (r *roomFound) of(size int32) *sizeRoom {
+	z := &r.sizes[size]
+	if z.look != r.look {
+		z.look, z.free = r.look, -1
+		for c := range z.most {
+			z.most[c] = -1
+		}
+	}
+	return z
 }
 
 // most is how many nodes a job of such a size, class and quality of service would have if all running jobs
@@ -42,7 +53,7 @@ func (r *roomFound) most(q *waiting.Job) int32 {
 	if r.p.core.lent[r.p.qs.id] > 0 {
 		below = model.SensitiveClass // it reclaims nodes
 	}
-	n := &r.sizes[q.Size].most[below]
+	n := &r.of(q.Size).most[below]
 	if *n < 0 {
 		j := &r.p.core.jobs[q.Ref]
 		*n = r.p.qs.waiting.Free(q.Size) + j.kind.heldBelow(below, r.p.core.active, r.p.core.jobs)
@@ -54,7 +65,7 @@ func (r *roomFound) most(q *waiting.Job) int32 {
 func (r *roomFound) lacking(q *waiting.Job) bool {
 	j := &r.p.core.jobs[q.Ref]
 	if r.bySize && !j.IsSensitive() {
-		z := &r.sizes[q.Size]
+		z := r.of(q.Size)
 		if z.free < 0 {
 			z.free = r.p.own(j, r.p.core.avoids(q.Ref, r.p.now, r.p.now.Add(j.left)))
 		}

@@ -69,14 +69,9 @@ func (p *pass) forecast(r *future.Reservation, o *future.Outlook, b future.Block
 	query := func(at model.Time) place.Query {
 		return p.qs.query(&p.core.jobs[r.Ref], b.Nodes, p.core.avoids(r.Ref, at, at.Add(b.Left)))
 	}
-	next := func(after model.Time) model.Time { // nodes come free without the end of a job
-		at := p.core.nextBoundary(after)
-		p.core.promises.eachEnd(p.qs, p.now, func(end model.Time) {
-			if end > after {
-				at = min(at, end)
-			}
-		})
-		return at
+	var next func(after model.Time) model.Time
+	if len(p.core.site.Reservations)+len(p.core.promises.list) > 0 {
+		next = func(after model.Time) model.Time { return comesFreeAfter(p, after) }
 	}
 	blocked := &p.core.jobs[r.Ref]
 	most := func(forecast *place.Free) int32 {
@@ -85,13 +80,25 @@ func (p *pass) forecast(r *future.Reservation, o *future.Outlook, b future.Block
 		}
 		return forecast.Count(blocked.kind.class)
 	}
-	r.Forecast(o, b, next, most, query, func(forecast *place.Free, ref model.Ref) caps.Usage {
+	r.Forecast(o, b, next, most, query, func(forecast *place.Free, ref model.Ref) (caps.Usage, bool) {
 		leaves := &p.core.jobs[ref]
-		if clashes || leaves.placement.Meets(blocked.kind.mask) { // the blocked job may use no others
+		matters := clashes || mayMeet(&p.core.nodeState, blocked.kind, leaves) && leaves.placement.Meets(blocked.kind.mask) // the blocked job may use no others
+		if matters {
 			p.giveInForecast(forecast, ref, clashes)
 		}
-		return leaves.needs
+		return leaves.needs, matters
 	})
+}
+
+// comesFreeAfter is the next instant at which nodes come free without the end of a job.
+func comesFreeAfter(p *pass, after model.Time) model.Time {
+	at := p.core.nextBoundary(after)
+	p.core.promises.eachEnd(p.qs, p.now, func(end model.Time) {
+		if end > after {
+			at = min(at, end)
+		}
+	})
+	return at
 }
 
 // delicate says whether it matters which nodes are left to the blocked job, and not

@@ -59,10 +59,15 @@ func holdNodes(s *nodeState, ref model.Ref, j *job) {
 		s.sharers[j.placement.Shares[i].Node]++
 	}
 	for _, k := range s.kinds {
-		if k.held != nil {
+		if k.held != nil && mayMeet(s, k, j) {
 			k.held.add(ref, j, k.mask)
 		}
 	}
+}
+
+// mayMeet says whether j may hold nodes of a kind: jobs do of other vClusters where they borrow, or nodes have no home.
+func mayMeet(s *nodeState, k *nodeChoice, j *job) bool {
+	return k.vcluster == j.VCluster || j.borrowed || s.unhomed
 }
 
 // releaseNodes undoes holdNodes, before the nodes of the job change.
@@ -71,7 +76,7 @@ func releaseNodes(s *nodeState, ref model.Ref, j *job) {
 		s.sharers[j.placement.Shares[i].Node]--
 	}
 	for _, k := range s.kinds {
-		if k.held != nil {
+		if k.held != nil && mayMeet(s, k, j) {
 			k.held.remove(ref, j)
 		}
 	}
@@ -97,9 +102,9 @@ func (k *nodeChoice) heldBelow(class int32, running []model.Ref, jobs []job) (n 
 	return n
 }
 
-// largestBelow is heldBelow for the so many jobs of these that hold most. It errs on the side of many where they
-// are more than four. Cost: these jobs.
-func (k *nodeChoice) largestBelow(class, most int32, running []model.Ref, jobs []job) (n int32) {
+// largestBelow is heldBelow for the so many jobs of these that hold most, or less where some of them hold enough already. It errs
+// on the side of many where they are more than four. Cost: these jobs.
+func (k *nodeChoice) largestBelow(class, most, enough int32, running []model.Ref, jobs []job) (n int32) {
 	var largest [4]int32 // descending
 	if int(most) > len(largest) {
 		return k.heldBelow(class, running, jobs)
@@ -110,15 +115,15 @@ func (k *nodeChoice) largestBelow(class, most int32, running []model.Ref, jobs [
 			if h.nodes <= largest[last] {
 				continue
 			}
+			if n += h.nodes - largest[last]; n >= enough {
+				return n
+			}
 			at := last
 			for ; at > 0 && largest[at-1] < h.nodes; at-- {
 				largest[at] = largest[at-1]
 			}
 			largest[at] = h.nodes
 		}
-	}
-	for _, h := range largest[:most] {
-		n += h
 	}
 	return n
 }

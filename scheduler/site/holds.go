@@ -36,9 +36,9 @@ func (h holds) ready(ref model.Ref) bool {
 	return i >= 0 && len(h[i].victims) == 0
 }
 
-// readyIn says whether a job of a vCluster has nodes kept that its victims have all left.
-func (h holds) readyIn(qs *queueState, jobs []job) bool {
-	return slices.ContainsFunc(h, func(x hold) bool { return len(x.victims) == 0 && jobs[x.ref].queue == qs })
+// concern says whether nodes that a vCluster may use are kept for any job.
+func (h holds) concern(s *Core, qs *queueState) bool {
+	return slices.ContainsFunc(h, func(x hold) bool { return concerns(&s.nodeState, qs, &s.jobs[x.ref]) })
 }
 
 // add keeps nodes for ref, none and for no victims yet. The memory may be that of a hold that

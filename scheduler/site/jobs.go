@@ -25,10 +25,13 @@ type jobTable struct {
 	victims  []preempt.Victim
 	activeOf byClass // of active, exactly
 	later    []model.Ref
+	nextDue  model.Time // the first eligible time of these, but for those on hold
 	unwanted []unwantedJob
 	graph    *workflow.Graph
 	changes  workflow.Changes // memory for what the graph answers
 	walk     uint64           // walks of predicted ends so far
+	alikes   alikes
+	looks    uint64 // for blocked jobs that may preempt others so far
 }
 
 // job is what the core knows of a job in the system.
@@ -55,6 +58,7 @@ type job struct {
 	backlog           int64 // GPU seconds in backlog.waiting
 	load              int64 // GPU seconds in backlog.running
 
+	alike      int32 // what it asks for while it waits, as alikes number it
 	assoc      int32 // in the accounts
 	demand     int32 // nodes that a reactive service is to have, 0 until that is said
 	more       int32 // beside its own, that victims are sought for while it runs
@@ -62,7 +66,7 @@ type job struct {
 	unanswered uint64 // the demand that is to be answered where it cannot be met, 0 for none
 	seq        uint64 // of the last proposal to start it
 	preemptSeq uint64 // of the last proposal to preempt it
-	failedAt   int64  // facts observed, and one, when no victims for it were found
+	failedAt   int64  // see failed
 }
 
 // stint is what is known of a job while it is on nodes, or they are proposed for it: it begins with the
@@ -97,6 +101,32 @@ const (
 type unwantedJob struct {
 	ref model.Ref
 	why model.Reason
+}
+
+// waitOn lists a job that waits for its eligible time or its release, where it is not listed yet.
+func waitOn(t *jobTable, ref model.Ref) {
+	j := &t.jobs[ref]
+	if j.phase != early {
+		j.phase = early
+		t.later = append(t.later, ref)
+	}
+	if !j.onHold {
+		t.nextDue = min(t.nextDue, j.Eligible)
+	}
+}
+
+// waitNoMore takes a job off that list.
+func waitNoMore(t *jobTable, ref model.Ref) {
+	t.later = without(t.later, ref)
+	if t.jobs[ref].Eligible > t.nextDue {
+		return
+	}
+	t.nextDue = model.Never
+	for _, r := range t.later {
+		if j := &t.jobs[r]; !j.onHold {
+			t.nextDue = min(t.nextDue, j.Eligible)
+		}
+	}
 }
 
 // makeRoom has a place in the table for each ref that the facts submit jobs under: all at once, for of

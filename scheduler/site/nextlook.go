@@ -1,12 +1,19 @@
 package site
 
 import (
+	"math"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/waiting"
 )
 
 // When a vCluster looks at its queue, and how long nothing can change there.
+
+// awaitsTick says whether the vCluster makes no pass now because no tick of its cycle is.
+func (qs *queueState) awaitsTick(now model.Time) bool {
+	return qs.policy.Cycle > 0 && !qs.again && (now == qs.lastPass || qs.tickFrom(now) != now)
+}
 
 // turn says whether the vCluster makes a pass now.
 func (p *pass) turn() bool {
@@ -21,10 +28,10 @@ func (p *pass) turn() bool {
 	if policy.Cycle == 0 {
 		return p.qs.dirty || p.qs.minScoreAt <= p.now || p.core.boundary(p.now) || (p.qs.policy.plans() && p.qs.plan.Due <= p.now) || p.callFreshJobs()
 	}
-	if p.now == p.qs.lastPass || p.qs.tickFrom(p.now) != p.now {
-		return false
-	}
 	p.qs.lastPass = p.now // also where nothing can change at this tick: there is one in an instant
+	if p.qs.elsewhere && !p.qs.dirty {
+		p.qs.elsewhere, p.qs.dirty = false, !unaffected(p)
+	}
 	return p.qs.dirty || p.qs.quietUntil <= p.now || p.core.cfg.EveryCycle || p.unsettled() || p.callFreshJobs()
 }
 
@@ -55,7 +62,7 @@ func (s *Core) due(qs *queueState, now model.Time) model.Time {
 		return at
 	}
 	from := min(qs.quietUntil, qs.accountsAt)
-	if qs.dirty || len(qs.fresh) > 0 || s.cfg.EveryCycle {
+	if qs.dirty || qs.elsewhere || len(qs.fresh) > 0 || s.cfg.EveryCycle {
 		from = now
 	}
 	if from == model.Never {
@@ -78,26 +85,64 @@ func (qs *queueState) tickFrom(t model.Time) model.Time {
 }
 
 // boundNextChange bounds from below the instant at which the next pass could decide
-// anything else, when all that keeps jobs from starting is the reservation. Only those of
-// contenders may come before the blocked job, or any job if all is set.
+// anything else, when all that keeps jobs from starting is the reservation, and how far what their scores have in common may
+// move until then. Only those of contenders may come before the blocked job, or any job if all is set.
 func (p *pass) boundNextChange(anyFits bool, contenders []model.Ref, all bool) {
 	policy := p.qs.policy
 	firstStays := !p.qs.promises() || (policy.Ranking == ByOrder && policy.Order.Static()) // the first blocked job stays the first, or none asks
 	if policy.MinScore == 0 && (!p.qs.blocked || (!anyFits && !policy.Preempts && firstStays)) {
+		p.qs.tolerance = anyTolerance(p.core)
 		return
 	}
-	if policy.Ranking != ByScore || policy.Expected || policy.MinScore > 0 || len(p.core.site.Reservations) > 0 || len(p.core.holds) > 0 {
+	if policy.Ranking != ByScore || policy.Expected || policy.MinScore > 0 || len(p.core.site.Reservations) > 0 || p.core.holds.concern(p.core, p.qs) {
 		p.qs.quietUntil = p.now
 		return
 	}
 	p.qs.accountsAt = p.core.ledger.NextTick(p.now)
-	p.qs.quietUntil = min(max(p.qs.ends.First(), p.now), p.now.Add(foresight))
+	p.qs.quietUntil = min(max(firstEnd(p), p.now), p.now.Add(foresight))
 	p.untilPassed(contenders, all)
+}
+
+// firstEnd is no later than the earliest predicted end that a reservation of the vCluster may count on: jobs that do not concern it
+// give back nothing but what is capped.
+func firstEnd(p *pass) model.Time {
+	if p.core.unhomed || p.core.caps.Met {
+		return p.qs.ends.First()
+	}
+	return p.qs.ends.FirstOf(func(ref model.Ref) bool { return concerns(&p.core.nodeState, p.qs, &p.core.jobs[ref]) })
 }
 
 // foresight bounds for how long a pass looks ahead for jobs that overtake: the
 // further, the more of them have to be examined.
 const foresight = 10 * model.Minute
+
+// mostTolerance is how far a pass foresees that what all scores have in common moves: a sixteenth of what the
+// backlog can bring about. The further, the more jobs have to be examined. Where penalties are the same it adds the same to each.
+func mostTolerance(p *pass) model.Fixed {
+	if p.qs.fair.Spread() == 0 {
+		return anyTolerance(p.core)
+	}
+	return min(p.qs.policy.Weights[score.Backlog]/16, anyTolerance(p.core))
+}
+
+// anyTolerance is that where the order of the jobs does not matter; explanations tell the scores.
+func anyTolerance(s *Core) model.Fixed {
+	if s.cfg.Explain != nil {
+		return 0
+	}
+	return math.MaxInt64
+}
+
+// marginOf is more than what that brings jobs of tenants with different penalties nearer to each other.
+func marginOf(p *pass) model.Fixed {
+	if spread := p.qs.fair.Spread(); spread > 0 {
+		return mostTolerance(p).Mul(spread) + blur
+	}
+	return 0
+}
+
+// blur is more than what is lost in rounding two scores.
+const blur = 8
 
 // untilPassed brings quietUntil down to a bound on the instant at which another job
 // comes before the blocked one. In a time d no wait factor grows by more than that of a
@@ -106,16 +151,22 @@ const foresight = 10 * model.Minute
 // pass has examined beside those that may.
 func (p *pass) untilPassed(contenders []model.Ref, all bool) {
 	hq := p.qs.waiting.Row(p.qs.reservation.Ref)
-	w2, top := p.qs.policy.Weights[score.Wait], hq.Key
-	growth := score.Term(w2, p.qs.waiting.Factor(p.qs.quietUntil.Sub(p.now))) + 2
+	w2, top, penalty := p.qs.policy.Weights[score.Wait], hq.Key, p.qs.terms.Penalty
+	growth := score.Term(w2, p.qs.waiting.Factor(p.qs.quietUntil.Sub(p.now))) + 2 + marginOf(p)
 	horizon := p.now.Add(foresight)
+	p.qs.commonAt, p.qs.tolerance = p.qs.terms.Common, mostTolerance(p)
 	look := func(q *waiting.Job) {
 		gap := top - q.Key
 		if q.Ref == hq.Ref || q.Tier < hq.Tier || gap < 0 || gap > growth { // it is before h already and held by a limit, or far behind
 			return
 		}
-		if p.qs.score(q, p.qs.waiting.Term(q.Submit, horizon)) >= top {
-			p.qs.quietUntil = min(p.qs.quietUntil, p.overtaking(q, hq))
+		later := p.qs.score(q, p.qs.waiting.Term(q.Submit, horizon))
+		if apart := penalty[q.Tenant] - penalty[hq.Tenant]; apart != 0 { // the wait may close one half of the gap, and what they have in common the other
+			gap /= 2
+			p.qs.tolerance = min(p.qs.tolerance, model.Ratio(int64(max(gap-blur, 0)), int64(max(apart, -apart)))-1)
+		}
+		if later >= q.Key+gap {
+			p.qs.quietUntil = min(p.qs.quietUntil, p.overtaking(q, hq, gap))
 		}
 	}
 	for _, ref := range contenders {
@@ -126,10 +177,9 @@ func (p *pass) untilPassed(contenders []model.Ref, all bool) {
 	}
 }
 
-// overtaking is a bound on the instant at which q, which is behind h by their keys,
-// comes before it.
-func (p *pass) overtaking(q, h *waiting.Job) model.Time {
-	return p.now.Add(score.Overtake(h.Key-q.Key, p.qs.policy.Weights[score.Wait], p.qs.terms.Penalty[q.Tenant], p.qs.terms.Penalty[h.Tenant], p.now.Sub(q.Submit), p.now.Sub(h.Submit), p.qs.policy.Reference))
+// overtaking is a bound on the instant at which the wait has brought q nearer to h, which is before it, by so much.
+func (p *pass) overtaking(q, h *waiting.Job, gap model.Fixed) model.Time {
+	return p.now.Add(score.Overtake(gap, p.qs.policy.Weights[score.Wait], p.qs.terms.Penalty[q.Tenant], p.qs.terms.Penalty[h.Tenant], p.now.Sub(q.Submit), p.now.Sub(h.Submit), p.qs.policy.Reference))
 }
 
 // patience is for how long a vCluster on a cycle looks whether another job comes

@@ -29,6 +29,7 @@ type nodeState struct {
 	sharers    []int32 // by node, the running jobs that hold a share of it
 
 	preemptsByQOS bool // some quality of service preempts others
+	unhomed       bool // there are nodes of no vCluster
 }
 
 func newNodeState(site *model.Site) nodeState {
@@ -52,6 +53,7 @@ func newNodeState(site *model.Site) nodeState {
 			s.home[node.Home].Add(model.NodeID(i))
 			s.homes[node.Home]++
 		}
+		s.unhomed = s.unhomed || node.Home < 0
 		if node.State == model.Ready {
 			s.ready.Add(model.NodeID(i))
 		}

@@ -22,8 +22,7 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 	for i := range facts {
 		f := &facts[i]
 		if changesWhichRun(f.Kind) {
-			s.factSeq++
-			s.vclusters.invalidatePreempting(s.now)
+			countFact(s, f)
 		}
 		switch f.Kind {
 		case model.FactSubmitted:
@@ -160,11 +159,7 @@ func (s *Core) setUnwanted(ref model.Ref, why model.Reason) {
 func (s *Core) admit(ref model.Ref) {
 	j := &s.jobs[ref]
 	if j.onHold || j.Eligible > s.now {
-		if j.phase != early {
-			j.phase = early
-			s.later = append(s.later, ref)
-		}
-		if j.onHold {
+		if waitOn(&s.jobTable, ref); j.onHold {
 			s.note(ref, model.ReasonHeld)
 		} else {
 			s.note(ref, model.ReasonNotEligible)
@@ -172,7 +167,7 @@ func (s *Core) admit(ref model.Ref) {
 		return
 	}
 	if j.phase == early {
-		s.later = without(s.later, ref)
+		waitNoMore(&s.jobTable, ref)
 	}
 	s.enter(ref)
 }
@@ -193,7 +188,7 @@ func (s *Core) admitDue() {
 func (s *Core) enter(ref model.Ref) {
 	j := &s.jobs[ref]
 	qs := j.queue
-	j.phase = queued
+	j.phase, j.alike = queued, s.alikes.of(s, j)
 	qs.fair.Enter(j.Tenant)
 	row := waiting.Job{
 		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref, Job: j.Job,
@@ -242,7 +237,7 @@ func (s *Core) withdrawn(ref model.Ref) {
 		s.leave(ref)
 		j.queue.dirty = true
 	case early:
-		s.later = without(s.later, ref)
+		waitNoMore(&s.jobTable, ref)
 	case unwanted:
 		s.unwanted = slices.DeleteFunc(s.unwanted, func(u unwantedJob) bool { return u.ref == ref })
 	}
@@ -313,8 +308,8 @@ func (s *Core) vacate(ref model.Ref) {
 	releaseNodes(&s.nodeState, ref, j)
 	s.deactivate(ref)
 	s.holds.left(ref)
+	markDirty(s, j)
 	endStint(&s.jobTable, j)
-	s.vclusters.markAllDirty()
 }
 
 // granted takes in that the quorum granted a proposal.
@@ -325,7 +320,7 @@ func (s *Core) granted(f *model.Fact) {
 	end := s.now.Add(j.left)
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
-		qs.dirty = qs.dirty || wants(qs, j, s.preemptsByQOS)
+		qs.dirty = qs.dirty || wants(qs, j, s.preemptsByQOS) && !isElsewhere(s, qs, j)
 		switch {
 		case qs != j.queue:
 			qs.free.Take(&j.placement)
@@ -336,7 +331,7 @@ func (s *Core) granted(f *model.Fact) {
 		}
 		qs.ends.Insert(end, ref, j.usage.Nodes)
 	}
-	s.vclusters.invalidateBounds(s.now) // other nodes are selected, and other ends foreseen
+	invalidateBounds(s, j) // other nodes are selected, and other ends foreseen
 	s.free.Take(&j.placement)
 	j.predicted, j.started, j.saved, j.phase = end, s.now, model.AbsentTime, running
 	s.activate(ref)

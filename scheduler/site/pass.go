@@ -19,7 +19,7 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.updateBacklog(now)
 	s.plan.Proposals, s.plan.Promises, s.plan.Unmet = s.plan.Proposals[:0], s.plan.Promises[:0], s.plan.Unmet[:0]
 	s.plan.Due, s.plan.QuietUntil, s.plan.Again, s.plan.More = model.Never, model.Never, false, false
-	if len(s.later) > 0 {
+	if s.nextDue <= now {
 		s.admitDue()
 	}
 	if len(s.unwanted) > 0 {
@@ -28,14 +28,17 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	from := s.next
 	s.next = 0
 	for i := from; i < len(s.vclusters); i++ {
+		if s.vclusters[i].awaitsTick(now) && !s.restoring {
+			continue
+		}
 		first := len(s.plan.Proposals)
 		p := s.begin(&s.vclusters[i], now)
 		switch {
 		case s.restoring:
-			p.qs.dirty, p.qs.again = false, false
+			p.qs.dirty, p.qs.elsewhere, p.qs.again = false, false, false
 			p.run()
 		case p.turn():
-			p.qs.lastPass, p.qs.dirty, p.qs.again = now, false, false
+			p.qs.lastPass, p.qs.dirty, p.qs.elsewhere, p.qs.again = now, false, false, false
 			p.run()
 		}
 		if len(s.plan.Proposals) > first && len(s.vclusters) > 1 {
@@ -46,11 +49,7 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	for i := range s.vclusters {
 		s.plan.Due = min(s.plan.Due, s.due(&s.vclusters[i], now))
 	}
-	for _, ref := range s.later {
-		if j := &s.jobs[ref]; !j.onHold {
-			s.plan.Due = min(s.plan.Due, j.Eligible)
-		}
-	}
+	s.plan.Due = min(s.plan.Due, s.nextDue)
 	s.plan.Notes = s.notes.Take()
 	return &s.plan
 }
@@ -74,6 +73,7 @@ type pass struct {
 	qs         *queueState
 	now        model.Time
 	borrowable int32 // nodes that the other vClusters would lend at most
+	fast       bool  // the first blocked job was found without bringing the queue into order
 	triesLeft  bool  // there are blocked jobs for which no victims were sought
 	heeding    bool  // others have promised nodes to their jobs
 	minScored  bool  // a job is held by min_score
@@ -86,7 +86,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 	if p.core == nil {
 		p.core, p.qs = s, qs
 	}
-	p.now, p.borrowable, p.triesLeft, p.heeding, p.minScored = now, 0, false, s.promises.toOthers(qs), false
+	p.now, p.borrowable, p.fast, p.triesLeft, p.heeding, p.minScored = now, 0, false, false, s.promises.toOthers(qs), false
 	return p
 }
 
@@ -95,9 +95,11 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 // best is of interest, for it is the one that holds a reservation.
 func (p *pass) run() {
 	p.qs.quietUntil, p.qs.accountsAt, p.qs.minScoreAt, p.qs.orderHolds = model.Never, model.Never, model.Never, false
-	p.qs.fresh, p.qs.holdsGood = p.qs.fresh[:0], false
+	p.qs.fresh, p.qs.holdsGood, p.qs.tolerance = p.qs.fresh[:0], false, 0
 	kept := p.qs.keepsNodes()
 	p.qs.blocked = false
+	p.qs.met.reset()
+	p.core.caps.Met = false
 	p.qs.scratch.refused.reset(p.core.seq)
 	bringBackGated(p)
 	var scalingUp []model.Ref
@@ -110,6 +112,7 @@ func (p *pass) run() {
 		p.passCandidates(scalingUp)
 	} else {
 		p.qs.plan.Due = model.Never // no job is planned for
+		p.fast, p.qs.tolerance = true, anyTolerance(p.core)
 	}
 	takeOutGated(p)
 	p.qs.underProvisioned = len(p.qs.services) > 0 && p.lacksNodes()
@@ -132,10 +135,11 @@ func (p *pass) run() {
 	}
 	switch keeps := p.qs.keepsNodes(); {
 	case kept && !keeps:
-		p.core.vclusters.markOthersDirty(p.qs) // they may borrow what no job here waits for
+		lendsOtherwise(p.core, p.qs, func(other *queueState) { other.dirty = true }) // they may borrow what no job here waits for
 	case !kept && keeps:
-		p.core.vclusters.invalidateBounds(p.now) // and may be promised nothing of it any more
+		lendsOtherwise(p.core, p.qs, func(other *queueState) { other.quietUntil = min(other.quietUntil, p.now) }) // and may be promised nothing of it any more
 	}
+	p.qs.settled = settles(p)
 }
 
 // passCandidates is the pass of a vCluster in which a job waits.
@@ -157,7 +161,11 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 	} else {
 		p.qs.quietUntil = min(p.qs.quietUntil, max(p.core.promises.quietUntil(p.qs), p.now))
 	}
-	p.qs.quietUntil = min(p.qs.quietUntil, p.core.nextBoundary(p.now)) // jobs that name an advance reservation may start
+	if at := p.core.nextBoundary(p.now); at < model.Never && p.qs.blocked {
+		p.qs.quietUntil = p.now // it may come to be held, where it would run past the end of an advance reservation
+	} else {
+		p.qs.quietUntil = min(p.qs.quietUntil, at) // jobs that name one may start
+	}
 	if p.qs.policy.plans() {
 		p.qs.quietUntil = min(p.qs.quietUntil, p.qs.plan.Due) // or the plan is made anew
 	}
@@ -177,18 +185,17 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 	p.core.work.Passes++
 	first := len(p.core.plan.Proposals)
 	var contenders []model.Ref
-	fast := false
 	if p.onFastPath() {
-		contenders, fast = p.passFast(anyFits)
+		contenders, p.fast = p.passFast(anyFits)
 	}
-	if !fast {
+	if !p.fast {
 		p.passAll(nil)
 	}
 	if len(p.core.plan.Proposals) > first {
 		return // there is another pass soon
 	}
-	p.boundNextChange(anyFits, contenders, !fast)
-	p.qs.holdsGood = fast && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount() && p.qs.quietUntil > p.now
+	p.boundNextChange(anyFits, contenders, !p.fast)
+	p.qs.holdsGood = p.fast && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount() && p.qs.quietUntil > p.now
 }
 
 // passServing is the pass in which services may get nodes.
@@ -392,18 +399,17 @@ func (p *pass) held(c order.Candidate) model.Reason {
 
 // limited says which hard limit j would exceed if it claimed u.
 func (s *Core) limited(j *job, u *quota.ResourceUsage) model.Reason {
-	if r := s.ledger.Check(u); r != model.ReasonNone {
-		return r
+	r := s.ledger.Check(u)
+	if r == model.ReasonNone && u.Divides {
+		r = s.confined(j, u)
 	}
-	if u.Divides {
-		if r := s.confined(j, u); r != model.ReasonNone {
-			return r
-		}
+	if r == model.ReasonNone && s.overPool(j, u.Nodes) {
+		r = model.ReasonSensitivePool
 	}
-	if s.overPool(j, u.Nodes) {
-		return model.ReasonSensitivePool
+	if r != model.ReasonNone {
+		j.queue.met.add(j, r)
 	}
-	return model.ReasonNone
+	return r
 }
 
 // confined says which limit on nodes keeps j, which takes shares, from starting: it leaves
@@ -468,6 +474,6 @@ func (p *pass) occupy(ref model.Ref, c *choice) {
 	p.core.setNeeds(j)
 	p.core.lend(j, 1)
 	p.promiseProposed(ref)
-	p.core.vclusters.invalidateBounds(p.now) // the caps of all have less room
+	invalidateBounds(p.core, j) // the caps of all have less room
 	p.core.note(ref, model.ReasonNone)
 }

@@ -74,11 +74,8 @@ func (s *Core) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
 // mayFit says whether the free nodes would do for a waiting job by their number.
 // It is cheap and errs on the side of yes.
 func (p *pass) mayFit(q *waiting.Job) bool {
-	if (q.Needs.Power > 0 || q.Needs.Bandwidth > 0) && !p.core.caps.Fits(q.Needs) {
-		return false
-	}
 	free := p.qs.waiting.Free(q.Size)
-	return free >= q.Need || (q.Borrows && free+p.borrowable >= q.Need)
+	return (free >= q.Need || q.Borrows && free+p.borrowable >= q.Need) && (q.Needs == caps.Usage{} || p.core.caps.Fits(q.Needs))
 }
 
 // anyRoom says whether anything at all is free. The first two shapes of a vCluster
@@ -94,8 +91,8 @@ func (p *pass) lendable() (n int32) {
 		return 0
 	}
 	for v := range p.core.home {
-		if vc := &p.core.site.VClusters[v]; v != int(p.qs.id) && vc.Lend && !p.core.vclusters[v].keepsNodes() {
-			n += max(0, vc.Lendable(p.core.homes[v])-p.core.lent[v])
+		if may := mayLend(p, model.VClusterID(v), p.core.lent[v]); may > 0 {
+			n += min(may, p.qs.free.IdleOf(p.core.home[v]))
 		}
 	}
 	return n
@@ -125,6 +122,9 @@ func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 	}
 	if !p.qs.free.Select(&q, &c.nodes) {
 		if !p.core.cfg.borrows(j.Allocation, j.kind) || !p.borrow(j, &q, &c.nodes) {
+			if p.core.cfg.Explain == nil && !j.IsSensitive() {
+				return model.ReasonResources // no one asks
+			}
 			return p.why(j, &q)
 		}
 		c.borrowed = true
@@ -139,7 +139,11 @@ func (s *Core) confines(j *job) bool {
 		return false
 	}
 	clear(s.buf.confined)
-	return s.ledger.Confines(&j.usage, s.buf.confined) != model.ReasonNone
+	r := s.ledger.Confines(&j.usage, s.buf.confined)
+	if r != model.ReasonNone {
+		j.queue.met.add(j, r)
+	}
+	return r != model.ReasonNone
 }
 
 // overCap says which cap the job would break on the nodes.
@@ -175,6 +179,9 @@ func (p *pass) why(j *job, q *place.Query) model.Reason {
 // borrow completes the nodes that q asks for j with idle ones of vClusters that lend.
 func (p *pass) borrow(j *job, q *place.Query, nodes *model.Placement) bool {
 	need := q.Nodes - p.own(j, q.Avoid)
+	if need > p.borrowable {
+		return false
+	}
 	lent, lender := p.core.buf.extra, p.core.buf.lender
 	clear(lent)
 	for v := range p.core.home {

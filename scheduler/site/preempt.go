@@ -42,7 +42,7 @@ func (p *pass) preemptAbove(least int32) {
 			continue
 		}
 		j := &p.core.jobs[q.Ref]
-		if j.failedAt == p.core.factSeq+1 || p.core.holds.has(q.Ref) { // there are no victims, or it waits for them
+		if failed(p, j) || p.core.holds.has(q.Ref) { // there are no victims, or it waits for them
 			continue
 		}
 		if room.lacking(q) && p.core.limited(j, &j.usage) == model.ReasonNone && p.core.graph.Gate(q.Ref) == model.ReasonNone {
@@ -166,7 +166,7 @@ func (p *pass) preempt(ref model.Ref) {
 	if lent && (reclaim(p, ref, false) || p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, trigger) || lent && reclaim(p, ref, true) {
 		j.note.UpdateVictims(scheduler.VictimsFound)
 	} else {
-		j.failedAt = p.core.factSeq + 1
+		noteFailed(p, ref)
 		p.noteShortfall(ref, trigger)
 	}
 }
@@ -187,7 +187,7 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	if trigger == preempt.Reclaim {
 		below = model.SensitiveClass
 	}
-	if most := j.kind.largestBelow(below, cfg.MaxVictims, p.core.active, p.core.jobs); most == 0 || most < lacks {
+	if most := j.kind.largestBelow(below, cfg.MaxVictims, max(lacks, 1), p.core.active, p.core.jobs); most == 0 || most < lacks {
 		return false
 	}
 	search, alike := searchOf(p, j, trigger, below)
@@ -234,7 +234,7 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 			c.nodes.Add(h.Node)
 		}
 	}
-	p.core.vclusters.invalidateBounds(p.now) // the nodes kept may be those that others wait for
+	invalidateBounds(p.core, j) // the nodes kept may be those that others wait for
 	return true
 }
 
@@ -249,7 +249,7 @@ func preemptsQOS(site *model.Site, j *job) []model.QOSID {
 // dropHold stops keeping nodes for ref: it has started or left.
 func (s *Core) dropHold(ref model.Ref) {
 	if s.holds.drop(ref) {
-		s.vclusters.markAllDirty()
+		markDirty(s, &s.jobs[ref])
 	}
 }
 

@@ -29,6 +29,7 @@ type queueState struct {
 
 	promising        bool      // others are told of its reservations
 	needLent         int32     // waiting jobs that can only start by borrowing, of which others are told
+	factSeq          int64     // facts observed that concern it and may let a preemption succeed that failed before
 	blocked          bool      // a job lacked nodes in the last pass
 	underProvisioned bool      // a service is smaller than it is to be, for want of nodes
 	best             model.Ref // best of the last pass, -1 for none
@@ -45,19 +46,26 @@ type queueState struct {
 // nextLook says when a vCluster has to look at its queue again. A pass sets it anew; what is
 // observed until the next one may only bring it forward.
 type nextLook struct {
-	dirty      bool       // something changed since the last pass
-	again      bool       // the quorum refused something since the last pass, so there is one more
-	againAt    model.Time // when there was one more last
-	stuckAt    model.Time // when the quorum refused something even so
-	quietUntil model.Time // nothing changes before, if nothing is observed and the accounts stay
-	accountsAt model.Time // the accounts may change, which matters
-	minScoreAt model.Time // a job held by min_score may reach it; screen brings it forward
-	tick       model.Time // as tickFrom answered last
-	lastPass   model.Time // or the last tick of the cycle that needed none
-	orderHolds bool       // a job that may have room is held back by the order alone
+	dirty      bool        // something changed since the last pass
+	elsewhere  bool        // something changed since then that concerns other vClusters
+	again      bool        // the quorum refused something since the last pass, so there is one more
+	againAt    model.Time  // when there was one more last
+	stuckAt    model.Time  // when the quorum refused something even so
+	quietUntil model.Time  // nothing changes before, if nothing is observed and the accounts stay
+	accountsAt model.Time  // the accounts may change, which matters
+	commonAt   model.Fixed // Common of the terms in the last pass
+	tolerance  model.Fixed // nothing changes by that before it has moved by more
+	minScoreAt model.Time  // a job held by min_score may reach it; screen brings it forward
+	tick       model.Time  // as tickFrom answered last
+	lastPass   model.Time  // or the last tick of the cycle that needed none
+	orderHolds bool        // a job that may have room is held back by the order alone
 
 	holdsGood bool        // what the last pass found out holds until something is observed but submissions
 	fresh     []model.Ref // jobs submitted since the last pass
+
+	settled bool      // the last pass left nothing that what concerns other vClusters could change but by the limits that it met, caps, and what they lend
+	met     limitsMet // in the last pass
+	lacking int32     // nodes that a job lacks at least in the last pass which may borrow them
 }
 
 // scores is what the scores of a pass have in common. The terms of tenants are those in
@@ -139,25 +147,6 @@ func (s queueStates) invalidateBounds(now model.Time) {
 	for i := range s {
 		qs := &s[i]
 		qs.quietUntil = min(qs.quietUntil, now)
-	}
-}
-
-// invalidatePreempting does so for those that preempt: a try that failed is made again
-// after any fact but a submission, and time alone may let it succeed.
-func (s queueStates) invalidatePreempting(now model.Time) {
-	for i := range s {
-		if qs := &s[i]; qs.policy.Preempts {
-			qs.quietUntil = min(qs.quietUntil, now)
-		}
-	}
-}
-
-// markOthersDirty makes every other vCluster look at its queue again.
-func (s queueStates) markOthersDirty(qs *queueState) {
-	for i := range s {
-		if other := &s[i]; other != qs {
-			other.dirty = true
-		}
 	}
 }
 

@@ -148,13 +148,14 @@ func (p *pass) findScalingUp() []model.Ref {
 func (p *pass) atLimit(j *job, size int32) model.Reason {
 	c := j.usage
 	c.Nodes = size
-	if r := p.core.ledger.CheckResize(&c, size+1); r != model.ReasonNone {
-		return r
+	r := p.core.ledger.CheckResize(&c, size+1)
+	if r == model.ReasonNone && p.core.overPool(j, 1) {
+		r = model.ReasonSensitivePool
 	}
-	if p.core.overPool(j, 1) {
-		return model.ReasonSensitivePool
+	if r != model.ReasonNone {
+		j.queue.met.add(j, r)
 	}
-	return model.ReasonNone
+	return r
 }
 
 // addScalingUp gives services that may get nodes their place among the candidates.
@@ -341,7 +342,9 @@ func (p *pass) proposeSize(x *resize) {
 	if x.nodes > 0 {
 		x.queue.free.Take(&x.gained)
 		x.queue.waiting.FreeChanged()
-		p.core.vclusters.invalidateBounds(p.now) // the caps of all have less room
+		if invalidateBounds(p.core, j); x.lent { // the caps of all have less room
+			p.core.vclusters.invalidateBounds(p.now) // and lenders fewer nodes
+		}
 	}
 	p.core.seq++
 	x.seq = p.core.seq

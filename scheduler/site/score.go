@@ -1,6 +1,8 @@
 package site
 
 import (
+	"math"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/order"
@@ -65,20 +67,30 @@ func (s *Core) freeze(qs *queueState) {
 	if qs.common = (common{s.backlog.value(), s.price, true}); qs.common == was {
 		return
 	}
-	w := &qs.policy.Weights
-	qs.terms.Common = w[score.Backlog].Mul(qs.common.backlog)
-	if !qs.policy.Expected {
-		qs.terms.Common += w[score.Energy].Mul(score.EnergyOf(s.price))
-	}
+	qs.terms.Common = commonOf(s, qs)
 }
 
-// updateBacklog wakes the vClusters for whose scores the backlog has changed.
+// commonOf is what all scores of a vCluster have in common now.
+func commonOf(s *Core, qs *queueState) model.Fixed {
+	w := &qs.policy.Weights
+	sum := w[score.Backlog].Mul(s.backlog.value())
+	if !qs.policy.Expected {
+		sum += w[score.Energy].Mul(score.EnergyOf(s.price))
+	}
+	return sum
+}
+
+// updateBacklog wakes the vClusters for whose scores the backlog has changed too much.
 func (s *Core) updateBacklog(now model.Time) {
 	if !s.backlog.stale() || !s.backlog.update() {
 		return
 	}
 	for i := range s.vclusters {
-		if qs := &s.vclusters[i]; qs.policy.Ranking == ByScore && qs.policy.Weights[score.Backlog] != 0 {
+		qs := &s.vclusters[i]
+		if qs.policy.Ranking != ByScore || qs.policy.Weights[score.Backlog] == 0 || qs.quietUntil <= now || qs.tolerance == math.MaxInt64 {
+			continue
+		}
+		if moved := commonOf(s, qs) - qs.commonAt; moved > qs.tolerance || -moved > qs.tolerance {
 			qs.quietUntil = min(qs.quietUntil, now)
 		}
 	}

@@ -2,6 +2,7 @@ package site
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"orrery/scheduler"
@@ -35,14 +36,14 @@ func avoidsSought(s *Core, ref model.Ref, now model.Time) model.NodeSet {
 // whichever of those that it may use these are.
 func capsAllow(s *Core, j *job, used caps.Usage) bool {
 	if j.phase != running {
-		return s.caps.Cap.Allows(j.needs, used)
+		return s.caps.Allow(j.needs, used)
 	}
 	n := j.placement.Nodes() + j.more
 	needs := caps.Usage{Power: j.needs.Power + j.kind.watts*int64(j.more), Bandwidth: j.Demand(n)}
 	if j.Power > 0 {
 		needs.Power = j.Power * int64(n) / int64(j.NodesMin)
 	}
-	return s.caps.Cap.Allows(needs, used.Minus(j.needs))
+	return s.caps.Allow(needs, used.Minus(j.needs))
 }
 
 // preemptForServices looks for victims for the scaled services that lack nodes when the
@@ -64,7 +65,7 @@ func preemptForServices(p *pass) {
 		if preemptMore(p, ref) {
 			p.core.jobs[ref].note.UpdateVictims(scheduler.VictimsFound)
 		} else {
-			p.core.jobs[ref].failedAt = p.core.factSeq + 1
+			noteFailed(p, ref)
 		}
 	}
 	if len(p.core.plan.Proposals) > first {
@@ -78,7 +79,7 @@ func seekers(p *pass) []model.Ref {
 	list := p.core.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if !j.Scaled || j.leaving || j.resizing || j.failedAt == p.core.factSeq+1 || p.core.holds.has(ref) {
+		if !j.Scaled || j.leaving || j.resizing || failed(p, j) || p.core.holds.has(ref) {
 			continue
 		}
 		if size := j.placement.Nodes(); size < j.wants() && p.atLimit(j, size) == model.ReasonNone {
@@ -99,7 +100,7 @@ func preemptMore(p *pass, ref model.Ref) bool {
 	have, lent := j.placement.Nodes(), p.core.lent[p.qs.id] > 0
 	most := j.wants() - have
 	if !lent {
-		most = min(most, p.qs.room(j)+j.kind.largestBelow(belowOf(s.site, j), p.qs.policy.Preemption.MaxVictims, s.active, s.jobs))
+		most = min(most, p.qs.room(j)+j.kind.largestBelow(belowOf(s.site, j), p.qs.policy.Preemption.MaxVictims, math.MaxInt32, s.active, s.jobs))
 	}
 	for j.more = most; j.more > 0; j.more-- {
 		if s.ledger.CheckResize(&j.usage, have+j.more) != model.ReasonNone || s.overPool(j, j.more) {

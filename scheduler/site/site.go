@@ -164,7 +164,7 @@ type Core struct {
 // factLog is where in the log the core is.
 type factLog struct {
 	now       model.Time // of the last Observe or Plan
-	factSeq   int64      // facts observed but for submissions and checkpoints
+	factSeq   int64      // facts observed that may let a preemption succeed that failed before
 	lastFact  model.Time // when anything was observed last
 	restoring bool       // each vCluster makes a pass in every plan, whatever its cycle
 }
@@ -180,7 +180,7 @@ type output struct {
 
 // New returns the core of an idle site. cfg must be valid.
 func New(cfg Config) *Core {
-	s := &Core{cfg: cfg, nodeState: newNodeState(cfg.Site), jobTable: jobTable{graph: workflow.New(), noStint: &stint{}}, price: cfg.Price}
+	s := &Core{cfg: cfg, nodeState: newNodeState(cfg.Site), jobTable: jobTable{graph: workflow.New(), noStint: &stint{}, alikes: alikes{}, nextDue: model.Never}, price: cfg.Price}
 	s.accounts = newAccounts(&s.cfg) // which keeps what it points at
 	s.promises = newPromises(cfg.Site, s.home)
 	n := len(cfg.Site.Nodes)
@@ -262,7 +262,11 @@ func (s *Core) overLimits(j *job, p *model.Placement, held int64) model.Reason {
 		return model.ReasonNone
 	}
 	n := p.Nodes()
-	return s.ledger.CheckChosen(&j.usage, n, s.nodeClasses.Thousandths(p, n), held, p.Shares)
+	r := s.ledger.CheckChosen(&j.usage, n, s.nodeClasses.Thousandths(p, n), held, p.Shares)
+	if r != model.ReasonNone {
+		j.queue.met.add(j, r)
+	}
+	return r
 }
 
 // gpusOf is how many GPUs a counts with on each of its nodes: of its share those that it

@@ -46,7 +46,7 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger, below int32, 
 // meets them first.
 func (c *candidates) tooMany(classes [][]holder, lacks int32) bool {
 	t := c.p.qs.policy.Preemption.TooMany(c.p.now, lacks)
-	for _, class := range classes {
+	for _, class := range classes { // which goes before all others in that order
 		for _, h := range class {
 			if !t.Fair(h.nodes) {
 				continue
@@ -55,19 +55,13 @@ func (c *candidates) tooMany(classes [][]holder, lacks int32) bool {
 				t.Large(v)
 			}
 		}
-	}
-	none, below := t.None()
-	if none {
-		return true
-	}
-	for _, class := range classes[:below] {
 		front := 0
 		for i, h := range class {
 			if t.Fair(h.nodes) { // those of which few are usable do not count
 				continue
 			}
 			v := c.admitted(h)
-			if v == nil || !t.Before(v) {
+			if v == nil || t.Found() && !t.Before(v) {
 				continue
 			}
 			if t.Frees(v.Sure) {
@@ -76,8 +70,11 @@ func (c *candidates) tooMany(classes [][]holder, lacks int32) bool {
 			c.job.kind.held.swap(class, i, front)
 			front++
 		}
+		if t.Found() {
+			return false
+		}
 	}
-	return false
+	return true
 }
 
 // untilSure lists candidates, class by class, until these free so many nodes for sure.
@@ -160,6 +157,8 @@ type candidates struct {
 	trigger preempt.Trigger
 	usable  model.NodeSet
 	all     bool          // these are all nodes of its kind
+	lent    bool          // others hold nodes of the vCluster
+	flying  bool          // something is in flight, so that not all nodes of a job come free with it
 	free    model.NodeSet // of these, the nodes that are not in flight
 }
 
@@ -167,6 +166,7 @@ func newCandidates(p *pass, ref model.Ref, trigger preempt.Trigger) candidates {
 	c := candidates{p: p, job: &p.core.jobs[ref], trigger: trigger}
 	c.usable, c.all = usableOf(p, ref)
 	c.free = c.usable
+	c.lent, c.flying = p.core.lent[p.qs.id] > 0, len(p.qs.inFlight)+len(p.core.resizes) > 0
 	return c
 }
 
@@ -222,18 +222,17 @@ func (c *candidates) seen(ref model.Ref, usable int32) *preempt.Victim {
 	if c.trigger == preempt.Priority && class >= c.job.Class {
 		return nil
 	}
-	lent := r.borrowed && r.VCluster != p.qs.id && r.placement.Within(p.core.home[p.qs.id]) > 0
+	lent := c.lent && r.borrowed && r.VCluster != p.qs.id && r.placement.Within(p.core.home[p.qs.id]) > 0
 	if c.trigger == preempt.Reclaim && (!lent || r.Scaled) { // a scaled service gives nodes back and runs on
 		return nil
 	}
 	v := &p.core.victims[r.pos]
 	v.Class, v.LastCheckpoint, v.Elapsed = class, r.saved, r.elapsed(p.now)
 	v.Usable, v.Sure, v.Borrowed = usable, usable, lent
-	if len(r.placement.Shares) > 0 || len(p.qs.inFlight)+len(p.core.resizes) > 0 {
+	if c.flying || len(r.placement.Shares) > 0 {
 		v.Sure = c.sure(r)
 	}
-	st := p.core.ledger.Standing(r.Tenant)
-	v.Burst = st.Burst > model.One && st.Share > 0 && st.Used > st.Share
+	v.Burst = p.core.ledger.Bursts(r.Tenant)
 	return v
 }
 

@@ -92,6 +92,16 @@ func TestSiteAgainstNaive(t *testing.T) {
 		{"scaled, amounts", withEasy | withServices | withScaled | withVClusters | withBorrowing | withAmounts | withGPUs | withPreemption},
 		{"scaled, everything", everyFeature | withScaled},
 		{"min score", withEasy | withRankings | withMinScore},
+		{"homes", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption},
+		{"homes, borrowing", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withConflicts | withCancels},
+		{"homes, limits", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withLimits | withQOS | withPartitions | withDependencies},
+		{"homes, caps", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withCaps | withPrices | withRanges},
+		{"homes, states", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withNodeStates | withReservations | withSensitive | withGroups | withOverdue},
+		{"homes, gpus", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withGPUs | withSensitive | withLimits},
+		{"homes, services", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withServices | withScaled | withCaps | withLimits},
+		{"homes, amounts", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withAmounts | withGPUs | withLimits},
+		{"homes, days", withDays | withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withLimits | withCaps},
+		{"homes, everything", everyFeature&^withConservative | withScaled | withHomes},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

@@ -52,6 +52,8 @@ const (
 	withDays naiveFeature = 1 << 31
 	// withScaled has services that a policy scales: they borrow, give back and are answered.
 	withScaled naiveFeature = 1 << 30
+	// withHomes has no node without a home, and cycles and scores more often.
+	withHomes naiveFeature = 1 << 29
 )
 
 // naiveDraw draws a world.
@@ -145,6 +147,9 @@ func (d *naiveDraw) st() {
 		}
 		if d.has(withVClusters) {
 			n.Home = model.VClusterID(d.n("home", -1, vclusters-1))
+		}
+		if d.has(withHomes) && n.Home < 0 {
+			n.Home = model.VClusterID(i % vclusters)
 		}
 		if d.has(withGPUs) {
 			n.GPUs, n.GPUType, n.Topology = 4, 0, int32(d.n("links", -1, 1))
@@ -273,6 +278,9 @@ func (d *naiveDraw) policies() {
 		if d.has(withRankings) {
 			p.Ranking = site.Ranking(d.n("ranking", 0, 2))
 		}
+		if d.has(withHomes) && d.chance("score", 70) {
+			p.Ranking = site.ByScore
+		}
 		switch p.Ranking {
 		case site.ByOrder:
 			p.Order = naiveOrders[d.n("order", 0, len(naiveOrders)-1)]
@@ -287,7 +295,7 @@ func (d *naiveDraw) policies() {
 		if d.has(withVClusters) {
 			p.Private = d.chance("private", 25)
 		}
-		if d.has(withCycles) && d.chance("cycle", 60) {
+		if d.has(withCycles) && (d.chance("cycle", 60) || d.has(withHomes) && d.chance("cycle as well", 80)) {
 			p.Cycle = d.span("cycle", 2, 9)
 			p.Phase = d.span("phase", 0, int(p.Cycle/d.unit)-1)
 		}

@@ -1,6 +1,7 @@
 package naive_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"iter"
@@ -69,7 +70,18 @@ func (b *beside) Plan(now model.Time) *scheduler.Plan {
 
 // monthOfServices is a month of 1,024 nodes with batch work and four services.
 func monthOfServices(t *testing.T) (plan.Spec, func() (traces.Source, error)) {
-	w, err := synthsite.Generate(synthsite.Default(1024), 1)
+	return monthOf(t, synthsite.Default(1024), 1, fourServices(t))
+}
+
+func fourServices(t *testing.T) string {
+	services, err := os.ReadFile("testdata/month-services.yaml")
+	require.NoError(t, err)
+	return string(services)
+}
+
+// monthOf is a generated workload on the site of the month, with more in its cluster file.
+func monthOf(t *testing.T, params synthsite.Params, seed uint64, more string) (plan.Spec, func() (traces.Source, error)) {
+	w, err := synthsite.Generate(params, seed)
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "month.trace")
 	_, err = w.Write(path, func(int64) error { return nil })
@@ -79,9 +91,7 @@ func monthOfServices(t *testing.T) (plan.Spec, func() (traces.Source, error)) {
 	t.Cleanup(func() { require.NoError(t, b.Close()) })
 	batch, err := os.ReadFile("../../../profiles/library/clusters/month.yaml")
 	require.NoError(t, err)
-	services, err := os.ReadFile("testdata/month-services.yaml")
-	require.NoError(t, err)
-	c, err := profiles.ParseCluster("month.yaml", slices.Concat(batch, services))
+	c, err := profiles.ParseCluster("month.yaml", append(batch, more...))
 	require.NoError(t, err)
 	require.NoError(t, c.Inline("."))
 	spec := plan.DefaultSpec()
@@ -103,6 +113,49 @@ func entries(spec plan.Spec, open func() (traces.Source, error), end model.Time)
 		}}})
 		if err != nil && goesOn {
 			yield(nil, err)
+		}
+	}
+}
+
+// TestMonthAtEveryTick: passes at every tick of the cycles decide what those do that the core makes, on weeks of small and
+// crowded sites where a fact matters now to one vCluster and now to another, with power caps
+// that are often reached and without, and with services that grow and shrink.
+func TestMonthAtEveryTick(t *testing.T) {
+	days, seeds, power := int32(12), uint64(2), []string{"0W", "330kW"}
+	switch {
+	case os.Getenv("ORRERY_LONG") == "1":
+		seeds, power = 16, append(power, "250kW", "400kW")
+	case testing.Short():
+		days, seeds = 3, 1
+	}
+	small := strings.NewReplacer("min: 4, max: 60", "min: 1, max: 8", "base: 40", "base: 5", "peak: 400", "peak: 60", "peak: 100", "peak: 40")
+	services := small.Replace(fourServices(t))
+	check := func(t *testing.T, seed uint64, load float64, watts, more string) {
+		params := synthsite.Default(96)
+		params.Days, params.Load = days, load
+		spec, open := monthOf(t, params, seed, more)
+		spec.Site = bytes.Replace(spec.Site, []byte(`"power_cap":"4MW"`), []byte(fmt.Sprintf("%q:%q", "power_cap", watts)), 1)
+		run := func(every bool) *sim.Result {
+			r, err := sim.Run(t.Context(), spec, open, sim.Options{EveryCycle: every})
+			require.NoError(t, err)
+			return r
+		}
+		skips, every := run(false), run(true)
+		require.Equal(t, every.Fingerprint, skips.Fingerprint)
+		require.Less(t, skips.Work.Passes, every.Work.Passes)
+	}
+	for seed := range seeds {
+		for _, load := range []float64{0.7, 1.1} {
+			for _, watts := range power {
+				t.Run(fmt.Sprintf("seed %d, load %g, cap of %s", seed, load, watts), func(t *testing.T) {
+					t.Parallel()
+					check(t, seed, load, watts, "")
+				})
+				t.Run(fmt.Sprintf("seed %d, load %g, cap of %s, services", seed, load, watts), func(t *testing.T) {
+					t.Parallel()
+					check(t, seed, load, watts, services)
+				})
+			}
 		}
 	}
 }

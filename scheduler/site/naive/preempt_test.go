@@ -96,7 +96,7 @@ func (s *naiveSite) preemptForBlocked(l *naiveVCluster, queue []*naiveJob) {
 	}
 	tries := 0
 	for _, j := range line {
-		if !hopeful[j] || j.usage != nil || j.failed == s.factSeq+1 || s.heldBack(l, j) {
+		if !hopeful[j] || j.usage != nil || s.hasFailed(j) || s.heldBack(l, j) {
 			continue
 		}
 		if tries++; tries > int(l.policy.Preemption.MaxTries) {
@@ -143,8 +143,61 @@ func (s *naiveSite) lends(l *naiveVCluster) bool {
 // preempt asks victims to make room for a blocked job.
 func (s *naiveSite) preempt(l *naiveVCluster, j *naiveJob) {
 	if !s.makesRoom(l, j) && !(s.lends(l) && s.reclaim(l, j, true)) {
-		j.failed = s.factSeq + 1
+		s.fails(j)
 	}
+}
+
+// naiveFailed is a try for a job that found no victims: the facts observed by then, and one.
+type naiveFailed struct {
+	vcluster, site int
+	capped         bool // a cap had no room for it
+}
+
+// happens counts a fact that may let a preemption succeed that failed before, for those that it concerns.
+func (s *naiveSite) happens(f *model.Fact) {
+	s.factSeq++
+	for _, l := range s.vclusters {
+		if s.factConcerns(l, f) {
+			l.factSeq++
+		}
+	}
+}
+
+// factConcerns says whether a fact concerns l: one about a job of another vCluster does where that has or had nodes of l, or where
+// nodes have no home.
+func (s *naiveSite) factConcerns(l *naiveVCluster, f *model.Fact) bool {
+	switch f.Kind {
+	case model.FactCancelled, model.FactEnded, model.FactAssigned, model.FactPreempted, model.FactSuspended, model.FactRequeued, model.FactResized, model.FactDemand, model.FactReleased:
+	default:
+		return true
+	}
+	j := s.job(f.Ref)
+	if s.vclusterOf(j) == l || slices.ContainsFunc(s.st.Nodes, func(n model.Node) bool { return n.Home < 0 }) {
+		return true
+	}
+	nodes := slices.Clone(j.nodes)
+	if f.Placement != nil {
+		f.Placement.EachNode(func(n model.NodeID) { nodes = append(nodes, int(n)) })
+	}
+	return slices.ContainsFunc(nodes, func(n int) bool { return int(s.st.Nodes[n].Home) == l.id })
+}
+
+// fails notes that no victims were found for j.
+func (s *naiveSite) fails(j *naiveJob) {
+	power, band := s.stated(j)
+	if j.phase == naiveRunning {
+		j.more = 1
+		power, band = s.statedMore(j)
+	}
+	j.failed = naiveFailed{s.vclusterOf(j).factSeq + 1, s.factSeq + 1, !s.withinCaps(power, band, func(o *naiveJob) bool { return o == j })}
+}
+
+// hasFailed says whether that has been so since, and nothing has happened that could change it.
+func (s *naiveSite) hasFailed(j *naiveJob) bool {
+	if j.failed.capped {
+		return j.failed.site == s.factSeq+1
+	}
+	return j.failed.vcluster == s.vclusterOf(j).factSeq+1
 }
 
 // makesRoom asks victims to make room for all that is sought for j, and says whether there are

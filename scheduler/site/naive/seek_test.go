@@ -14,7 +14,7 @@ func (s *naiveSite) preemptForServices(l *naiveVCluster) {
 		return
 	}
 	line := slices.DeleteFunc(s.short(l), func(j *naiveJob) bool {
-		return !j.Scaled || j.usage != nil || j.failed == s.factSeq+1 || !s.mayHold(j, len(j.nodes)+1, nil)
+		return !j.Scaled || j.usage != nil || s.hasFailed(j) || !s.mayHold(j, len(j.nodes)+1, nil)
 	})
 	class := func(j *naiveJob) int32 {
 		if j.IsSensitive() {
@@ -29,7 +29,7 @@ func (s *naiveSite) preemptForServices(l *naiveVCluster) {
 			found = s.mayHold(j, len(j.nodes)+j.more, nil) && s.makesRoom(l, j)
 		}
 		if !found {
-			j.failed = s.factSeq + 1
+			s.fails(j)
 		}
 	}
 }

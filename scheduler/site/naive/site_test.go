@@ -23,11 +23,10 @@ type naiveSite struct {
 	claimants []*naiveJob // those for which nodes are kept
 	ended     map[model.JobID]model.JobState
 	vclusters []*naiveVCluster
-	// happened are the facts observed but for submissions.
-	factSeq  int
-	lastFact model.Time  // when anything was observed last
-	stableAt model.Time  // nothing observed before moves the accounts after
-	unwanted []*naiveJob // to be withdrawn: what they wait for cannot happen, or they were over a limit when they came
+	factSeq   int         // facts observed that may let a preemption succeed that failed before
+	lastFact  model.Time  // when anything was observed last
+	stableAt  model.Time  // nothing observed before moves the accounts after
+	unwanted  []*naiveJob // to be withdrawn: what they wait for cannot happen, or they were over a limit when they came
 
 	up     []model.NodeState
 	limits []model.Limits
@@ -53,6 +52,7 @@ type naiveVCluster struct {
 	policy           *site.Policy
 	changed          bool
 	again            bool
+	factSeq          int // of the facts of the site, those that concern it
 	againAt, stuckAt model.Time
 	passed           model.Time
 	release          model.Time // a job held by min_score reaches it
@@ -99,7 +99,7 @@ type naiveJob struct {
 	resize     uint64           // the proposal to hold flight
 	more       int              // nodes that victims are sought for, while it runs
 	behind     bool             // a job that is blocked in this pass
-	failed     int              // facts observed, and one, when no victims for it were found
+	failed     naiveFailed      // when no victims for it were found
 	holding    int              // index of its row in the ledger
 	may        []int            // nodes that it may ever use, once asked for
 	mayUse     []bool           // likewise, by node
@@ -183,7 +183,7 @@ func (s *naiveSite) Observe(now model.Time, facts []model.Fact) {
 	}
 	for i := range facts {
 		if k := facts[i].Kind; k != model.FactSubmitted && k != model.FactCheckpointed && k != model.FactUnmet {
-			s.factSeq++
+			s.happens(&facts[i])
 		}
 		s.fact(&facts[i])
 	}

@@ -33,10 +33,19 @@ type State struct {
 	Used      Usage
 	Pool      int32 // most nodes of sensitive work, 0 for no bound
 	Sensitive int32 // nodes of sensitive work
+	// Met says that a cap has left no room since this was last set to false.
+	Met bool
 }
 
 // Fits says whether asked fits under the caps now.
-func (s *State) Fits(asked Usage) bool { return s.Cap.Allows(asked, s.Used) }
+func (s *State) Fits(asked Usage) bool { return s.Allow(asked, s.Used) }
+
+// Allow says whether it would beside so much in use.
+func (s *State) Allow(asked, used Usage) bool {
+	fits := s.Cap.Allows(asked, used)
+	s.Met = s.Met || !fits
+	return fits
+}
 
 // PoolHas says whether sensitive work may hold n nodes more.
 func (s *State) PoolHas(n int32) bool { return s.Pool <= 0 || s.Sensitive+n <= s.Pool }

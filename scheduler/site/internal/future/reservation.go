@@ -35,7 +35,7 @@ type Reservation struct {
 	At       model.Time // model.Never when it has no room after all predicted ends
 	Spare    int32      // nodes left over
 	blocked  Blocked
-	cap      caps.Usage
+	caps     *caps.State
 	spare    caps.Usage // of the caps, where there are any
 	forecast *place.Free
 	query    place.Query
@@ -73,7 +73,7 @@ func (r *Reservation) Shadow(o *Outlook, b Blocked, free int32) {
 }
 
 func (r *Reservation) set(o *Outlook, b Blocked, detailed bool) {
-	r.known, r.Detailed, r.At, r.blocked, r.cap = true, detailed, model.Never, b, o.Caps.Cap
+	r.known, r.Detailed, r.At, r.blocked, r.caps = true, detailed, model.Never, b, o.Caps
 }
 
 // Count walks the predicted ends with the number of nodes that the job may use. leaves
@@ -81,7 +81,7 @@ func (r *Reservation) set(o *Outlook, b Blocked, detailed bool) {
 func (r *Reservation) Count(o *Outlook, b Blocked, free int32, ready model.NodeSet, leaves func(model.Ref) (*model.Placement, caps.Usage)) {
 	r.set(o, b, false)
 	used := o.Caps.Used
-	room := func() bool { return free >= b.Nodes && r.cap.Allows(b.Needs, used) }
+	room := func() bool { return free >= b.Nodes && o.Caps.Allow(b.Needs, used) }
 	at := o.Now
 	o.Ends.Ascend(o.Now, func(t model.Time, ref model.Ref, _ int32) bool {
 		if t != at && room() {
@@ -98,7 +98,7 @@ func (r *Reservation) Count(o *Outlook, b Blocked, free int32, ready model.NodeS
 		r.At = at
 	}
 	r.Spare = free - b.Nodes
-	r.spare = r.cap.Minus(used).Minus(b.Needs)
+	r.spare = r.caps.Cap.Minus(used).Minus(b.Needs)
 }
 
 // returning counts the nodes of a placement that are in the mask and will take work
@@ -113,16 +113,20 @@ func returning(nodes *model.Placement, ready, mask model.NodeSet) int32 {
 
 // Forecast walks the predicted ends with the free nodes themselves. Nodes that are set
 // aside come back when their advance reservation ends, so these instants are tried as
-// well: next is the first after an instant. most is at least the number of nodes with room for
+// well: next is the first after an instant, nil where there are none. most is at least the number of nodes with room for
 // the job in a forecast, at little cost. query is the search for the job's nodes if it
-// started at an instant. leave gives the nodes of the job under ref back in the forecast
-// and returns what else it gives back.
-func (r *Reservation) Forecast(o *Outlook, b Blocked, next func(model.Time) model.Time, most func(*place.Free) int32, query func(at model.Time) place.Query, leave func(forecast *place.Free, ref model.Ref) caps.Usage) {
+// started at an instant. leave gives the nodes of the job under ref back in the forecast, says whether
+// these were any that matter, and returns what else it gives back.
+func (r *Reservation) Forecast(o *Outlook, b Blocked, next func(model.Time) model.Time, most func(*place.Free) int32, query func(at model.Time) place.Query, leave func(forecast *place.Free, ref model.Ref) (caps.Usage, bool)) {
 	r.set(o, b, true)
 	r.forecast.CopyFrom(o.Free)
 	used := o.Caps.Used
+	same, capped := false, false // as when it was tried last, and then a cap had no room
 	fits := func(at model.Time) bool {
-		if most(r.forecast) < b.Nodes || !r.cap.Allows(b.Needs, used) {
+		if same, capped = true, false; most(r.forecast) < b.Nodes {
+			return false
+		}
+		if capped = !o.Caps.Allow(b.Needs, used); capped {
 			return false
 		}
 		q := query(at)
@@ -139,21 +143,32 @@ func (r *Reservation) Forecast(o *Outlook, b Blocked, next func(model.Time) mode
 	at, found := o.Now, false
 	upTo := func(until model.Time) bool { // tries the instants before until
 		for !found && at < until {
-			if found = fits(at); !found {
-				at = min(next(at), until)
+			switch {
+			case next != nil:
+				if found = fits(at); !found {
+					at = min(next(at), until)
+				}
+			case same || !fits(at):
+				at = until
+			default:
+				found = true
 			}
 		}
 		return found
 	}
 	o.Ends.Ascend(o.Now, func(t model.Time, ref model.Ref, _ int32) bool {
-		if upTo(t) {
+		if next == nil && same {
+			at = t
+		} else if upTo(t) {
 			return false
 		}
-		used = used.Minus(leave(r.forecast, ref))
+		needs, matters := leave(r.forecast, ref)
+		used = used.Minus(needs)
+		same = same && !matters && !capped
 		return true
 	})
 	upTo(model.Never)
-	r.spare = r.cap.Minus(used).Minus(b.Needs)
+	r.spare = r.caps.Cap.Minus(used).Minus(b.Needs)
 }
 
 // Select writes into p the nodes that the job gets at the instant of its reservation, beside
@@ -167,9 +182,11 @@ func (r *Reservation) OutOfTheWay(until model.Time) bool { return until <= r.At 
 // KeepsCaps says whether the blocked job has room at the instant of its reservation when so much of
 // the caps is taken, as far as these go.
 func (r *Reservation) KeepsCaps(more caps.Usage) bool {
-	needs := r.blocked.Needs
-	return !(r.cap.Power > 0 && needs.Power > 0 && more.Power > r.spare.Power) &&
-		!(r.cap.Bandwidth > 0 && needs.Bandwidth > 0 && more.Bandwidth > r.spare.Bandwidth)
+	needs, limit := r.blocked.Needs, &r.caps.Cap
+	keeps := !(limit.Power > 0 && needs.Power > 0 && more.Power > r.spare.Power) &&
+		!(limit.Bandwidth > 0 && needs.Bandwidth > 0 && more.Bandwidth > r.spare.Bandwidth)
+	r.caps.Met = r.caps.Met || !keeps
+	return keeps
 }
 
 // Take says whether the blocked job has room at the instant of its reservation when the
@@ -209,7 +226,11 @@ func (r *Reservation) MostSpared(idle, usable, avoid model.NodeSet) int32 {
 			}
 		}
 		counted += bits.OnesCount64(on)
-		others += bits.OnesCount64(free & usable[w] &^ avoid[w] &^ on)
+		more := free & usable[w] &^ on
+		if avoid != nil {
+			more &^= avoid[w]
+		}
+		others += bits.OnesCount64(more)
 	}
 	left := r.Spare
 	if r.Detailed {

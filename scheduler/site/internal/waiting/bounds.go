@@ -92,6 +92,9 @@ type Bounds struct {
 	until  model.Time
 	common model.Fixed // Terms.Common and the slack
 	most   model.Fixed // weighted f9
+
+	// Margin has Examine look at jobs that may come so near to the leader as well.
+	Margin model.Fixed
 }
 
 // Set makes b the upper bounds of a queue that hold from now until the instant, which is
@@ -170,7 +173,7 @@ type Leader struct {
 // NoLeader is the beginning of a search.
 var NoLeader = Leader{At: -1, Tier: math.MinInt32, Key: -1}
 
-// Examine calls examine with every job that may come before the leader within the time
+// Examine calls examine with every job that may come before the leader, or within the margin behind it, within the time
 // of the bounds, except those of known, which have been examined already, and those that stay
 // behind one that may. examine takes the score of the job at an index and makes it the leader if
 // it is better; it says whether it is, but a limit holds it.
@@ -181,7 +184,7 @@ func (b *Bounds) Examine(lead *Leader, known []model.Ref, examine func(at int32)
 }
 
 func (b *Bounds) examineList(l *list, lead *Leader, known []model.Ref, examine func(int32) bool) {
-	floor, f9, even := b.floor(l.tenant, lead.Key), b.f9(l), l.even()
+	floor, f9, even := b.floor(l.tenant, lead.Key-b.Margin), b.f9(l), l.even()
 	if l.top.tier < lead.Tier || (l.top.tier == lead.Tier && l.rise+l.top.bound+f9 < floor) {
 		return
 	}
@@ -192,12 +195,12 @@ func (b *Bounds) examineList(l *list, lead *Leader, known []model.Ref, examine f
 			return // and so are all below
 		}
 		held, next := false, at.Behind()
-		if j.Tier > lead.Tier || (b.reach(l, j) >= floor && b.Of(j) >= lead.Key) {
+		if j.Tier > lead.Tier || (b.reach(l, j) >= floor && b.Of(j) >= lead.Key-b.Margin) {
 			if slices.Contains(known, j.Ref) {
 				held = row != lead.At // or it would be the leader
 			} else {
 				held = examine(row)
-				floor = b.floor(l.tenant, lead.Key)
+				floor = b.floor(l.tenant, lead.Key-b.Margin)
 			}
 		}
 		if even && !held {

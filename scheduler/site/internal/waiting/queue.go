@@ -70,6 +70,7 @@ type Queue struct {
 	free  *place.Free // of the vCluster; FreeChanged is called after every change
 	stamp uint64      // of the state of free
 	least int32       // as Least has it, 0 when it is to be found anew
+	gated int         // jobs that are
 
 	cfg    Config
 	curve  score.Curve // of the wait
@@ -154,6 +155,7 @@ func (q *Queue) SetGated(ref model.Ref, gated bool, now model.Time) {
 // index puts a job into its list, or among the gated ones.
 func (q *Queue) index(j *Job, now model.Time) {
 	if j.Gated {
+		q.gated++
 		q.sizes[j.Size].gated.add(requestOf(j.Need, j.Ref))
 		return
 	}
@@ -163,6 +165,7 @@ func (q *Queue) index(j *Job, now model.Time) {
 // unindex undoes index.
 func (q *Queue) unindex(j *Job) {
 	if j.Gated {
+		q.gated--
 		q.sizes[j.Size].gated.remove(requestOf(j.Need, j.Ref))
 		return
 	}

@@ -75,6 +75,9 @@ func (q *Queue) SizeOf(class place.ClassID, share place.Share) int32 {
 // ClassOf is the class of nodes of a request size.
 func (q *Queue) ClassOf(i int32) place.ClassID { return q.sizes[i].class }
 
+// ShareOf is the share of each node that a request size asks for.
+func (q *Queue) ShareOf(i int32) place.Share { return q.sizes[i].share }
+
 // Sizes is the number of request sizes so far.
 func (q *Queue) Sizes() int { return len(q.sizes) }
 
@@ -125,6 +128,38 @@ func (q *Queue) AnyFits(borrowed int32, fits func(*Job) bool) bool {
 	}
 	return false
 }
+
+// LeastLacking is no more than the fewest nodes that a job which may borrow lacks, but for the gated ones and those that lack none,
+// MaxInt32 where no job lacks any: that itself where such jobs are few. Its cost is a look at each list, and at some jobs.
+func (q *Queue) LeastLacking() int32 {
+	const few = 64
+	lacking, looked := int32(math.MaxInt32), 0
+	for _, id := range q.lists.live {
+		l := &q.lists.all[id]
+		if !l.borrows {
+			continue
+		}
+		free := q.Free(l.size)
+		if l.least > free {
+			lacking = min(lacking, l.least-free)
+			continue
+		}
+		for i := range l.jobs.Blocks() {
+			for _, j := range l.jobs.Block(i) {
+				if looked++; looked > few {
+					return 1
+				}
+				if j.Need > free {
+					lacking = min(lacking, j.Need-free)
+				}
+			}
+		}
+	}
+	return lacking
+}
+
+// Gated counts the jobs that are gated.
+func (q *Queue) Gated() int { return q.gated }
 
 // GatedJobs appends to dst the jobs that are gated.
 func (q *Queue) GatedJobs(dst []model.Ref) []model.Ref {

@@ -1,0 +1,209 @@
+package site
+
+import (
+	"math"
+	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/site/internal/caps"
+)
+
+// Most of what happens on a site makes no difference to a given vCluster: a job of another starts or ends on nodes
+// that its own jobs may not use. A vCluster on a cycle makes no pass for that, unless what all share decides: a limit of a
+// tenant or a QOS, a cap, a task group or a mutex, or the nodes that others lend. What its last pass found out tells which
+// of these matter.
+
+// isElsewhere says whether what happens to a job concerns other vClusters than qs: the job is of another, and holds none of
+// its nodes. In event mode everything is a change, and explanations follow everything.
+func isElsewhere(s *Core, qs *queueState, j *job) bool {
+	return qs.policy.Cycle > 0 && s.cfg.Explain == nil && !concerns(&s.nodeState, qs, j)
+}
+
+// concerns says whether a job is of the vCluster, or may hold nodes that jobs of the vCluster may start on without borrowing.
+func concerns(s *nodeState, qs *queueState, j *job) bool {
+	return qs == j.queue || s.unhomed || j.borrowed && j.placement.Within(s.home[qs.id]) > 0
+}
+
+// factConcerns says whether a fact concerns a vCluster: one about a job of another does where that holds, or is to hold,
+// nodes of it, or where nodes have no home. A refusal may be about two jobs, and concerns all.
+func factConcerns(s *Core, qs *queueState, f *model.Fact) bool {
+	switch f.Kind {
+	case model.FactCancelled, model.FactEnded, model.FactAssigned, model.FactRestored, model.FactPreempted, model.FactSuspended, model.FactRequeued, model.FactResized, model.FactDemand, model.FactReleased:
+		return concerns(&s.nodeState, qs, &s.jobs[f.Ref]) || f.Placement != nil && f.Placement.Within(s.home[qs.id]) > 0
+	}
+	return true
+}
+
+// countFact counts a fact that may let a preemption succeed that failed before, in the vClusters that it concerns.
+// A try that failed is made again then, and time alone may let it succeed.
+func countFact(s *Core, f *model.Fact) {
+	s.factSeq++
+	for i := range s.vclusters {
+		qs := &s.vclusters[i]
+		if !factConcerns(s, qs, f) {
+			qs.elsewhere = qs.elsewhere || !qs.settled
+			continue
+		}
+		if qs.factSeq++; qs.policy.Preempts {
+			qs.quietUntil = min(qs.quietUntil, s.now)
+		}
+	}
+}
+
+// failed says whether no victims were found for j, and nothing has happened since that could change that: no fact
+// that concerns its vCluster or, where a cap had no room for it, none at all.
+func failed(p *pass, j *job) bool {
+	if j.failedAt == -p.core.factSeq-1 {
+		p.core.caps.Met = true
+		return true
+	}
+	return j.failedAt == p.qs.factSeq+1
+}
+
+// noteFailed notes that no victims were found for the job under ref.
+func noteFailed(p *pass, ref model.Ref) {
+	j := &p.core.jobs[ref]
+	if j.failedAt = p.qs.factSeq + 1; !capsAllow(p.core, j, p.core.caps.Used) {
+		j.failedAt = -p.core.factSeq - 1
+	}
+}
+
+// markDirty makes every vCluster look at its queue again: j gives something back. It still has its nodes.
+func markDirty(s *Core, j *job) {
+	for i := range s.vclusters {
+		if qs := &s.vclusters[i]; isElsewhere(s, qs, j) && !qs.met.concern(j) {
+			qs.elsewhere = qs.elsewhere || !gainsNothing(qs)
+		} else {
+			qs.dirty = true
+		}
+	}
+}
+
+// invalidateBounds ends what every vCluster knows of how long nothing can change: j takes something.
+func invalidateBounds(s *Core, j *job) {
+	for i := range s.vclusters {
+		if qs := &s.vclusters[i]; isElsewhere(s, qs, j) {
+			qs.elsewhere = qs.elsewhere || !gainsNothing(qs) || !losesNothing(s, qs, j)
+		} else {
+			qs.quietUntil = min(qs.quietUntil, s.now)
+		}
+	}
+}
+
+// lendsOtherwise calls f with the vClusters for which it is a change that qs lends what it did not, or the other way
+// round. Those on a cycle find out when they look.
+func lendsOtherwise(s *Core, qs *queueState, f func(*queueState)) {
+	for i := range s.vclusters {
+		switch other := &s.vclusters[i]; {
+		case other == qs:
+		case other.policy.Cycle > 0 && s.cfg.Explain == nil && len(s.promises.list) == 0:
+			other.elsewhere = other.elsewhere || !gainsNothing(other)
+		default:
+			f(other)
+		}
+	}
+}
+
+// gainsNothing says whether nothing that others give back can change what the last pass of a vCluster found out, but for the
+// limits that it met.
+func gainsNothing(qs *queueState) bool {
+	return qs.settled && qs.lacking == math.MaxInt32 && qs.waiting.Gated() == 0
+}
+
+// losesNothing says whether the first blocked job of a vCluster surely remains that, and its services lack nodes as before,
+// although j has taken something elsewhere. It errs on the side of no, see unaffected.
+func losesNothing(s *Core, qs *queueState, j *job) bool {
+	if qs.underProvisioned {
+		return false
+	}
+	if !qs.blocked {
+		return true
+	}
+	ref := qs.reservation.Ref
+	b := &s.jobs[ref]
+	return b.Tenant != j.Tenant && (b.QOS != j.QOS || !s.ledger.LimitsQOS(b.QOS)) && b.Kind != model.Session && !b.IsSensitive() &&
+		s.caps.Cap.Allows(b.needs, s.caps.Used) && s.graph.Gate(ref) == model.ReasonNone
+}
+
+// settles says whether the pass, which is over, has found out all that matters until something happens that
+// concerns the vCluster, see unaffected: which job is blocked first, and that no job starts, whatever their order. Not so
+// where a cap had no room, or where it matters what others are promised or keep.
+func settles(p *pass) bool {
+	qs, s := p.qs, p.core
+	switch {
+	case qs.policy.Cycle == 0 || !p.fast || p.triesLeft || qs.quietUntil <= p.now || s.caps.Met:
+		return false
+	case p.heeding || len(s.promises.list) > 0 || qs.needLent > 0 || len(s.site.Reservations) > 0 || s.holds.concern(s, qs):
+		return false
+	case slices.ContainsFunc(qs.services, func(ref model.Ref) bool {
+		return s.jobs[ref].Scaled && s.jobs[ref].placement.Nodes() < s.jobs[ref].wants()
+	}):
+		return false // it may borrow
+	}
+	if qs.lacking = qs.waiting.LeastLacking(); s.site.Amounts && qs.lacking < math.MaxInt32 {
+		qs.lacking = 1 // shares are borrowed as well, and it matters which nodes are free
+	}
+	return !mayGetLent(p)
+}
+
+// mayGetLent says whether waiting jobs might get as many nodes of other vClusters as they lack.
+func mayGetLent(p *pass) bool {
+	return p.qs.lacking < math.MaxInt32 && p.qs.lacking <= p.lendable()
+}
+
+// unaffected says whether the last pass would find out the same now, although something happened that concerns
+// other vClusters. What limits it met has been looked at by then, see markDirty.
+func unaffected(p *pass) bool {
+	qs, s := p.qs, p.core
+	switch {
+	case !qs.settled || mayGetLent(p) || qs.reopened != s.graph.Reopened() && qs.waiting.Gated() > 0:
+		return false
+	case len(qs.services) > 0 && qs.underProvisioned != p.lacksNodes():
+		return false
+	case !qs.blocked:
+		return true
+	}
+	// Where a limit holds the first blocked job now, another is.
+	ref := qs.reservation.Ref
+	j := &s.jobs[ref]
+	return s.limited(j, &j.usage) == model.ReasonNone && s.graph.Gate(ref) == model.ReasonNone && (s.caps.Cap == caps.Usage{} || s.caps.Fits(j.needs))
+}
+
+// limitsMet is whose limits kept jobs of a vCluster from starting in its last pass.
+type limitsMet struct {
+	tenants []model.TenantID
+	qos     []model.QOSID
+	others  bool // or too many to tell
+}
+
+func (m *limitsMet) reset() { m.tenants, m.qos, m.others = m.tenants[:0], m.qos[:0], false }
+
+// add takes in a limit that keeps j from starting.
+func (m *limitsMet) add(j *job, r model.Reason) {
+	switch r {
+	case model.ReasonQuotaNodes, model.ReasonQuotaGPUs, model.ReasonQuotaConcurrent:
+		m.others = !addOnce(&m.tenants, j.Tenant) || m.others
+	case model.ReasonQOSLimit:
+		m.others = !addOnce(&m.qos, j.QOS) || m.others
+	default:
+		m.others = true
+	}
+}
+
+// addOnce adds x to a list where it is not there yet; it says whether it is there then, for a list stays short.
+func addOnce[T comparable](list *[]T, x T) bool {
+	const most = 16
+	if slices.Contains(*list, x) {
+		return true
+	}
+	if len(*list) == most {
+		return false
+	}
+	*list = append(*list, x)
+	return true
+}
+
+// concern says whether what j gives back may have counted against one of these limits.
+func (m *limitsMet) concern(j *job) bool {
+	return m.others || slices.Contains(m.tenants, j.Tenant) || slices.Contains(m.qos, j.QOS)
+}
