@@ -35,7 +35,10 @@ long: ## what does not fit into make ci: lists its steps, and runs STEPS="logs g
 	bash .ci/long $(STEPS)
 
 profile: ## cmd/orrery/default.pgo anew, which tells the compiler what is hot
-	go run -trimpath ./tools/bench -n 1 -instructions=false -only easy -cpuprofile cmd/orrery/default.pgo
+	go run -trimpath ./tools/bench -n 1 -instructions=false -only easy -cpuprofile cmd/orrery/easy.pgo
+	go run -trimpath ./tools/bench -n 6 -instructions=false -only month -cpuprofile cmd/orrery/month.pgo
+	go tool pprof -proto cmd/orrery/easy.pgo cmd/orrery/month.pgo > cmd/orrery/default.pgo
+	rm cmd/orrery/easy.pgo cmd/orrery/month.pgo
 
 bench: ## the speed table
 	go run -pgo=cmd/orrery/default.pgo ./tools/bench

@@ -87,14 +87,19 @@ const (
 	manyRows  = 1 << 18
 	largeSite = 1 << 18 // bytes of a cluster file, likewise: the text of one takes much memory for a moment
 	gcPercent = 25
+	// fewGCs is for all others: it saves half of the collections, and no more memory is in use at the end.
+	fewGCs = 200
 )
 
 func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.check(cmd.Flags().Changed("out")); err != nil {
 		return err
 	}
-	if st, err := os.Stat(v.settings.site.file); err == nil && st.Size() >= largeSite && v.m.Getenv("GOGC") == "" {
+	own := v.m.Getenv("GOGC") == ""
+	if st, err := os.Stat(v.settings.site.file); own && err == nil && st.Size() >= largeSite {
 		debug.SetGCPercent(gcPercent)
+	} else if own {
+		debug.SetGCPercent(fewGCs)
 	}
 	t, err := v.m.openLog(cmd.Context(), args, v.quiet)
 	if err != nil {
@@ -112,7 +117,7 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 		return v.settings.printConfig(v.print, spec, t)
 	}
 	v.m.remark(t, v.quiet)
-	if t.info.Rows >= manyRows && v.m.Getenv("GOGC") == "" {
+	if t.info.Rows >= manyRows && own {
 		debug.SetGCPercent(gcPercent)
 	}
 	bar := v.m.progress("replaying", "jobs", v.quiet)
