@@ -70,7 +70,7 @@ func Replay(ctx context.Context, spec plan.Spec, in Input, opt ReplayOptions) (*
 		return conclude(&p, res, info, sink, opt)
 	}
 	var users func() []string // of the source that is replayed, which is opened first; others are read in part
-	var names plan.SiteNames // those behind the ids of results; none on a plain cluster
+	var names plan.SiteNames  // those behind the ids of results; none on a plain cluster
 	if p.Site != nil {
 		names = p.Site.Names
 	}
