@@ -60,9 +60,6 @@ func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, sta
 	if opt.alter != nil {
 		opt.alter(&c)
 	}
-	if opt.Decisions != nil || opt.Queues != nil {
-		c.Explain = opt.explain()
-	}
 	core := site.New(c)
 	cfg := p.Site.World
 	cfg.Rows.Users = users
@@ -71,7 +68,40 @@ func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, sta
 	never := func(a *model.Allocation) model.Reason {
 		return core.Unsatisfiable(&model.Fact{Alloc: a, Constraint: &cfg.Site.Constraints[a.Constraint]})
 	}
+	if opt.Decisions != nil || opt.Queues != nil {
+		c.Explain = opt.explain()
+		return explained{core, site.New(c)}, siteStage{w, never}
+	}
 	return core, siteStage{w, never}
+}
+
+// explained is a core and beside it one that explains: it observes the same facts and plans at the same
+// instants, and what it says of jobs goes with the plans of the other. So a run decides, records and counts
+// the same whether it is explained or not: one that explains looks at every job, and at its queue after every fact.
+type explained struct {
+	*site.Core
+	beside *site.Core
+}
+
+// Observe implements scheduler.Core.
+func (e explained) Observe(now model.Time, facts []model.Fact) {
+	e.Core.Observe(now, facts)
+	e.beside.Observe(now, facts)
+}
+
+// Plan implements scheduler.Core.
+func (e explained) Plan(now model.Time) *scheduler.Plan {
+	plan, told := e.Core.Plan(now), e.beside.Plan(now)
+	if len(plan.Proposals) != len(told.Proposals) {
+		panic("sim: a core that explains decides otherwise")
+	}
+	plan.Notes = told.Notes
+	return plan
+}
+
+// Queue implements scheduler.Questions: why jobs wait is known to the one that explains.
+func (e explained) Queue(now model.Time, dst []scheduler.Standing) []scheduler.Standing {
+	return e.beside.Queue(now, dst)
 }
 
 // explain says of which jobs decisions are asked for.

@@ -106,6 +106,7 @@ func (s *Core) standing(ref model.Ref) (e score.Explanation, ok bool) {
 func (s *Core) wouldChoose(j *job, avoid model.NodeSet, p *model.Placement) {
 	q := j.queue.query(j, j.NodesMin, avoid)
 	asked := pass{core: s, qs: j.queue, now: s.now} // beside the one under way
+	asked.borrowable = asked.lendable()
 	if !j.queue.free.Select(&q, p) && !asked.borrow(j, &q, p) {
 		p.Words, p.Shares = p.Words[:0], p.Shares[:0]
 	}
