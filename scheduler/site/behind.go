@@ -11,9 +11,9 @@ import (
 // behind looks at the jobs that may start although one before them is blocked, as
 // waiting.Seeker asks for it.
 type behind struct {
-	p      *pass
-	seeker waiting.Seeker
-	spares []int32 // by size, what spared answered in this pass, -1 for nothing yet
+	p        *pass
+	seeker   waiting.Seeker
+	leftOver []int32 // by size, what spared answered in this pass, -1 for nothing yet
 }
 
 // passBehind lets jobs start behind the blocked one, in order, as far as they do not delay
@@ -21,7 +21,7 @@ type behind struct {
 // that they ask for.
 func passBehind(p *pass) {
 	x := &p.qs.scratch.behind
-	x.p, x.spares = p, x.spares[:0]
+	x.p, x.leftOver = p, x.leftOver[:0]
 	x.seeker.Start(&p.qs.scratch.bounds, x)
 	for p.anyRoom() {
 		c, ok := x.seeker.Next()
@@ -54,14 +54,14 @@ func (x *behind) Room(size int32, borrows bool) queue.Room {
 // spared bounds from above how many whole nodes jobs of a size may take for longer than until the blocked job has room. It is
 // found once in a pass, for it does not grow.
 func (x *behind) spared(size int32) int32 {
-	for int(size) >= len(x.spares) {
-		x.spares = append(x.spares, -1)
+	for int(size) >= len(x.leftOver) {
+		x.leftOver = append(x.leftOver, -1)
 	}
-	if x.spares[size] < 0 {
+	if x.leftOver[size] < 0 {
 		p := x.p
-		x.spares[size] = max(p.qs.reservation.MostSpared(p.qs.free.Idle(), p.core.space.NodesOf(p.qs.waiting.ClassOf(size)), nil), 0)
+		x.leftOver[size] = max(p.qs.reservation.MostSpared(p.qs.free.Idle(), p.core.space.NodesOf(p.qs.waiting.ClassOf(size)), nil), 0)
 	}
-	return x.spares[size]
+	return x.leftOver[size]
 }
 
 // MayStart implements waiting.Test: it says what holds for the rest of the pass, for it is not

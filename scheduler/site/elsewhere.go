@@ -41,7 +41,7 @@ func countFact(s *Core, f *model.Fact) {
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
 		if !factConcerns(s, qs, f) {
-			qs.elsewhere = qs.elsewhere || !qs.settled
+			qs.elsewhere = qs.elsewhere || !qs.conclusive
 			continue
 		}
 		if qs.factSeq++; qs.policy.Preempts {
@@ -107,7 +107,7 @@ func lendsOtherwise(s *Core, qs *queueState, f func(*queueState)) {
 // gainsNothing says whether nothing that others give back can change what the last pass of a vCluster found out, but for the
 // limits that it met.
 func gainsNothing(qs *queueState) bool {
-	return qs.settled && qs.lacking == math.MaxInt32 && qs.waiting.Gated() == 0
+	return qs.conclusive && qs.lacking == math.MaxInt32 && qs.waiting.Gated() == 0
 }
 
 // losesNothing says whether the first blocked job of a vCluster surely remains that, and its services lack nodes as before,
@@ -125,10 +125,10 @@ func losesNothing(s *Core, qs *queueState, j *job) bool {
 		s.caps.Cap.Allows(b.needs, s.caps.Used) && s.graph.Gate(ref) == model.ReasonNone
 }
 
-// settles says whether the pass, which is over, has found out all that matters until something happens that
+// concludes says whether the pass, which is over, has found out all that matters until something happens that
 // concerns the vCluster, see unaffected: which job is blocked first, and that no job starts, whatever their order. Not so
 // where a cap had no room, or where it matters what others are promised or keep.
-func settles(p *pass) bool {
+func concludes(p *pass) bool {
 	qs, s := p.qs, p.core
 	switch {
 	case qs.policy.Cycle == 0 || !p.fast || p.triesLeft || qs.quietUntil <= p.now || s.caps.Met:
@@ -156,7 +156,7 @@ func mayGetLent(p *pass) bool {
 func unaffected(p *pass) bool {
 	qs, s := p.qs, p.core
 	switch {
-	case !qs.settled || mayGetLent(p) || qs.reopened != s.graph.Reopened() && qs.waiting.Gated() > 0:
+	case !qs.conclusive || mayGetLent(p) || qs.reopened != s.graph.Reopened() && qs.waiting.Gated() > 0:
 		return false
 	case len(qs.services) > 0 && qs.underProvisioned != p.lacksNodes():
 		return false

@@ -139,7 +139,7 @@ func (p *pass) run() {
 	case !kept && keeps:
 		lendsOtherwise(p.core, p.qs, func(other *queueState) { other.quietUntil = min(other.quietUntil, p.now) }) // and may be promised nothing of it any more
 	}
-	p.qs.settled = settles(p)
+	p.qs.conclusive = concludes(p)
 }
 
 // passCandidates is the pass of a vCluster in which a job waits.
