@@ -140,8 +140,8 @@ func concludes(p *pass) bool {
 	}):
 		return false // it may borrow
 	}
-	if qs.lacking = qs.waiting.LeastLacking(); s.site.Amounts && qs.lacking < math.MaxInt32 {
-		qs.lacking = 1 // shares are borrowed as well, and it matters which nodes are free
+	if qs.lacking = qs.waiting.LeastLacking(); s.site.Amounts || qs.mode.conformanceFirst {
+		qs.lacking = 1 // it matters which nodes are free, and not their number alone
 	}
 	return !mayGetLent(p)
 }

@@ -156,6 +156,7 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 		// Nothing runs and no job started, so no reservation holds a job
 		// back: time alone changes nothing but what min_score does.
 		p.qs.quietUntil, p.qs.accountsAt = p.qs.minScoreAt, model.Never
+		p.fast = false // anything that happens on the site has it look again
 	} else if p.triesLeft || (p.heeding && p.qs.policy.Preempts) {
 		p.qs.quietUntil = p.now // a job may lose its room by time alone, and then preempt others
 	} else {
