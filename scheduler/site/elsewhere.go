@@ -133,6 +133,8 @@ func concludes(p *pass) bool {
 	switch {
 	case qs.policy.Cycle == 0 || !p.fast || p.triesLeft || qs.quietUntil <= p.now || s.caps.Met:
 		return false
+	case qs.blocked && qs.reservation.Ref >= 0 && !s.caps.Cap.Allows(s.jobs[qs.reservation.Ref].needs, s.caps.Used):
+		return false // when it has room depends on what others draw
 	case p.heeding || len(s.promises.list) > 0 || qs.needLent > 0 || len(s.site.Reservations) > 0 || s.holds.concern(s, qs):
 		return false
 	case slices.ContainsFunc(qs.services, func(ref model.Ref) bool {

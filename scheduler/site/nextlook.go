@@ -106,7 +106,7 @@ func (p *pass) boundNextChange(anyFits bool, contenders []model.Ref, all bool) {
 // firstEnd is no later than the earliest predicted end that a reservation of the vCluster may count on: jobs that do not concern it
 // give back nothing but what is capped.
 func firstEnd(p *pass) model.Time {
-	if p.core.unhomed || p.core.caps.Met {
+	if j := &p.core.jobs[p.qs.reservation.Ref]; p.core.unhomed || p.core.caps.Met || !p.core.caps.Cap.Allows(j.needs, p.core.caps.Used) {
 		return p.qs.ends.First()
 	}
 	return p.qs.ends.FirstOf(func(ref model.Ref) bool { return concerns(&p.core.nodeState, p.qs, &p.core.jobs[ref]) })

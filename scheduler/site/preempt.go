@@ -45,7 +45,12 @@ func (p *pass) preemptAbove(least int32) {
 		if failed(p, j) || p.core.holds.has(q.Ref) { // there are no victims, or it waits for them
 			continue
 		}
-		if room.lacking(q) && p.core.limited(j, &j.usage) == model.ReasonNone && p.core.graph.Gate(q.Ref) == model.ReasonNone {
+		if !room.lacking(q) || p.core.limited(j, &j.usage) != model.ReasonNone {
+			continue
+		}
+		if p.core.graph.Gate(q.Ref) != model.ReasonNone {
+			p.qs.scratch.gated = append(p.qs.scratch.gated, q.Ref)
+		} else {
 			line = append(line, order.Candidate{Tier: int32(q.Rank), Ref: q.Ref, At: int32(i)})
 		}
 	}
