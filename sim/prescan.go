@@ -39,11 +39,12 @@ func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, 
 	}
 	last = model.AbsentTime
 	b := newBatch(p)
-	if w == nil {
-		b.Only = []string{"submit"}
-	}
-	if w == nil && p.Site != nil {
+	switch {
+	case w != nil: // it looks at whole rows
+	case p.Site != nil:
 		b.Only = plan.LastInstantColumns
+	default:
+		b.Only = []string{"submit"}
 	}
 	for {
 		if err := src.Next(&b); errors.Is(err, io.EOF) {

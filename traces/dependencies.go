@@ -103,9 +103,7 @@ func (d *Dependencies) Circle() []model.JobID {
 // It reads the ids of all jobs once, and once before them after_job where it has any value. Memory
 // grows with the edges and not with the jobs.
 func (b *Bundle) Dependencies(afterJob bool) (*Dependencies, error) {
-	if f := b.info.Filled; f != nil && !slices.ContainsFunc(f, func(f Filled) bool { return f.Column == columnAfterJob }) {
-		afterJob = false
-	}
+	afterJob = afterJob && (b.info.Filled == nil || b.info.Fills(columnAfterJob))
 	return resolveDependencies(b.path, b.Deps(), afterJob, b.eachID)
 }
 
@@ -154,11 +152,6 @@ func (b *Bundle) eachID(after bool, visit func(row model.JobID, id, afterJob int
 	fill(afters, Absent64)
 	for row := int64(0); row < b.info.Rows; {
 		n := min(b.info.Rows-row, sourceRows)
-		if !after {
-			if err := int64s(id, ids[:n]); err != nil {
-				return err
-			}
-		}
 		if after {
 			if err := int64s(afterJob, afters[:n]); err != nil {
 				return err
@@ -166,6 +159,8 @@ func (b *Bundle) eachID(after bool, visit func(row model.JobID, id, afterJob int
 			if err := int64s(think, thinks[:n]); err != nil {
 				return err
 			}
+		} else if err := int64s(id, ids[:n]); err != nil {
+			return err
 		}
 		for i := range n {
 			visit(model.JobID(row+i), ids[i], afters[i], thinks[i])

@@ -270,7 +270,7 @@ func (s *memorySource) Next(b *Batch) error {
 
 // Dependencies implements Source.
 func (s *memorySource) Dependencies(afterJob bool) (*Dependencies, error) {
-	afterJob = afterJob && slices.ContainsFunc(s.info.Filled, func(f Filled) bool { return f.Column == columnAfterJob })
+	afterJob = afterJob && s.info.Fills(columnAfterJob)
 	return resolveDependencies(s.info.Name, sequence(s.deps), afterJob, func(_ bool, visit func(model.JobID, int64, int64, model.Duration)) error {
 		for i, id := range s.all.ID {
 			visit(model.JobID(i), id, s.all.Attr.AfterJob[i], s.all.Attr.ThinkTime[i])

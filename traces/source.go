@@ -128,6 +128,11 @@ type Info struct {
 	History   model.Duration // before the warm start: see Meta
 }
 
+// Fills says whether an optional column has a value in any row, by Filled.
+func (i *Info) Fills(column string) bool {
+	return slices.ContainsFunc(i.Filled, func(f Filled) bool { return f.Column == column })
+}
+
 // TableRows is a table of a trace and how many rows it has.
 type TableRows struct {
 	Table string `json:"table"`

@@ -57,10 +57,11 @@ func (c *Cache) Leave(t model.TenantID) { c.jobs[t+1]-- }
 // spread is the least and the greatest of some penalties.
 type spread struct{ least, most model.Fixed }
 
-// add counts one more.
+// add takes in one more.
 func (s *spread) add(x model.Fixed) { s.least, s.most = min(s.least, x), max(s.most, x) }
 
-// Spread is how far the penalties of tenants whose scores count were apart at the last Refresh.
+// Spread is how far the penalties of tenants were apart whose scores counted at the last Refresh: at least as far as
+// those that count still.
 func (c *Cache) Spread() model.Fixed { return max(c.spread.most-c.spread.least, 0) }
 
 // Refresh brings the rows of all tenants whose scores count to the last accounting tick,
@@ -74,26 +75,29 @@ func (c *Cache) Refresh() bool {
 	changed := false
 	u := a.Utilisation()
 	for t, n := range c.jobs {
-		was := &c.of[t]
-		if n == 0 {
-			continue
-		}
-		if was.ticks == a.ticks {
+		if n > 0 {
+			changed = c.refreshRow(t, u) || changed
 			c.spread.add(c.Penalty[t])
-			continue
 		}
-		id := model.TenantID(t) - 1
-		st := a.Standing(id)
-		same := was.ticks >= 0 && st.Equal(&was.standing) && (u == was.utilisation || st.Burst <= model.One)
-		if was.ticks = a.ticks; same {
-			c.spread.add(c.Penalty[t])
-			continue
-		}
-		was.standing, was.utilisation = *st, u
-		share, penalty := c.weight.Mul(a.fairShare(id, st, u)), score.Penalty(st.Budget)
-		changed = changed || share != c.Share[t] || penalty != c.Penalty[t]
-		c.spread.add(penalty)
-		c.Share[t], c.Penalty[t], c.Inverse[t] = share, penalty, model.Ratio(int64(model.One), int64(penalty))
 	}
+	return changed
+}
+
+// refreshRow is Refresh for one row.
+func (c *Cache) refreshRow(t int, utilisation model.Fixed) (changed bool) {
+	a, was := c.accounts, &c.of[t]
+	if was.ticks == a.ticks {
+		return false
+	}
+	id := model.TenantID(t) - 1
+	st := a.Standing(id)
+	same := was.ticks >= 0 && st.Equal(&was.standing) && (utilisation == was.utilisation || st.Burst <= model.One)
+	if was.ticks = a.ticks; same {
+		return false
+	}
+	was.standing, was.utilisation = *st, utilisation
+	share, penalty := c.weight.Mul(a.fairShare(id, st, utilisation)), score.Penalty(st.Budget)
+	changed = share != c.Share[t] || penalty != c.Penalty[t]
+	c.Share[t], c.Penalty[t], c.Inverse[t] = share, penalty, model.Ratio(int64(model.One), int64(penalty))
 	return changed
 }

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
@@ -11,8 +9,7 @@ import (
 // they ran, so that it has to be known when it ends. A file that others wrote has no
 // statistics, and may.
 func (p *Site) Untimed(info traces.Info) bool {
-	kind := func(f traces.Filled) bool { return f.Column == "kind" }
-	return info.Filled == nil || slices.ContainsFunc(info.Filled, kind)
+	return info.Filled == nil || info.Fills("kind")
 }
 
 // LastInstantColumns are those that LastInstant reads.
