@@ -110,7 +110,11 @@ func noRoomAlike(p *pass, ref model.Ref) bool {
 // one more is proposed it may get others.
 func delaysAlike(p *pass, ref model.Ref) bool {
 	j, r := &p.core.jobs[ref], refusedSince(p)
-	return r.delays.has(j.alike, r.since) && heedsRefusals(p, ref) && !p.outOfTheWay(p.now.Add(j.left)) && !p.core.confines(j)
+	if !r.delays.has(j.alike, r.since) || !heedsRefusals(p, ref) || p.outOfTheWay(p.now.Add(j.left)) || p.core.confines(j) {
+		return false
+	}
+	p.qs.delaying.addDividing(j)
+	return true
 }
 
 // heedsRefusals says whether what others were refused is refused to the job under ref as well.
@@ -130,20 +134,21 @@ func addFew[T any](list *[]T, s T) {
 func addNoRoom(p *pass, ref model.Ref, why model.Reason) {
 	j := &p.core.jobs[ref]
 	if refusalsHold(p, j) && (why == model.ReasonResources || why == model.ReasonReserved) && !p.core.holds.has(ref) && !p.core.confines(j) {
-		r := refusedSince(p)
-		r.noRoom.add(j.alike, r.since)
+		refused := refusedSince(p)
+		refused.noRoom.add(j.alike, refused.since)
 	}
 }
 
 // addDelay takes in that the job under ref would delay the blocked one on the nodes chosen.
 func addDelay(p *pass, ref model.Ref, c *choice) {
 	j := &p.core.jobs[ref]
+	p.qs.delaying.addDividing(j)
 	if !refusalsHold(p, j) || p.core.holds.has(ref) || p.core.confines(j) {
 		return
 	}
 	if r := p.reservation(); r.KeepsCaps(drawn(p, j, &c.nodes)) { // it was not for the caps, of which others take less
-		r := refusedSince(p)
-		r.delays.add(j.alike, r.since)
+		refused := refusedSince(p)
+		refused.delays.add(j.alike, refused.since)
 	}
 }
 

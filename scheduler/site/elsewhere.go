@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"orrery/scheduler/model"
-	"orrery/scheduler/site/internal/caps"
 )
 
 // Most of what happens on a site makes no difference to a given vCluster: a job of another starts or ends on nodes
@@ -51,24 +50,27 @@ func countFact(s *Core, f *model.Fact) {
 }
 
 // failed says whether no victims were found for j, and nothing has happened since that could change that: no fact
-// that concerns its vCluster or, where a cap had no room for it, none at all.
+// that concerns its vCluster or, where a cap had no room for it, none at all. In that case a cap counts as met in this pass too.
 func failed(p *pass, j *job) bool {
-	if j.failedAt == -p.core.factSeq-1 {
-		p.core.caps.Met = true
-		return true
+	if !j.capped {
+		return j.failedAt == p.qs.factSeq+1
 	}
-	return j.failedAt == p.qs.factSeq+1
+	still := j.failedAt == p.core.factSeq+1
+	p.core.caps.Met = p.core.caps.Met || still
+	return still
 }
 
 // noteFailed notes that no victims were found for the job under ref.
 func noteFailed(p *pass, ref model.Ref) {
 	j := &p.core.jobs[ref]
-	if j.failedAt = p.qs.factSeq + 1; !capsAllow(p.core, j, p.core.caps.Used) {
-		j.failedAt = -p.core.factSeq - 1
+	j.failedAt, j.capped = p.qs.factSeq+1, false
+	if !capsAllow(p.core, j, p.core.caps.Used) {
+		j.failedAt, j.capped = p.core.factSeq+1, true
 	}
 }
 
-// markDirty makes every vCluster look at its queue again: j gives something back. It still has its nodes.
+// markDirty makes every vCluster look at its queue again: j gives something back. A job that was on nodes has them still; nodes
+// kept for one that waits are at home in its vCluster, or in none.
 func markDirty(s *Core, j *job) {
 	for i := range s.vclusters {
 		if qs := &s.vclusters[i]; isElsewhere(s, qs, j) && !qs.met.concern(j) {
@@ -82,7 +84,7 @@ func markDirty(s *Core, j *job) {
 // invalidateBounds ends what every vCluster knows of how long nothing can change: j takes something.
 func invalidateBounds(s *Core, j *job) {
 	for i := range s.vclusters {
-		if qs := &s.vclusters[i]; isElsewhere(s, qs, j) {
+		if qs := &s.vclusters[i]; isElsewhere(s, qs, j) && !qs.delaying.concern(j) {
 			qs.elsewhere = qs.elsewhere || !gainsNothing(qs) || !losesNothing(s, qs, j)
 		} else {
 			qs.quietUntil = min(qs.quietUntil, s.now)
@@ -119,10 +121,13 @@ func losesNothing(s *Core, qs *queueState, j *job) bool {
 	if !qs.blocked {
 		return true
 	}
-	ref := qs.reservation.Ref
-	b := &s.jobs[ref]
-	return b.Tenant != j.Tenant && (b.QOS != j.QOS || !s.ledger.LimitsQOS(b.QOS)) && b.Kind != model.Session && !b.IsSensitive() &&
-		s.caps.Cap.Allows(b.needs, s.caps.Used) && s.graph.Gate(ref) == model.ReasonNone
+	b := &s.jobs[qs.reservation.Ref]
+	return b.Tenant != j.Tenant && (b.QOS != j.QOS || !s.ledger.LimitsQOS(b.QOS)) && b.Kind != model.Session && !b.IsSensitive() && isOpen(s, qs.reservation.Ref)
+}
+
+// isOpen says whether neither a cap nor a task group nor a mutex would keep a job from starting now.
+func isOpen(s *Core, ref model.Ref) bool {
+	return s.caps.Cap.Allows(s.jobs[ref].needs, s.caps.Used) && s.graph.Gate(ref) == model.ReasonNone
 }
 
 // concludes says whether the pass, which is over, has found out all that matters until something happens that
@@ -145,12 +150,7 @@ func concludes(p *pass) bool {
 	if qs.lacking = qs.waiting.LeastLacking(); s.site.Amounts || qs.mode.conformanceFirst {
 		qs.lacking = 1 // it matters which nodes are free, and not their number alone
 	}
-	return !mayGetLent(p)
-}
-
-// mayGetLent says whether waiting jobs might get as many nodes of other vClusters as they lack.
-func mayGetLent(p *pass) bool {
-	return p.qs.lacking < math.MaxInt32 && p.qs.lacking <= p.lendable()
+	return qs.lacking > p.borrowable
 }
 
 // unaffected says whether the last pass would find out the same now, although something happened that concerns
@@ -158,7 +158,7 @@ func mayGetLent(p *pass) bool {
 func unaffected(p *pass) bool {
 	qs, s := p.qs, p.core
 	switch {
-	case !qs.conclusive || mayGetLent(p) || qs.reopened != s.graph.Reopened() && qs.waiting.Gated() > 0:
+	case !qs.conclusive || qs.lacking < math.MaxInt32 && qs.lacking <= p.lendable() || qs.reopened != s.graph.Reopened() && qs.waiting.Gated() > 0:
 		return false
 	case len(qs.services) > 0 && qs.underProvisioned != p.lacksNodes():
 		return false
@@ -168,27 +168,35 @@ func unaffected(p *pass) bool {
 	// Where a limit holds the first blocked job now, another is.
 	ref := qs.reservation.Ref
 	j := &s.jobs[ref]
-	return s.limited(j, &j.usage) == model.ReasonNone && s.graph.Gate(ref) == model.ReasonNone && (s.caps.Cap == caps.Usage{} || s.caps.Fits(j.needs))
+	return s.limited(j, &j.usage) == model.ReasonNone && isOpen(s, ref)
 }
 
-// limitsMet is whose limits kept jobs of a vCluster from starting in its last pass.
-type limitsMet struct {
+// limits names some, by whom they are for.
+type limits struct {
 	tenants []model.TenantID
 	qos     []model.QOSID
 	others  bool // or too many to tell
 }
 
-func (m *limitsMet) reset() { m.tenants, m.qos, m.others = m.tenants[:0], m.qos[:0], false }
+func (l *limits) reset() { l.tenants, l.qos, l.others = l.tenants[:0], l.qos[:0], false }
 
 // add takes in a limit that keeps j from starting.
-func (m *limitsMet) add(j *job, r model.Reason) {
+func (l *limits) add(j *job, r model.Reason) {
 	switch r {
 	case model.ReasonQuotaNodes, model.ReasonQuotaGPUs, model.ReasonQuotaConcurrent:
-		m.others = !addOnce(&m.tenants, j.Tenant) || m.others
+		l.others = !addOnce(&l.tenants, j.Tenant) || l.others
 	case model.ReasonQOSLimit:
-		m.others = !addOnce(&m.qos, j.QOS) || m.others
+		l.others = !addOnce(&l.qos, j.QOS) || l.others
 	default:
-		m.others = true
+		l.others = true
+	}
+}
+
+// addDividing takes in the limits that j counts against if it takes shares of nodes. Where little is left of one, j is
+// confined to nodes with shares that it counts already.
+func (l *limits) addDividing(j *job) {
+	if j.usage.Divides {
+		l.others = !addOnce(&l.tenants, j.Tenant) || !addOnce(&l.qos, j.QOS) || l.others
 	}
 }
 
@@ -205,7 +213,7 @@ func addOnce[T comparable](list *[]T, x T) bool {
 	return true
 }
 
-// concern says whether what j gives back may have counted against one of these limits.
-func (m *limitsMet) concern(j *job) bool {
-	return m.others || slices.Contains(m.tenants, j.Tenant) || slices.Contains(m.qos, j.QOS)
+// concern says whether j may count against one of these limits.
+func (l *limits) concern(j *job) bool {
+	return l.others || slices.Contains(l.tenants, j.Tenant) || slices.Contains(l.qos, j.QOS)
 }

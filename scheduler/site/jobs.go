@@ -66,7 +66,8 @@ type job struct {
 	unanswered uint64 // the demand that is to be answered where it cannot be met, 0 for none
 	seq        uint64 // of the last proposal to start it
 	preemptSeq uint64 // of the last proposal to preempt it
-	failedAt   int64  // see failed
+	failedAt   int64  // facts observed, and one, when no victims for it were found: those that concern its vCluster or,
+	capped     bool   // where a cap had no room for it, all
 }
 
 // stint is what is known of a job while it is on nodes, or they are proposed for it: it begins with the

@@ -99,6 +99,7 @@ func (p *pass) run() {
 	kept := p.qs.keepsNodes()
 	p.qs.blocked = false
 	p.qs.met.reset()
+	p.qs.delaying.reset()
 	p.core.caps.Met = false
 	p.qs.scratch.refused.reset(p.core.seq)
 	bringBackGated(p)
