@@ -407,6 +407,9 @@ func (r *run) instant(now model.Time) error {
 	r.follow.pass()
 	r.count(now, r.state.Submitted-submitted, r.state.Started-started, r.state.Ended-ended)
 	r.observe(now)
+	if e, asked := r.core.(*explained); asked {
+		return e.err
+	}
 	return nil
 }
 

@@ -131,6 +131,11 @@ func sameFact(a, b *model.Fact) bool {
 	return x.print == y.print
 }
 
+// SameProposals says whether two lists of proposals ask for the same in every field.
+func SameProposals(a, b []model.Proposal) bool {
+	return slices.EqualFunc(a, b, func(x, y model.Proposal) bool { return sameProposal(&x, &y) })
+}
+
 // sameProposal says whether two proposals ask for the same in every field.
 func sameProposal(a, b *model.Proposal) bool {
 	var x, y Digest

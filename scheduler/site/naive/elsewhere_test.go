@@ -72,6 +72,14 @@ func TestElsewhere(t *testing.T) {
 			last.Eligible = last.Submit
 			return w
 		}, nil},
+		{"a service lacks nodes for a cap, of which a job elsewhere gives back", func() *naiveWorld {
+			w := onCycle(0, 0, 1)
+			w.cfg.Site.PowerCap = 250
+			servesTo(2)(w.enqueue(0, 0, 1, 100, 5))
+			w.enqueue(1, 1, 1, 22, 5) // until 23
+			w.demand(5, 0, 2)
+			return w
+		}, []string{"00:00:30: 3 resize job 0 on [0 1]"}},
 		{"a tenant takes a node elsewhere, and its waiting job is confined to one where it delays no other", func() *naiveWorld {
 			w := onCycle(0, 0, 1)
 			w.cfg.Shared = true
