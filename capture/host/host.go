@@ -50,6 +50,10 @@ func (n *Node) fact(v *capture.Inventory, name, path string) {
 		v.Lack(name, reason(err))
 		return
 	}
+	if text == "-1" { // of a NUMA node or a rate
+		v.Lack(name, "not known to the kernel")
+		return
+	}
 	v.Add(name, text)
 }
 

@@ -35,6 +35,7 @@ func node(t *testing.T) string {
 		"sys/class/net/lo/speed":                            "0\n",
 		"sys/class/net/eth0/device/numa_node":               "0\n",
 		"sys/class/net/eth0/speed":                          "25000\n",
+		"sys/class/net/eth1/device/numa_node":               "-1\n",
 		"sys/bus/pci/devices/0000:10:00.0/numa_node":        "0\n",
 		"sys/bus/pci/devices/0000:10:00.0/local_cpulist":    "0-47\n",
 		"proc/4242/stat":                                    "4242 (py) thon) S 1 1 1 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 1 0 777 1 1\n",
@@ -55,6 +56,7 @@ func TestInventory(t *testing.T) {
 	}
 	require.Empty(t, v.Value("net.lo.speed_mbps"))
 	require.Contains(t, v.Missing, capture.Missing{Name: "board.name", Why: "no such file"})
+	require.Contains(t, v.Missing, capture.Missing{Name: "net.eth1.numa", Why: "not known to the kernel"})
 	require.Equal(t, int32(97), v.CPUs)
 	require.Equal(t, int64(2113461232)<<10, v.Memory)
 }

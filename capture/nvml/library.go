@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/NVIDIA/go-nvml/pkg/dl"
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -38,9 +39,22 @@ type gpu struct {
 	calls  []call // those that the library has and the GPU supports
 	fields []nvml.FieldValue
 	gpm    [2]nvml.GpmSample // the sample before and the next
-	primed bool              // gpm[0] holds a sample
 	active nvml.GpmMetricsGetType
+	slow   slowValues
 	events nvml.EventSet
+}
+
+// renewal is how often the driver renews energy and the counters of GPM (H100, driver 580). They are asked for no more often: reading
+// energy takes 3 to 16 ms there, and activity between two samples of GPM closer to each other is that of none or of the whole 100 ms.
+// A little less, for a sample may come a little early.
+const renewal = 95 * time.Millisecond
+
+// slowValues are those that are kept for so long.
+type slowValues struct {
+	energy   traces.Opt[int64]
+	energyAt time.Time // it was read
+	active   traces.Opt[float64]
+	gpmAt    time.Time // gpm[0] was taken
 }
 
 // call is one of a sample.
@@ -136,7 +150,7 @@ func (s *source) prepare(g *gpu) {
 		}
 		g.calls = append(g.calls, call{name: "field values", read: readFields})
 	}
-	if g.gpm[0] == nil && s.has("nvmlGpmQueryDeviceSupport") && s.has("nvmlGpmSampleAlloc") && s.has("nvmlGpmSampleGet") && s.has("nvmlGpmMetricsGet") {
+	if g.gpm[0] == nil && s.has("nvmlGpmSampleAlloc") && s.has("nvmlGpmSampleGet") && s.has("nvmlGpmMetricsGet") && s.has("nvmlGpmSampleFree") {
 		s.prepareGPM(g)
 	}
 	if g.gpm[0] != nil {
@@ -154,18 +168,23 @@ func (s *source) prepare(g *gpu) {
 	}
 }
 
+// prepareGPM takes the first sample, if the GPU has any. Whether it does is not asked for by nvmlGpmQueryDeviceSupport: in this version of the
+// binding that fails on every GPU, for the version of its structure.
 func (s *source) prepareGPM(g *gpu) {
-	support, ret := g.device.GpmQueryDeviceSupport()
-	if ret != nvml.SUCCESS || support.IsSupportedDevice == 0 {
-		return
-	}
 	var pair [2]nvml.GpmSample
 	for i := range pair {
+		var ret nvml.Return
 		if pair[i], ret = s.api.GpmSampleAlloc(); ret != nvml.SUCCESS {
 			return
 		}
 	}
-	g.gpm = pair
+	if g.device.GpmSampleGet(pair[0]) != nvml.SUCCESS {
+		for i := range pair {
+			s.api.GpmSampleFree(pair[i])
+		}
+		return
+	}
+	g.gpm, g.slow.gpmAt = pair, time.Now()
 }
 
 // Units makes each GPU a unit of its own.
@@ -230,7 +249,14 @@ var calls = []call{
 		}
 		return ret
 	}},
-	{"memory", []string{"nvmlDeviceGetMemoryInfo"}, func(g *gpu, r *capture.Reading) nvml.Return {
+	{"memory", []string{"nvmlDeviceGetMemoryInfo_v2"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		m, ret := g.device.GetMemoryInfo_v2()
+		return set(&r.MemUsed, int64(m.Used), ret)
+	}},
+	{"memory of older drivers", []string{"nvmlDeviceGetMemoryInfo"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		if r.MemUsed.OK {
+			return nvml.ERROR_NOT_SUPPORTED // the newer call is there, and leaves out what the driver reserves
+		}
 		m, ret := g.device.GetMemoryInfo()
 		return set(&r.MemUsed, int64(m.Used), ret)
 	}},
@@ -239,8 +265,16 @@ var calls = []call{
 		return set(&r.Power, float64(mw)/1000, ret)
 	}},
 	{"energy", []string{"nvmlDeviceGetTotalEnergyConsumption"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		k := &g.slow
+		if k.energy.OK && time.Since(k.energyAt) < renewal {
+			r.Energy = k.energy
+			return nvml.SUCCESS
+		}
+		k.energyAt = time.Now()
 		mj, ret := g.device.GetTotalEnergyConsumption()
-		return set(&r.Energy, int64(mj), ret)
+		k.energy = traces.Opt[int64]{V: int64(mj), OK: ret == nvml.SUCCESS}
+		r.Energy = k.energy
+		return ret
 	}},
 	{"SM clock", []string{"nvmlDeviceGetClockInfo"}, func(g *gpu, r *capture.Reading) nvml.Return {
 		mhz, ret := g.device.GetClockInfo(nvml.CLOCK_SM)
@@ -378,28 +412,28 @@ func number(f *nvml.FieldValue) float64 {
 	return float64(bits)
 }
 
-// readGPM reads SM activity over the time since the sample before.
+// readGPM reads SM activity over the time since the sample of GPM before.
 func (s *source) readGPM(g *gpu, r *capture.Reading) nvml.Return {
-	next := 0
-	if g.primed {
-		next = 1
-	}
-	if ret := g.device.GpmSampleGet(g.gpm[next]); ret != nvml.SUCCESS {
-		return ret
-	}
-	if !g.primed {
-		g.primed = true
+	k := &g.slow
+	if time.Since(k.gpmAt) < renewal {
+		r.SMActive = k.active
 		return nvml.SUCCESS
+	}
+	k.active = traces.Opt[float64]{}
+	at := time.Now()
+	if ret := g.device.GpmSampleGet(g.gpm[1]); ret != nvml.SUCCESS {
+		return ret
 	}
 	g.active.NumMetrics, g.active.Sample1, g.active.Sample2 = 1, g.gpm[0], g.gpm[1]
 	g.active.Metrics[0].MetricId = uint32(nvml.GPM_METRIC_SM_UTIL)
 	ret := s.api.GpmMetricsGet(&g.active)
-	g.gpm[0], g.gpm[1] = g.gpm[1], g.gpm[0]
+	g.gpm[0], g.gpm[1], k.gpmAt = g.gpm[1], g.gpm[0], at
 	if ret != nvml.SUCCESS {
 		return ret
 	}
 	if one := &g.active.Metrics[0]; nvml.Return(one.NvmlReturn) == nvml.SUCCESS {
-		r.SMActive = percent(one.Value)
+		k.active = percent(one.Value)
+		r.SMActive = k.active
 	}
 	return nvml.SUCCESS
 }

@@ -79,6 +79,11 @@ func TestSample(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, first[0].SMActive.OK, "activity is measured between two samples")
 	time.Sleep(2 * time.Millisecond)
+	soon, err := s.Sample(0, nil)
+	require.NoError(t, err)
+	require.Equal(t, first[0].Energy, soon[0].Energy, "the driver renews it each 100 ms")
+	require.False(t, soon[0].SMActive.OK)
+	time.Sleep(100 * time.Millisecond)
 	got, err := s.Sample(0, nil)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
@@ -129,7 +134,7 @@ func TestMissingSymbols(t *testing.T) {
 	library, here := inChild(t, steady, "nvmlDeviceGetPowerUsage", "nvmlDeviceGetFieldValues", "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetComputeRunningProcesses_v3",
 		"nvmlGpmSampleAlloc", "nvmlEventSetWait_v2", "nvmlDeviceGetNvLinkState", "nvmlDeviceGetVbiosVersion", "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetMigMode",
 		"nvmlDeviceGetGpuFabricInfo", "nvmlDeviceGetRemappedRows", "nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetUUID", "nvmlSystemGetNVMLVersion", "nvmlDeviceGetEnforcedPowerLimit",
-		"nvmlInit_v2", "nvmlDeviceGetTemperatureThreshold", "nvmlDeviceGetGspFirmwareVersion", "nvmlDeviceGetSerial")
+		"nvmlInit_v2", "nvmlDeviceGetTemperatureThreshold", "nvmlDeviceGetGspFirmwareVersion", "nvmlDeviceGetSerial", "nvmlDeviceGetMemoryInfo_v2")
 	if !here {
 		return
 	}
@@ -148,6 +153,7 @@ func TestMissingSymbols(t *testing.T) {
 	require.False(t, r.RetiredPages.OK)
 	require.Equal(t, 0.73, r.SMUtil.V)
 	require.Equal(t, int64(4), r.Throttle.V, "by the call of older drivers")
+	require.Equal(t, int64(40<<30+480<<20), r.MemUsed.V, "likewise, with what the driver reserves")
 	require.Empty(t, r.Procs)
 	require.NoError(t, s.Close())
 }

@@ -189,10 +189,19 @@ nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t d, nvmlUtilization_t *u)
 	if (!r) u->gpu = (unsigned)sm, u->memory = (unsigned)mem;
 	return r;
 }
+enum { RESERVED = 503316480 };
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t d, nvmlMemory_t *m) {
 	double used;
 	nvmlReturn_t r = value(d, MEM_USED, &used);
-	if (!r) m->total = 85899345920ull, m->used = (unsigned long long)used, m->free = m->total - m->used;
+	// With what the driver reserves, as the real call.
+	if (!r) m->total = 85899345920ull, m->used = (unsigned long long)used + RESERVED, m->free = m->total - m->used;
+	return r;
+}
+nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t d, nvmlMemory_v2_t *m) {
+	double used;
+	if (m->version != nvmlMemory_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+	nvmlReturn_t r = value(d, MEM_USED, &used);
+	if (!r) m->total = 85899345920ull, m->reserved = RESERVED, m->used = (unsigned long long)used, m->free = m->total - m->used - RESERVED;
 	return r;
 }
 nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t d, unsigned *corrected, unsigned *uncorrected, unsigned *pending, unsigned *failed) {
@@ -226,18 +235,15 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t d, unsigned *n
 	return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlGpmQueryDeviceSupport(nvmlDevice_t d, nvmlGpmSupport_t *s) {
-	struct gpu *g = OF(d);
-	s->isSupportedDevice = !g->unsupported[SM_ACTIVE] && g->curves[SM_ACTIVE].kind;
-	return NVML_SUCCESS;
-}
 struct sample { nvmlDevice_t d; double at; };
 nvmlReturn_t nvmlGpmSampleAlloc(nvmlGpmSample_t *s) { return s->handle = calloc(1, sizeof(struct sample)), NVML_SUCCESS; }
 nvmlReturn_t nvmlGpmSampleFree(nvmlGpmSample_t s) { return free(s.handle), NVML_SUCCESS; }
 nvmlReturn_t nvmlGpmSampleGet(nvmlDevice_t d, nvmlGpmSample_t s) {
 	struct sample *p = (struct sample *)s.handle;
+	struct gpu *g = OF(d);
 	p->d = d, p->at = now();
-	return ready(d);
+	nvmlReturn_t r = ready(d);
+	return !r && (g->unsupported[SM_ACTIVE] || !g->curves[SM_ACTIVE].kind) ? NVML_ERROR_NOT_SUPPORTED : r;
 }
 nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *g) {
 	struct sample *one = (struct sample *)g->sample1.handle, *two = (struct sample *)g->sample2.handle;
