@@ -24,7 +24,7 @@ type Source interface {
 	// Sample reads a unit and appends to out, one reading for each GPU that answered. It may
 	// block for ever. It is never called twice at a time for one unit, but for several units
 	// at once. ErrLost says that the GPU has fallen off the bus, ErrEnd that a recording is
-	// over.
+	// over. Of readings that come with an error only the XIDs count.
 	Sample(unit int, out []Reading) ([]Reading, error)
 	// Close ends the source. No other call may be under way or follow.
 	Close() error

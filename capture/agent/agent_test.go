@@ -248,6 +248,21 @@ func TestAlerts(t *testing.T) {
 	require.Equal(t, int64(1), sum.Series[0].Restarts)
 }
 
+// An error of a GPU is told although it held up the sample that would have said so.
+func TestErrorOfALateSample(t *testing.T) {
+	o := options(t)
+	measure(t, &source{gpus: 1, driver: "1", change: func(r *capture.Reading, n int) {
+		if n == 15 {
+			time.Sleep(3 * o.Interval)
+			r.XIDs = []uint64{31}
+		}
+	}}, o)
+	_, sum := read(t, o.Out)
+	require.Positive(t, sum.Series[0].Missing)
+	require.Len(t, sum.Alerts, 1)
+	require.Equal(t, []string{"xid", "XID 31"}, []string{sum.Alerts[0].Kind, sum.Alerts[0].Text})
+}
+
 // Windows hold mean, quantiles and the largest value of what was measured in them.
 func TestWindows(t *testing.T) {
 	o := options(t)

@@ -83,7 +83,12 @@ func (w *watcher) reading(series int, r *capture.Reading) (raised []Alert) {
 		}
 		g.energy = r.Energy.V
 	}
-	for _, xid := range r.XIDs {
+	return append(raised, alertsOf(gpu, r.XIDs)...)
+}
+
+// alertsOf are those of errors that the driver has reported.
+func alertsOf(gpu int32, codes []uint64) (raised []Alert) {
+	for _, xid := range codes {
 		raised = append(raised, Alert{"xid", gpu, fmt.Sprintf("the driver reports XID %d", xid), float64(xid)})
 	}
 	return raised

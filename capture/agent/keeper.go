@@ -31,6 +31,7 @@ type tick struct {
 	readings []capture.Reading
 	series   []int // of each reading
 	missed   []missed
+	xids     []xids             // of answers that were of no use otherwise
 	bulks    []bulk             // of before this instant
 	anew     bool               // the wall clock was set: at no longer follows from the tick before
 	mode     Mode               // from here on; "" for as before
@@ -38,8 +39,14 @@ type tick struct {
 }
 
 func (t *tick) clear() {
-	t.readings, t.series, t.missed, t.bulks = t.readings[:0], t.series[:0], t.missed[:0], t.bulks[:0]
+	t.readings, t.series, t.missed, t.xids, t.bulks = t.readings[:0], t.series[:0], t.missed[:0], t.xids[:0], t.bulks[:0]
 	t.anew, t.mode, t.node = false, "", nil
+}
+
+// xids are errors that the driver has reported of a GPU.
+type xids struct {
+	gpu   int32
+	codes []uint64
 }
 
 // keeper turns ticks into bundles. It is used by one goroutine.
@@ -194,6 +201,9 @@ func (k *keeper) samples(t *tick) error {
 			k.stats.silent(k.gpus[m.series])
 			k.raise(t.at, raised)
 		}
+	}
+	for _, x := range t.xids {
+		k.raise(t.at, alertsOf(x.gpu, x.codes))
 	}
 	width := model.Duration(k.o.window(k.mode) / time.Microsecond)
 	if width > 0 && k.upto == 0 {

@@ -18,6 +18,7 @@ type sampler struct {
 	due      model.Time // the next instant
 	cur      *tick      // of the instant before; nil when all have answered, or none was free
 	waiting  int        // units that have not answered for cur
+	told     []xids     // of answers that came late or with an error, until a tick takes them
 	behind   bulk       // instants for which no tick was free
 	mode     Mode
 	revert   model.Time // debug ends here; 0 when it does not
@@ -142,7 +143,15 @@ func (s *sampler) answered(a answer) {
 		u.said = why // once, and not with each sample
 		s.log.Warn("a sample failed", "gpus", u.gpus, "error", a.err)
 	}
-	if s.cur == nil || a.at != s.cur.at {
+	over := s.cur == nil || a.at != s.cur.at
+	if over || a.err != nil { // an error of the GPU often makes it slow to answer, or not answer at all
+		for i := range a.readings {
+			if r := &a.readings[i]; len(r.XIDs) > 0 {
+				s.told = append(s.told, xids{indexOf(r), r.XIDs})
+			}
+		}
+	}
+	if over {
 		return
 	}
 	s.waiting--
@@ -183,6 +192,7 @@ func (s *sampler) close() {
 			}
 		}
 	}
+	s.cur.xids, s.told = append(s.cur.xids, s.told...), s.told[:0]
 	s.queue <- s.cur // never full: there are as many places as ticks
 	s.cur, s.waiting = nil, 0
 }

@@ -219,6 +219,9 @@ func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, err
 			continue // until the inventory is taken again
 		case nvml.ERROR_GPU_IS_LOST:
 			g.calls = append(kept, g.calls[i:]...)
+			if readEvents(g, &r); len(r.XIDs) > 0 { // among them why
+				out = append(out, r)
+			}
 			return out, capture.ErrLost
 		default:
 			r.Failed = append(r.Failed, c.name+": "+retName(ret))
@@ -439,6 +442,9 @@ func (s *source) readGPM(g *gpu, r *capture.Reading) nvml.Return {
 }
 
 func readEvents(g *gpu, r *capture.Reading) nvml.Return {
+	if g.events == nil {
+		return nvml.ERROR_NOT_SUPPORTED
+	}
 	for range 16 { // more wait for the next sample
 		e, ret := g.events.Wait(0)
 		if ret == nvml.ERROR_TIMEOUT {

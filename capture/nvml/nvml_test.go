@@ -158,6 +158,23 @@ func TestMissingSymbols(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
+// A GPU that is lost says why.
+func TestLostWithXID(t *testing.T) {
+	library, here := inChild(t, "gpus 1\nset * power const 100000\nfault 0 lost 0.2\nfault 0 xid 0.2 79\n")
+	if !here {
+		return
+	}
+	s, err := nvml.Open(library)
+	require.NoError(t, err)
+	_, err = s.Sample(0, nil)
+	require.NoError(t, err)
+	time.Sleep(250 * time.Millisecond)
+	got, err := s.Sample(0, nil)
+	require.ErrorIs(t, err, capture.ErrLost)
+	require.Len(t, got, 1)
+	require.Equal(t, []uint64{79}, got[0].XIDs)
+}
+
 func TestFaults(t *testing.T) {
 	library, here := inChild(t, "gpus 3\nset * power const 100000\nset * util const 1\nset * mem_util const 1\nset * energy rate 900 1000 1000\nfault 0 unsupported util\nfault 1 lost 0\nset 2 temperature const 50\n")
 	if !here {
