@@ -122,10 +122,12 @@ func (p *pass) run() {
 	}
 	if len(p.qs.services) > 0 {
 		preemptForServices(p)
-		tellUnmet(p)
 	}
 	if len(p.core.holds) > 0 {
 		p.dropIdleHolds() // what is promised was found beside them
+	}
+	if len(p.qs.services) > 0 {
+		tellUnmet(p)
 	}
 	if p.minScored {
 		// The accounts may lift a job to min_score as well.

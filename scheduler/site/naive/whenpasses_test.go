@@ -3,6 +3,8 @@ package naive_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/preempt"
@@ -131,4 +133,22 @@ func TestWakeReleasedDependent(t *testing.T) {
 	w.jobs[0].Awaited = true
 	w.changes = append(w.changes, naiveChange{6 * model.Time(model.Second), model.Fact{Kind: model.FactReleased, Job: 1, Ref: 1}})
 	requireAlike(t, w)
+}
+
+// TestUnmetBehindALapsedHold: job 2 preempts job 1 for node 1, and its tenant has another job by the time that it is free. The
+// hold lapses in the pass in which a service first asks for that node: it is told that no limit and no hold keeps that from it.
+func TestUnmetBehindALapsedHold(t *testing.T) {
+	w := wakeSite([]int{0, 0, 1}, 2)
+	w.cfg.Policies[0].Preempts = true
+	w.cfg.Policies[0].Preemption.NearCompletion = 0
+	w.cfg.Site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxNodes: 1}}}
+	w.cfg.Quota.Tenants = w.cfg.Site.Tenants
+	servesTo(2)(w.enqueue(0, 0, 1, 100, 5))
+	w.enqueue(0, 0, 1, 100, 0)
+	w.enqueue(0, 1, 1, 100, 9).Tenant = 0
+	w.enqueue(1, 10, 1, 100, 5).Tenant = 0
+	w.demand(21, 0, 2)
+	w.changes[0].fact.Seq = 7
+	requireAlike(t, w)
+	require.Contains(t, w.proposals(site.New(w.cfg)), "00:00:21: 5 resize job 0 on [0 1]")
 }
