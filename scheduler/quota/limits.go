@@ -77,6 +77,13 @@ func (b *Ledger) Confines(c *ResourceUsage, avoid model.NodeSet) (why model.Reas
 	return why
 }
 
+// MayConfine says whether Confines may keep a job of the tenant and quality of service that asks for so many nodes
+// to some of them.
+func (b *Ledger) MayConfine(tenant model.TenantID, qos model.QOSID, nodes int32) bool {
+	i := b.index(tenant)
+	return over(b.tenants[i].use.nodes, nodes, b.limits[i].MaxNodes) || qos >= 0 && b.qos[qos].limits
+}
+
 // check asks whether nodes, jobs and thousandths of GPUs more fit, for a job whose size is
 // c's.
 func (b *Ledger) check(c *ResourceUsage, nodes, jobs int32, milli int64) model.Reason {

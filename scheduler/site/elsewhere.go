@@ -84,7 +84,7 @@ func markDirty(s *Core, j *job) {
 // invalidateBounds ends what every vCluster knows of how long nothing can change: j takes something.
 func invalidateBounds(s *Core, j *job) {
 	for i := range s.vclusters {
-		if qs := &s.vclusters[i]; isElsewhere(s, qs, j) && !qs.delaying.concern(j) {
+		if qs := &s.vclusters[i]; isElsewhere(s, qs, j) && !qs.delaying.confinedBy(s, j) {
 			qs.elsewhere = qs.elsewhere || !gainsNothing(qs) || !losesNothing(s, qs, j)
 		} else {
 			qs.quietUntil = min(qs.quietUntil, s.now)
@@ -192,14 +192,6 @@ func (l *limits) add(j *job, r model.Reason) {
 	}
 }
 
-// addDividing takes in the limits that j counts against if it takes shares of nodes. Where little is left of one, j is
-// confined to nodes with shares that it counts already.
-func (l *limits) addDividing(j *job) {
-	if j.usage.Divides {
-		l.others = !addOnce(&l.tenants, j.Tenant) || !addOnce(&l.qos, j.QOS) || l.others
-	}
-}
-
 // addOnce adds x to a list where it is not there yet; it says whether it is there then, for a list stays short.
 func addOnce[T comparable](list *[]T, x T) bool {
 	const most = 16
@@ -216,4 +208,28 @@ func addOnce[T comparable](list *[]T, x T) bool {
 // concern says whether j may count against one of these limits.
 func (l *limits) concern(j *job) bool {
 	return l.others || slices.Contains(l.tenants, j.Tenant) || slices.Contains(l.qos, j.QOS)
+}
+
+// delaying is the jobs that take shares of nodes and would have delayed the blocked one in the last pass of a vCluster.
+type delaying struct {
+	of    limits
+	nodes int32 // none asks for more
+}
+
+func (d *delaying) reset() {
+	d.of.reset()
+	d.nodes = 0
+}
+
+func (d *delaying) add(j *job) {
+	if j.usage.Divides {
+		d.of.others = !addOnce(&d.of.tenants, j.Tenant) || !addOnce(&d.of.qos, j.QOS) || d.of.others
+		d.nodes = max(d.nodes, j.usage.Nodes)
+	}
+}
+
+// confinedBy says whether one of them may be confined to nodes with shares that its limits count already since j has
+// taken something. It may not delay the blocked job there.
+func (d *delaying) confinedBy(s *Core, j *job) bool {
+	return d.of.concern(j) && s.ledger.MayConfine(j.Tenant, j.QOS, d.nodes)
 }

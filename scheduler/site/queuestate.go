@@ -63,10 +63,10 @@ type nextLook struct {
 	holdsGood bool        // what the last pass found out holds until something is observed but submissions
 	fresh     []model.Ref // jobs submitted since the last pass
 
-	conclusive bool   // the last pass left nothing that what concerns other vClusters could change but by the limits that it met, caps, and what they lend
-	met        limits // that kept jobs from starting in the last pass
-	delaying   limits // of jobs that would have delayed the blocked one; closer to them, they may get other nodes
-	lacking    int32  // nodes that a job lacks at least in the last pass which may borrow them
+	conclusive bool     // the last pass left nothing that what concerns other vClusters could change but by the limits that it met, caps, and what they lend
+	met        limits   // that kept jobs from starting in the last pass
+	delaying   delaying // in the last pass
+	lacking    int32    // nodes that a job lacks at least in the last pass which may borrow them
 }
 
 // scores is what the scores of a pass have in common. The terms of tenants are those in
