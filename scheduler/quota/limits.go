@@ -1,6 +1,10 @@
 package quota
 
-import "orrery/scheduler/model"
+import (
+	"slices"
+
+	"orrery/scheduler/model"
+)
 
 // Check says which hard limit forbids c to start now, or ReasonNone: the first
 // that fails of tenant, quality of service, partition and sessions of its user. A limit on the nodes of several
@@ -115,6 +119,11 @@ func (b *Ledger) check(c *ResourceUsage, nodes, jobs int32, milli int64) model.R
 
 // LimitsQOS says whether a quality of service has limits that Check asks for; -1 is none.
 func (b *Ledger) LimitsQOS(q model.QOSID) bool { return q >= 0 && b.qos[q].limits }
+
+// LimitsAnyQOS says whether LimitsQOS holds of any.
+func (b *Ledger) LimitsAnyQOS() bool {
+	return slices.ContainsFunc(b.qos, func(q pool) bool { return q.limits })
+}
 
 // sessionsOf is how many sessions of a user are in use.
 func (b *Ledger) sessionsOf(user int32) int32 {

@@ -16,6 +16,7 @@ type accounts struct {
 	// usage from before the beginning was told of, and the tick before now has frozen it.
 	usageTold, usageFrozen bool
 
+	limitsQOS           bool  // any quality of service has limits that keep jobs from starting
 	mostFactor, mostQOS int64 // highest of all partitions and qualities of service
 	// tres of all nodes, then of each partition, for Slurm's priority, as they were asked for.
 	tres [][NumTRES]int64
@@ -25,6 +26,7 @@ func newAccounts(c *Config) accounts {
 	a := accounts{maxLedger: c.maxLedger(), ledger: fairshare.New(&fairshare.Config{
 		Quota: &c.Quota, Tenants: c.Site.Tenants, QOS: c.Site.QOS, Sharing: c.sharing(), AssocPriority: c.AssocPriority,
 	})}
+	a.limitsQOS = a.ledger.LimitsAnyQOS()
 	for i := range c.Site.Partitions {
 		a.mostFactor = max(a.mostFactor, c.Site.Partitions[i].Factor)
 	}

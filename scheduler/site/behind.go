@@ -28,7 +28,13 @@ func passBehind(p *pass) {
 		if !ok {
 			return
 		}
+		proposed := p.core.seq
 		p.tryStart(c)
+		if p.core.seq != proposed {
+			x.seeker.Release(c.Tier, model.Fixed(c.Key), p.core.jobs[c.Ref].Job)
+		} else if len(p.core.holds) == 0 && !p.core.limitsQOS && delaysAlike(p, c.Ref) {
+			x.seeker.Park(c.Ref, p.qs.reservation.At.Sub(p.now)) // those of its tenant are refused as well until one more is proposed
+		}
 	}
 }
 

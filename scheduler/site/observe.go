@@ -193,7 +193,10 @@ func (s *Core) enter(ref model.Ref) {
 	row := waiting.Job{
 		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref, Job: j.Job,
 		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, place.ShareOf(j.Allocation)), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(j.Allocation, j.kind),
-		Rank: int8(rankClass(j)), Below: int8(belowOf(s.site, j)),
+		Rank: int8(rankClass(j)), Below: int8(belowOf(s.site, j)), Alike: j.alike,
+	}
+	if j.IsSensitive() { // its nodes depend on what it is not known to ask for
+		row.Alike = -1
 	}
 	row.Gated = s.graph.Gate(ref) != model.ReasonNone
 	row.Plain = row.Needs == caps.Usage{} && !row.Borrows

@@ -27,11 +27,13 @@ func TestJobsBehind(t *testing.T) {
 		}
 		for range n("behind", 4, 24) {
 			walltime := rapid.SampledFrom([]int64{5, 1000}).Draw(t, "walltime")
-			jobs = append(jobs, found(1, walltime, 1, ofClass(int32(n("class", 1, 9))), gpus(int32(rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "gpus")))))
+			jobs = append(jobs, found(1, walltime, 1, tenant(model.TenantID(n("tenant", -1, 1))), ofClass(int32(n("class", 1, 9))), gpus(int32(rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "gpus")))))
 		}
 		jobs = append(jobs, found(1, 50, int32(n("blocked", 1, 2)), ofClass(10)))
 		w := foundWorld(size, jobs...)
 		w.cfg.Shared = true
+		w.cfg.Site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxNodes: int32(n("nodes of t", 0, 3))}}, {Name: "u"}}
+		w.cfg.Quota.Tenants = w.cfg.Site.Tenants
 		for i := range w.cfg.Site.Nodes {
 			w.cfg.Site.Nodes[i].GPUs = 4
 		}

@@ -34,7 +34,8 @@ func (r *room) fits(j *Job, in *queue.Room) bool {
 
 // TestSeeker: whatever has joined, left and waited, in lists of some jobs or many, the jobs that
 // there is room for come in the order of their tiers and scores, and those that leave in between and room that
-// shrinks change nothing about the others.
+// shrinks change nothing about the others. Parked are none but jobs that ask for the same as the one, and for longer than the
+// limit, and none whose turn is after the release.
 func TestSeeker(t *testing.T) {
 	const nodes, tenants = 64, 3
 	space, free := machine(nodes)
@@ -46,13 +47,14 @@ func TestSeeker(t *testing.T) {
 		burst := rapid.SampledFrom([]model.Ref{50, 1000}).Draw(t, "submitted at once")
 		blurs := model.Fixed(rapid.SampledFrom([]int64{0, 1, 20}).Draw(t, "apart in the last places"))
 		needs := rapid.SampledFrom([]int32{4, nodes}).Draw(t, "needs")
+		kinds := rapid.SampledFrom([]int32{1, 1, 5}).Draw(t, "kinds")
 		for ref := range model.Ref(rapid.SampledFrom([]int{20, 200, 1000}).Draw(t, "jobs")) {
 			if ref%burst == 0 {
 				now = now.Add(model.Duration(rapid.Int64Range(0, int64(3*model.Day)).Draw(t, "later")))
 			}
 			q.Add(Job{
 				Static: model.Fixed(rapid.Int64Range(0, 40).Draw(t, "static"))*model.One/160 + blurs*model.Fixed(ref%3), Need: 1 + int32(ref)*7%needs,
-				Left: model.Duration(ref*13%100) * model.Minute, Tenant: int32(ref) % tenants, Tier: int32(ref) / 3 % 2, Ref: ref, Job: 1000 - model.JobID(ref), Submit: now,
+				Left: model.Duration(ref*13%100) * model.Minute, Tenant: int32(ref) % tenants, Tier: int32(ref) / 3 % 2, Alike: int32(ref) % kinds, Ref: ref, Job: 1000 - model.JobID(ref), Submit: now,
 			}, 1, now)
 		}
 		now = now.Add(model.Duration(rapid.Int64Range(0, int64(20*model.Day)).Draw(t, "waited")))
@@ -75,22 +77,38 @@ func TestSeeker(t *testing.T) {
 		var s Seeker
 		s.Start(&b, &r)
 		last := -1
+		type park struct {
+			tenant, alike int32
+			limit         model.Duration
+		}
+		var parked []park
+		found := func(j *Job) bool { // it is to be, though it may also be where it is parked
+			return r.fits(j, &r.room) && j.Ref%2 == 1 &&
+				!slices.ContainsFunc(parked, func(p park) bool { return j.Tenant == p.tenant && j.Alike == p.alike && j.Left > p.limit })
+		}
 		for c, ok := s.Next(); ok; c, ok = s.Next() {
 			i := slices.IndexFunc(naive, func(j Job) bool { return j.Ref == c.Ref })
 			require.Greater(t, i, last, "in order, and once")
 			for _, j := range naive[last+1 : i] {
-				require.False(t, r.fits(&j, &r.room) && j.Ref%2 == 1, "left out %d", j.Ref)
+				require.False(t, found(&j), "left out %d", j.Ref)
 			}
 			require.EqualValues(t, keyOf(&naive[i]), c.Key)
 			last = i
-			if rapid.Bool().Draw(t, "starts") {
+			switch j := &naive[i]; rapid.SampledFrom([]string{"starts", "stays", "parks"}).Draw(t, "what") {
+			case "starts":
 				r.room.Free = max(r.room.Free-1, 0)
 				r.room.Extra = min(r.room.Extra, r.room.Free)
 				q.Remove(c.Ref)
+				s.Release(c.Tier, model.Fixed(c.Key), j.Job)
+				parked = nil
+			case "parks":
+				limit := model.Duration(rapid.Int64Range(0, 100).Draw(t, "parked above")) * model.Minute
+				s.Park(c.Ref, limit)
+				parked = append(parked, park{j.Tenant, j.Alike, limit})
 			}
 		}
 		for _, j := range naive[last+1:] {
-			require.False(t, r.fits(&j, &r.room) && j.Ref%2 == 1, "left out %d", j.Ref)
+			require.False(t, found(&j), "left out %d", j.Ref)
 		}
 	})
 }

@@ -18,6 +18,7 @@ type list struct {
 	tenant    int32
 	size      int32
 	borrows   bool
+	alike     int32       // as Job has it, -1 where they are not
 	live      int32       // place in lists.live, while it has jobs
 	least     int32       // nodes that one of the jobs asks for, MaxInt32 of none
 	most      int32       // no job asks for more nodes
@@ -162,6 +163,10 @@ func (q *Queue) joinList(id int32, j *Job, now model.Time) {
 		q.lists.live = append(q.lists.live, id)
 		l.until, l.newcomers, l.rise = now.Add(lifetime), 0, 0
 		l.youngest, l.oldest, l.most, l.close = j.Submit, j.Submit, j.Need, false
+		l.alike = j.Alike
+	}
+	if l.alike != j.Alike {
+		l.alike = -1
 	}
 	j.bound = q.boundOf(l, j)
 	l.newcomers++

@@ -33,6 +33,7 @@ type Job struct {
 	// Bounds look at it then.
 	Gated bool
 
+	Alike   int32       // number of what it asks for: those of one ask for the same; -1 for none like it
 	Borrows bool        // may run on nodes of other vClusters
 	Rank    int8        // class by which it preempts others
 	Below   int8        // classes below this are those that it may preempt, by its class and quality of service

@@ -1,6 +1,8 @@
 package waiting
 
 import (
+	"math"
+
 	"orrery/scheduler/internal/queue"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
@@ -30,6 +32,7 @@ type Seeker struct {
 	heap    order.Heap // of jobs by their scores, and, with negative refs, of cursors by their bounds
 	cursors []cursor
 	waits   int32 // cursor that goes on when the next job is asked for, -1 for none
+	parked  bool  // some cursors are
 }
 
 // cursor is how far a list has been searched.
@@ -40,12 +43,15 @@ type cursor struct {
 	begun   bool
 	last    rank // of the job found last
 	waits   bool // until that job was the next: the others of the list come after it
+	parked  bool // see Park
+	late    bool // was parked until the turn of passed
+	passed  rank // by its score
 }
 
 // Start begins a search under the bounds of this pass.
 func (s *Seeker) Start(b *Bounds, t Test) {
 	s.bounds, s.test = *b, t
-	s.cursors, s.waits = s.cursors[:0], -1
+	s.cursors, s.waits, s.parked = s.cursors[:0], -1, false
 	s.heap = order.Heap{List: s.heap.List[:0], Ties: s}
 	q := b.q
 	for _, id := range q.lists.live {
@@ -89,31 +95,74 @@ func (s *Seeker) Next() (c order.Candidate, ok bool) {
 
 // waiting is the cursor behind a job in whose list all others come after it, -1 where it is a candidate already.
 func (s *Seeker) waiting(ref model.Ref) int32 {
-	q := s.bounds.q
-	j := q.Row(ref)
-	if l := &q.lists.all[q.listOf(q.familyOf(j), j)]; s.cursors[l.cursor].waits {
+	if l := s.listOf(ref); s.cursors[l.cursor].waits {
 		return l.cursor
 	}
 	return -1
 }
 
+func (s *Seeker) listOf(ref model.Ref) *list {
+	q := s.bounds.q
+	j := q.Row(ref)
+	return &q.lists.all[q.listOf(q.familyOf(j), j)]
+}
+
+// Park passes over the jobs of the list of ref, which was the last found and stays, until Release: none of those that ask
+// for the same, and for longer than so long, is to start until then. It does nothing where others are among them.
+func (s *Seeker) Park(ref model.Ref, limit model.Duration) {
+	l := s.listOf(ref)
+	if l.alike < 0 {
+		return
+	}
+	c := &s.cursors[l.cursor]
+	s.find(c, l)
+	if _, some := l.jobs.Seek(c.at, queue.Room{Free: math.MaxInt32, Limit: limit}); !some {
+		c.parked, s.parked = true, true
+	}
+}
+
+// Release ends what Park began. Those whose turn was before that of a job of this tier, key and id are passed over for good.
+func (s *Seeker) Release(tier int32, key model.Fixed, job model.JobID) {
+	if !s.parked {
+		return
+	}
+	s.parked = false
+	for i := range s.cursors {
+		c := &s.cursors[i]
+		if !c.parked {
+			continue
+		}
+		c.parked, c.late, c.passed = false, true, rank{tier: tier, bound: key, job: job}
+		s.push(&s.bounds.q.lists.all[c.list], &c.last) // also where it stands there still
+	}
+}
+
+// find brings a cursor to where its search goes on, when the list has changed.
+func (s *Seeker) find(c *cursor, l *list) {
+	if c.changes == l.changes {
+		return
+	}
+	c.changes = l.changes
+	c.at = l.jobs.First()
+	if c.begun {
+		next := c.last
+		next.job++ // the least behind it
+		c.at = s.bounds.q.place(l, next)
+	}
+}
+
 // advance searches a list for the next job.
 func (s *Seeker) advance(i int32) {
 	c, q := &s.cursors[i], s.bounds.q
-	l := &q.lists.all[c.list]
-	if c.changes != l.changes {
-		c.changes = l.changes
-		c.at = l.jobs.First()
-		if c.begun {
-			next := c.last
-			next.job++ // the least behind it
-			c.at = q.place(l, next)
-		}
+	c.waits = false
+	if c.parked {
+		return
 	}
+	l := &q.lists.all[c.list]
+	s.find(c, l)
 	for room := s.test.Room(l.size, l.borrows); ; {
 		found, ok := l.jobs.Seek(c.at, room)
 		if !ok {
-			c.waits = false
 			return
 		}
 		c.at = found.Behind()
@@ -122,9 +171,14 @@ func (s *Seeker) advance(i int32) {
 			continue
 		}
 		j := &q.Jobs[at]
+		key := s.test.Key(at)
+		if c.late {
+			if r := (rank{tier: j.Tier, bound: key, job: j.Job}); r.before(&c.passed) {
+				continue
+			}
+		}
 		c.begun, c.last = true, rankOf(j)
-		s.heap.Push(order.Candidate{Key: int64(s.test.Key(at)), Tier: j.Tier, Ref: j.Ref, At: at})
-		c.waits = false
+		s.heap.Push(order.Candidate{Key: int64(key), Tier: j.Tier, Ref: j.Ref, At: at})
 		if l.even() {
 			_, c.waits = q.standsFor(l, j, s.bounds.penalty[l.tenant] == model.One)
 		}
