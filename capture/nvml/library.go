@@ -171,20 +171,21 @@ func (s *source) prepare(g *gpu) {
 // prepareGPM takes the first sample, if the GPU has any. Whether it does is not asked for by nvmlGpmQueryDeviceSupport: in this version of the
 // binding that fails on every GPU, for the version of its structure.
 func (s *source) prepareGPM(g *gpu) {
-	var pair [2]nvml.GpmSample
-	for i := range pair {
-		var ret nvml.Return
-		if pair[i], ret = s.api.GpmSampleAlloc(); ret != nvml.SUCCESS {
-			return
-		}
-	}
-	if g.device.GpmSampleGet(pair[0]) != nvml.SUCCESS {
-		for i := range pair {
-			s.api.GpmSampleFree(pair[i])
-		}
+	first, ret := s.api.GpmSampleAlloc()
+	if ret != nvml.SUCCESS {
 		return
 	}
-	g.gpm, g.slow.gpmAt = pair, time.Now()
+	second, ret := s.api.GpmSampleAlloc()
+	if ret != nvml.SUCCESS {
+		_ = s.api.GpmSampleFree(first)
+		return
+	}
+	if g.device.GpmSampleGet(first) != nvml.SUCCESS {
+		_ = s.api.GpmSampleFree(first)
+		_ = s.api.GpmSampleFree(second)
+		return
+	}
+	g.gpm, g.slow.gpmAt = [2]nvml.GpmSample{first, second}, time.Now()
 }
 
 // Units makes each GPU a unit of its own.
@@ -219,7 +220,8 @@ func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, err
 			continue // until the inventory is taken again
 		case nvml.ERROR_GPU_IS_LOST:
 			g.calls = append(kept, g.calls[i:]...)
-			if readEvents(g, &r); len(r.XIDs) > 0 { // among them why
+			_ = readEvents(g, &r) // among them why it is lost; the GPU itself answers no longer
+			if len(r.XIDs) > 0 {
 				out = append(out, r)
 			}
 			return out, capture.ErrLost
