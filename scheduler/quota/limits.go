@@ -48,10 +48,14 @@ func (b *Ledger) CheckChosen(c *ResourceUsage, nodes int32, milli, held int64, s
 
 // Confines says whether c, which takes shares, may start only on nodes of which its tenant,
 // its quality of service or its user in that hold shares, since a limit leaves no room for
-// as many others: these nodes stay out of avoid, to which all others are added. why is the
-// first limit that does so, ReasonNone when c is free to go anywhere. Cost: the words of
-// avoid, where a limit confines the nodes of the site.
+// as many others: avoid becomes all other nodes. why is the first limit that does so, ReasonNone
+// when c is free to go anywhere, and avoid says nothing then. Cost: the words of avoid, where
+// MayConfine says so.
 func (b *Ledger) Confines(c *ResourceUsage, avoid model.NodeSet) (why model.Reason) {
+	if !b.MayConfine(c.Tenant, c.QOS, c.Nodes) {
+		return model.ReasonNone
+	}
+	clear(avoid)
 	confine := func(h *held, limit int32, r model.Reason) {
 		if !over(h.nodes, c.Nodes, limit) {
 			return

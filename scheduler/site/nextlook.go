@@ -77,11 +77,16 @@ func (s *Core) due(qs *queueState, now model.Time) model.Time {
 
 // tickFrom is the first tick of the cycle at or after an instant. It is asked for the same again and again.
 func (qs *queueState) tickFrom(t model.Time) model.Time {
-	cycle := qs.policy.Cycle
-	if t > qs.tick || t <= qs.tick.Add(-cycle) {
-		qs.tick = t.Grid(cycle, qs.policy.Phase)
+	if t > qs.tick || t <= qs.tickBefore {
+		seekTick(qs, t)
 	}
 	return qs.tick
+}
+
+func seekTick(qs *queueState, t model.Time) {
+	cycle := qs.policy.Cycle
+	qs.tick = t.Grid(cycle, qs.policy.Phase)
+	qs.tickBefore = qs.tick.Add(-cycle)
 }
 
 // boundNextChange bounds from below the instant at which the next pass could decide

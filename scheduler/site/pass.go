@@ -420,7 +420,6 @@ func (s *Core) limited(j *job, u *quota.ResourceUsage) model.Reason {
 // no room for other nodes than those with shares that it counts already, and these have none.
 func (s *Core) confined(j *job, u *quota.ResourceUsage) model.Reason {
 	avoid := s.buf.confined
-	clear(avoid)
 	r := s.ledger.Confines(u, avoid)
 	if r == model.ReasonNone {
 		return r

@@ -138,7 +138,6 @@ func (s *Core) confines(j *job) bool {
 	if !j.usage.Divides {
 		return false
 	}
-	clear(s.buf.confined)
 	r := s.ledger.Confines(&j.usage, s.buf.confined)
 	if r != model.ReasonNone {
 		j.queue.met.add(j, r)

@@ -28,10 +28,10 @@ func (p *pass) preemptForBlocked() {
 // preemptAbove is preemptForBlocked for jobs above a class, and tells why none is preempted for
 // the others.
 func (p *pass) preemptAbove(least int32) {
-	explained := p.core.cfg.Explain != nil
+	jobs, explained := p.qs.waiting.Jobs, p.core.cfg.Explain != nil
 	line, room := p.core.buf.line[:0], newRoomFound(p)
-	for i := range p.qs.waiting.Jobs {
-		q := &p.qs.waiting.Jobs[i]
+	for i := range jobs {
+		q := &jobs[i]
 		if q.Gated {
 			continue
 		}
@@ -192,11 +192,11 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	if trigger == preempt.Reclaim {
 		below = model.SensitiveClass
 	}
-	if most := j.kind.largestBelow(below, cfg.MaxVictims, max(lacks, 1), p.core.active, p.core.jobs); most == 0 || most < lacks {
-		return false
-	}
 	search, alike := searchOf(p, j, trigger, below)
 	if alike && searchFailed(p, search) {
+		return false
+	}
+	if most := j.kind.largestBelow(below, cfg.MaxVictims, max(lacks, 1), p.core.active, p.core.jobs); most == 0 || most < lacks {
 		return false
 	}
 	without := trialFor(p, ref)

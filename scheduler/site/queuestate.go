@@ -57,6 +57,7 @@ type nextLook struct {
 	tolerance  model.Fixed // nothing changes by that before it has moved by more
 	minScoreAt model.Time  // a job held by min_score may reach it; screen brings it forward
 	tick       model.Time  // as tickFrom answered last
+	tickBefore model.Time  // the tick before that
 	lastPass   model.Time  // or the last tick of the cycle that needed none
 	orderHolds bool        // a job that may have room is held back by the order alone
 
@@ -100,7 +101,7 @@ type queueScratch struct {
 func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, free *place.Free, space *place.Space) queueState {
 	qs := queueState{
 		id: id, policy: policy, free: space.NewFree(), best: -1, reservation: future.NewReservation(space.NewFree()),
-		nextLook: nextLook{quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime, tick: model.AbsentTime, againAt: model.AbsentTime, stuckAt: model.AbsentTime},
+		nextLook: nextLook{quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime, againAt: model.AbsentTime, stuckAt: model.AbsentTime},
 		scores:   scores{terms: waiting.Terms{FairShare: fair.Share, Penalty: fair.Penalty, Inverse: fair.Inverse}, fair: fair},
 		mode:     policy.mode(),
 	}
