@@ -263,6 +263,30 @@ func TestErrorOfALateSample(t *testing.T) {
 	require.Equal(t, []string{"xid", "XID 31"}, []string{sum.Alerts[0].Kind, sum.Alerts[0].Text})
 }
 
+// A source that takes longer than the interval gives a row with each answer, and the rest is gaps.
+func TestSlowSource(t *testing.T) {
+	for _, slow := range []struct{ takes, hungAfter, rows int }{{3, 1000, 12}, {7, 1000, 5}, {20, 1, 0}} { // the last one is as one that hangs
+		o := options(t)
+		o.Interval, o.HungAfter, o.For = 20*time.Millisecond, time.Duration(slow.hungAfter)*20*time.Millisecond, 1200*time.Millisecond
+		o.Window, o.Audit = 100*time.Millisecond, 100*time.Millisecond
+		measure(t, &source{gpus: 2, driver: "1", change: func(*capture.Reading, int) {
+			time.Sleep(time.Duration(slow.takes)*o.Interval/2 + o.Interval/4)
+		}}, o)
+		_, sum := read(t, o.Out)
+		accounted(t, sum, 20*model.Millisecond)
+		for _, s := range sum.Series {
+			require.GreaterOrEqual(t, s.Rows, int64(slow.rows), "%+v", s)
+			require.Positive(t, s.Missing)
+		}
+		if slow.rows > 0 {
+			require.Empty(t, sum.Alerts)
+			continue
+		}
+		require.Zero(t, sum.Series[0].Rows)
+		require.Equal(t, "hang", sum.Alerts[0].Kind)
+	}
+}
+
 // Windows hold mean, quantiles and the largest value of what was measured in them.
 func TestWindows(t *testing.T) {
 	o := options(t)

@@ -17,8 +17,8 @@ type sampler struct {
 	interval model.Duration
 	due      model.Time // the next instant
 	cur      *tick      // of the instant before; nil when all have answered, or none was free
-	waiting  int        // units that have not answered for cur
-	told     []xids     // of answers that came late or with an error, until a tick takes them
+	waiting  int        // units that are at work since cur began, or longer
+	told     []xids     // of answers that are no rows, until a tick takes them
 	behind   bulk       // instants for which no tick was free
 	mode     Mode
 	revert   model.Time // debug ends here; 0 when it does not
@@ -113,22 +113,19 @@ func (s *sampler) instant() {
 	}
 }
 
-// request sends a request to each unit that is not at work.
+// request sends a request to each unit that is not at work. The answer of one that is may still be the row of this instant.
 func (s *sampler) request() {
 	for _, u := range s.units {
-		if u.busy {
-			for _, series := range u.series {
-				s.cur.missed = append(s.cur.missed, missed{series, capture.GapHung})
-			}
-			continue
-		}
-		u.busy, u.asked = true, s.cur.at
-		u.requests <- s.cur.at
 		s.waiting++
+		if !u.busy {
+			u.busy, u.asked = true, s.cur.at
+			u.requests <- s.cur.at
+		}
 	}
 }
 
-// answered takes what a unit says. An answer about an instant that is over counts as late already.
+// answered takes what a unit says. An answer that came after its instant was over is the row of the one in which it came: a source that
+// takes longer than the interval gives no others. One that took longer than an alert of a hang waits is none, for it may be as old.
 func (s *sampler) answered(a answer) {
 	u := s.units[a.unit]
 	u.busy = false
@@ -143,25 +140,28 @@ func (s *sampler) answered(a answer) {
 		u.said = why // once, and not with each sample
 		s.log.Warn("a sample failed", "gpus", u.gpus, "error", a.err)
 	}
-	over := s.cur == nil || a.at != s.cur.at
-	if over || a.err != nil { // an error of the GPU often makes it slow to answer, or not answer at all
+	old := s.cur == nil || s.cur.at.Sub(a.at) > max(model.Duration(s.o.HungAfter/time.Microsecond), s.interval)
+	if old || a.err != nil { // an error of the GPU often makes it slow to answer, or not answer at all
 		for i := range a.readings {
 			if r := &a.readings[i]; len(r.XIDs) > 0 {
 				s.told = append(s.told, xids{indexOf(r), r.XIDs})
 			}
 		}
 	}
-	if over {
+	if s.cur == nil {
 		return
 	}
 	s.waiting--
 	reason := capture.GapFailed
-	if errors.Is(a.err, capture.ErrLost) {
+	switch {
+	case errors.Is(a.err, capture.ErrLost):
 		reason = capture.GapLost
+	case a.err == nil && old:
+		reason = capture.GapLate
 	}
 	for i, gpu := range u.gpus {
 		at := slices.IndexFunc(a.readings, func(r capture.Reading) bool { return indexOf(&r) == gpu })
-		if a.err != nil || at < 0 {
+		if a.err != nil || old || at < 0 {
 			s.cur.missed = append(s.cur.missed, missed{u.series[i], reason})
 			continue
 		}
@@ -180,16 +180,21 @@ func indexOf(r *capture.Reading) int32 {
 	return r.GPU.V
 }
 
-// close hands the tick to the keeper. Units that have not answered are late.
+// close hands the tick to the keeper. Units that have not answered are late, or hang since an instant before.
 func (s *sampler) close() {
 	if s.cur == nil {
 		return
 	}
 	for _, u := range s.units {
-		if u.busy && u.asked == s.cur.at {
-			for _, series := range u.series {
-				s.cur.missed = append(s.cur.missed, missed{series, capture.GapLate})
-			}
+		if !u.busy {
+			continue
+		}
+		reason := capture.GapHung
+		if u.asked == s.cur.at {
+			reason = capture.GapLate
+		}
+		for _, series := range u.series {
+			s.cur.missed = append(s.cur.missed, missed{series, reason})
 		}
 	}
 	s.cur.xids, s.told = append(s.cur.xids, s.told...), s.told[:0]
