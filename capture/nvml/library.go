@@ -41,6 +41,7 @@ type gpu struct {
 	gpm    [2]nvml.GpmSample // the sample before and the next
 	active nvml.GpmMetricsGetType
 	slow   slowValues
+	pcie   [2]counter32 // received, sent
 	events nvml.EventSet
 }
 
@@ -220,6 +221,7 @@ func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, err
 			continue // until the inventory is taken again
 		case nvml.ERROR_GPU_IS_LOST:
 			g.calls = append(kept, g.calls[i:]...)
+			g.pcie = [2]counter32{}
 			_ = readEvents(g, &r) // among them why it is lost; the GPU itself answers no longer
 			if len(r.XIDs) > 0 {
 				out = append(out, r)
@@ -398,6 +400,8 @@ func readFields(g *gpu, r *capture.Reading) nvml.Return {
 		kept = append(kept, f)
 	}
 	g.fields = kept
+	g.pcie[0].extend(&r.PCIeRx)
+	g.pcie[1].extend(&r.PCIeTx)
 	return nvml.SUCCESS
 }
 

@@ -211,6 +211,29 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// The counters of PCIe have 32 bits in the driver, and go on here. A counter that is larger than that is left as it is.
+func TestPCIeCountersGoOn(t *testing.T) {
+	library, here := inChild(t, "gpus 1\nset * pcie_rx rate 3000000000 3000000000 4294967296\nset * pcie_tx rate 9000000000 1000\n")
+	if !here {
+		return
+	}
+	s, err := nvml.Open(library)
+	require.NoError(t, err)
+	began := time.Now()
+	first, err := s.Sample(0, nil)
+	require.NoError(t, err)
+	got := first
+	for last := first; got[0].PCIeRx.V < 2<<32; last = got { // the driver's begins anew each 1.4 s
+		require.Less(t, time.Since(began), 30*time.Second)
+		time.Sleep(20 * time.Millisecond)
+		got, err = s.Sample(0, nil)
+		require.NoError(t, err)
+		require.Greater(t, got[0].PCIeRx.V, last[0].PCIeRx.V)
+	}
+	require.InEpsilon(t, 3e9*time.Since(began).Seconds(), got[0].PCIeRx.V-first[0].PCIeRx.V, 0.2)
+	require.InDelta(t, 9e9, got[0].PCIeTx.V, 1e5)
+}
+
 // A driver that answers every call with an error gives no row of nulls.
 func TestDead(t *testing.T) {
 	library, here := inChild(t, steady+"dead 0\n")
