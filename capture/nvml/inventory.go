@@ -117,6 +117,7 @@ func (a *asker) gpu(g *gpu) capture.GPU {
 	a.fabric(d)
 	a.mig(d)
 	a.links(d)
+	a.columns(d)
 	g.again.Store(true)
 	memory, _ := strconv.ParseInt(a.v.Value(a.prefix+"memory_bytes"), 10, 64)
 	slowdown, _ := strconv.ParseFloat(a.v.Value(a.prefix+"temperature.slowdown"), 64)

@@ -28,6 +28,8 @@ type source struct {
 	mu      sync.Mutex // units and the inventory look symbols up at once
 	known   map[string]bool
 	lacking []string // symbols, in the order in which they were looked up
+
+	probing atomic.Int32 // GPUs that the inventory has asked for their columns and that have not answered
 }
 
 // gpu is one of the node. It is used by one goroutine at a time.
@@ -136,8 +138,8 @@ func (s *source) has(symbols ...string) bool {
 	return false
 }
 
-// prepare makes the list of calls of a GPU.
-func (s *source) prepare(g *gpu) {
+// prepareCalls makes the list of calls of a GPU that take no state.
+func (s *source) prepareCalls(g *gpu) {
 	g.calls = nil
 	for _, c := range calls {
 		if s.has(c.symbols...) {
@@ -149,13 +151,18 @@ func (s *source) prepare(g *gpu) {
 		for _, f := range fields {
 			g.fields = append(g.fields, nvml.FieldValue{FieldId: f.id, ScopeId: f.scope})
 		}
-		g.calls = append(g.calls, call{name: "field values", read: readFields})
+		g.calls = append(g.calls, call{name: fieldsCall, read: readFields})
 	}
-	if g.gpm[0] == nil && s.has("nvmlGpmSampleAlloc") && s.has("nvmlGpmSampleGet") && s.has("nvmlGpmMetricsGet") && s.has("nvmlGpmSampleFree") {
-		s.prepareGPM(g)
+}
+
+// prepare makes the list of all calls of a GPU.
+func (s *source) prepare(g *gpu) {
+	s.prepareCalls(g)
+	if g.gpm[0] == nil && s.hasGPM() {
+		_ = s.prepareGPM(g) // the inventory says why
 	}
 	if g.gpm[0] != nil {
-		g.calls = append(g.calls, call{name: "GPM", read: func(g *gpu, r *capture.Reading) nvml.Return { return s.readGPM(g, r) }})
+		g.calls = append(g.calls, call{name: gpmCall, read: func(g *gpu, r *capture.Reading) nvml.Return { return s.readGPM(g, r) }})
 	}
 	if g.events == nil && s.has("nvmlEventSetCreate") && s.has("nvmlDeviceRegisterEvents") && s.has("nvmlEventSetWait_v2", "nvmlEventSetWait") {
 		if set, ret := s.api.EventSetCreate(); ret == nvml.SUCCESS {
@@ -167,26 +174,6 @@ func (s *source) prepare(g *gpu) {
 	if g.events != nil {
 		g.calls = append(g.calls, call{name: eventsCall, read: readEvents})
 	}
-}
-
-// prepareGPM takes the first sample, if the GPU has any. Whether it does is not asked for by nvmlGpmQueryDeviceSupport: in this version of the
-// binding that fails on every GPU, for the version of its structure.
-func (s *source) prepareGPM(g *gpu) {
-	first, ret := s.api.GpmSampleAlloc()
-	if ret != nvml.SUCCESS {
-		return
-	}
-	second, ret := s.api.GpmSampleAlloc()
-	if ret != nvml.SUCCESS {
-		_ = s.api.GpmSampleFree(first)
-		return
-	}
-	if g.device.GpmSampleGet(first) != nvml.SUCCESS {
-		_ = s.api.GpmSampleFree(first)
-		_ = s.api.GpmSampleFree(second)
-		return
-	}
-	g.gpm, g.slow.gpmAt = [2]nvml.GpmSample{first, second}, time.Now()
 }
 
 // Units makes each GPU a unit of its own.
@@ -241,6 +228,9 @@ func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, err
 
 // Close stops the library. GPM samples and event sets go with it.
 func (s *source) Close() error {
+	if s.probing.Load() > 0 {
+		return nil // stopping would wait for the call that hangs
+	}
 	if ret := s.api.Shutdown(); ret != nvml.SUCCESS {
 		return errors.New("stopping the library: " + retName(ret))
 	}
@@ -346,8 +336,12 @@ var calls = []call{
 		}},
 }
 
-// eventsCall is the name of the one that waits for XIDs.
-const eventsCall = "events"
+// Names of calls that are no part of calls. That of events waits for XIDs.
+const (
+	fieldsCall = "field values"
+	gpmCall    = "GPM"
+	eventsCall = "events"
+)
 
 // noInstance stands for a process that is in no instance of MIG.
 const noInstance = math.MaxUint32
@@ -419,32 +413,6 @@ func number(f *nvml.FieldValue) float64 {
 		return float64(int64(bits))
 	}
 	return float64(bits)
-}
-
-// readGPM reads SM activity over the time since the sample of GPM before.
-func (s *source) readGPM(g *gpu, r *capture.Reading) nvml.Return {
-	k := &g.slow
-	if time.Since(k.gpmAt) < renewal {
-		r.SMActive = k.active
-		return nvml.SUCCESS
-	}
-	k.active = traces.Opt[float64]{}
-	at := time.Now()
-	if ret := g.device.GpmSampleGet(g.gpm[1]); ret != nvml.SUCCESS {
-		return ret
-	}
-	g.active.NumMetrics, g.active.Sample1, g.active.Sample2 = 1, g.gpm[0], g.gpm[1]
-	g.active.Metrics[0].MetricId = uint32(nvml.GPM_METRIC_SM_UTIL)
-	ret := s.api.GpmMetricsGet(&g.active)
-	g.gpm[0], g.gpm[1], k.gpmAt = g.gpm[1], g.gpm[0], at
-	if ret != nvml.SUCCESS {
-		return ret
-	}
-	if one := &g.active.Metrics[0]; nvml.Return(one.NvmlReturn) == nvml.SUCCESS {
-		k.active = percent(one.Value)
-		r.SMActive = k.active
-	}
-	return nvml.SUCCESS
 }
 
 func readEvents(g *gpu, r *capture.Reading) nvml.Return {

@@ -3,9 +3,11 @@
 package nvml_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +110,17 @@ func TestSample(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
+// without are the columns of a GPU that its inventory names as missing, with why.
+func without(v *capture.Inventory, gpu int) map[string]string {
+	out := map[string]string{}
+	for _, m := range v.Missing {
+		if name, found := strings.CutPrefix(m.Name, fmt.Sprintf("gpu.%d.telemetry", gpu)); found {
+			out[name] = m.Why
+		}
+	}
+	return out
+}
+
 func TestInventory(t *testing.T) {
 	library, here := inChild(t, steady)
 	if !here {
@@ -126,6 +139,7 @@ func TestInventory(t *testing.T) {
 		require.Equal(t, want, v.Value(name), name)
 	}
 	require.Empty(t, v.Value("gpu.0.nvlink.3.state"))
+	require.Empty(t, without(v, 0), "all columns have values")
 	require.Equal(t, capture.GPU{Index: 1, Name: "NVIDIA Scripted 80GB", UUID: "GPU-00000000-0000-4000-8000-000000000001", Memory: 85899345920, Slowdown: 87}, v.GPUs[1])
 }
 
@@ -145,6 +159,9 @@ func TestMissingSymbols(t *testing.T) {
 	require.Equal(t, "550.54.15", v.Value(capture.FactDriver))
 	require.Contains(t, v.Missing, capture.Missing{Name: "gpu.0.vbios", Why: "the library has no nvmlDeviceGetVbiosVersion"})
 	require.Contains(t, v.Missing, capture.Missing{Name: "nvml.nvmlDeviceGetPowerUsage", Why: "the library has no such call"})
+	none := "the library has no such call"
+	require.Equal(t, map[string]string{".power": none, ".sm_active": none, ".mem_temperature": none, ".ecc_corrected": none, ".ecc_uncorrected": none, ".retired_pages": none,
+		".nvlink_rx": none, ".nvlink_tx": none, ".pcie_rx": none, ".pcie_tx": none, ".processes": none}, without(v, 0))
 	got, err := s.Sample(0, nil)
 	require.NoError(t, err)
 	r := got[0]
@@ -173,6 +190,25 @@ func TestLostWithXID(t *testing.T) {
 	require.ErrorIs(t, err, capture.ErrLost)
 	require.Len(t, got, 1)
 	require.Equal(t, []uint64{79}, got[0].XIDs)
+}
+
+// What a GPU has no value for is named in the inventory, also before the first sample.
+func TestWithoutValues(t *testing.T) {
+	library, here := inChild(t, steady+"fault 0 unsupported util\nfault 0 unsupported sm_active\nfault 0 unsupported nvlink_rx\nfault 0 unsupported retired\nfault 1 hang 0 5\n")
+	if !here {
+		return
+	}
+	s, err := nvml.Open(library)
+	require.NoError(t, err)
+	v, err := s.Inventory()
+	require.NoError(t, err)
+	none := "not supported"
+	require.Equal(t, map[string]string{".sm_util": none, ".mem_util": none, ".sm_active": none, ".nvlink_rx": none, ".retired_pages": none}, without(v, 0))
+	require.Equal(t, map[string]string{"": "no answer within 1s"}, without(v, 1), "one that hangs holds the inventory up no longer")
+	got, err := s.Sample(0, nil)
+	require.NoError(t, err)
+	require.Equal(t, []bool{false, false, false, true}, []bool{got[0].SMUtil.OK, got[0].SMActive.OK, got[0].NVLinkRx.OK, got[0].NVLinkTx.OK})
+	require.NoError(t, s.Close())
 }
 
 func TestFaults(t *testing.T) {

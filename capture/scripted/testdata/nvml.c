@@ -22,7 +22,7 @@ struct gpu {
 	struct curve curves[SERIES];
 	nvmlProcessInfo_t procs[PROCS];
 	double hang_after, hang_for, lost_after, xid_after;
-	int hung, xid_told;
+	int xid_told;
 	unsigned long long xid;
 };
 
@@ -168,10 +168,8 @@ static nvmlReturn_t value(nvmlDevice_t d, int series, double *v) {
 
 nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t d, unsigned *mw) {
 	struct gpu *g = OF(d);
-	if (g->hang_after >= 0 && !g->hung && now() - began >= g->hang_after) {
-		g->hung = 1;
-		usleep((useconds_t)(g->hang_for * 1e6));
-	}
+	double left = g->hang_after + g->hang_for - (now() - began);
+	if (g->hang_after >= 0 && left > 0 && left <= g->hang_for) usleep((useconds_t)(left * 1e6));
 	ANSWER(POWER, mw, unsigned);
 }
 nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t d, unsigned long long *mj) { ANSWER(ENERGY, mj, unsigned long long); }
