@@ -90,17 +90,33 @@ type explained struct {
 // Observe implements scheduler.Core.
 func (e *explained) Observe(now model.Time, facts []model.Fact) {
 	e.Core.Observe(now, facts)
-	e.beside.Observe(now, facts)
+	if e.err == nil { // the answers are to proposals that it did not make
+		e.beside.Observe(now, facts)
+	}
 }
 
 // Plan implements scheduler.Core.
 func (e *explained) Plan(now model.Time) *scheduler.Plan {
-	plan, told := e.Core.Plan(now), e.beside.Plan(now)
-	if e.err == nil && !commitlog.SameProposals(plan.Proposals, told.Proposals) {
-		e.err = fmt.Errorf("at %s: the scheduler makes %d proposals, and %d or others when asked to explain them: this is a defect of orrery; without decisions the run goes on", now, len(plan.Proposals), len(told.Proposals))
+	plan := e.Core.Plan(now)
+	if e.err != nil {
+		return plan
+	}
+	told := e.beside.Plan(now)
+	if i := commitlog.SameProposals(plan.Proposals, told.Proposals); i < max(len(plan.Proposals), len(told.Proposals)) {
+		e.err = fmt.Errorf("at %s: proposal %d of the scheduler is %s; when asked to explain it is %s, or on other nodes: this is a defect of orrery; without decisions the run goes on",
+			now, i+1, proposalAt(plan.Proposals, i), proposalAt(told.Proposals, i))
 	}
 	plan.Notes = told.Notes
 	return plan
+}
+
+// proposalAt describes the proposal at an index of list.
+func proposalAt(list []model.Proposal, i int) string {
+	if i >= len(list) {
+		return "none"
+	}
+	p := &list[i]
+	return fmt.Sprintf("(%s, job %d by submission, nodes: %d)", p.Kind, p.Job+1, p.Placement.Nodes())
 }
 
 // Queue implements scheduler.Questions: why jobs wait is known to the one that explains.

@@ -131,9 +131,12 @@ func sameFact(a, b *model.Fact) bool {
 	return x.print == y.print
 }
 
-// SameProposals says whether two lists of proposals ask for the same in every field.
-func SameProposals(a, b []model.Proposal) bool {
-	return slices.EqualFunc(a, b, func(x, y model.Proposal) bool { return sameProposal(&x, &y) })
+// SameProposals is how many proposals at the beginning of two lists agree in every field.
+func SameProposals(a, b []model.Proposal) (n int) {
+	for n < min(len(a), len(b)) && sameProposal(&a[n], &b[n]) {
+		n++
+	}
+	return n
 }
 
 // sameProposal says whether two proposals ask for the same in every field.
