@@ -201,7 +201,7 @@ type QOS struct {
 type Partition struct {
 	Name     string
 	Nodes    NodeSet
-	Tier     int32 // higher tiers come first
+	Tier     int32 // higher tiers come first; 0 to 65,535
 	Factor   int64 // of the multifactor priority
 	MaxWall  Duration
 	MinNodes int32

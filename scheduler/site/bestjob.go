@@ -1,7 +1,6 @@
 package site
 
 import (
-	"math"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -26,7 +25,7 @@ func tryReady(p *pass) {
 	for i := range p.core.holds {
 		x := &p.core.holds[i]
 		if len(x.victims) == 0 && p.qs.waiting.Has(x.ref) {
-			line = append(line, order.Candidate{Key: p.keyOf(&p.core.jobs[x.ref]), Tier: math.MaxInt32, Ref: x.ref})
+			line = append(line, order.Candidate{Key: p.keyOf(&p.core.jobs[x.ref]), Tier: p.rankTier(x.ref), Ref: x.ref})
 		}
 	}
 	p.core.buf.tight = line
@@ -110,6 +109,7 @@ func setBounds(p *pass) *waiting.Bounds {
 // they are valid until the next call.
 func (p *pass) best() (at int32, contenders []model.Ref) {
 	b := setBounds(p)
+	p.qs.scratch.limited = p.qs.scratch.limited[:0]
 	lead, contenders := waiting.NoLeader, p.qs.scratch.contenders[:0]
 	examine := func(at int32) (held bool) {
 		contenders = append(contenders, p.qs.waiting.Jobs[at].Ref)
@@ -124,6 +124,7 @@ func (p *pass) best() (at int32, contenders []model.Ref) {
 		}
 	}
 	b.Examine(&lead, contenders, examine)
+	turnsBefore(p, &lead)
 	takeOutGated(p)
 	if p.qs.best = -1; lead.At >= 0 {
 		p.qs.best = p.qs.waiting.Jobs[lead.At].Ref
@@ -141,11 +142,28 @@ func (p *pass) examine(lead *waiting.Leader, at int32) (held bool) {
 	if !better {
 		return false
 	}
-	if p.held(order.Candidate{Ref: q.Ref}) != model.ReasonNone {
+	if j := &p.core.jobs[q.Ref]; hadTurn(p, j) {
+		return true
+	} else if p.held(order.Candidate{Ref: q.Ref}) != model.ReasonNone {
+		if j.usage.Divides {
+			p.qs.scratch.limited = append(p.qs.scratch.limited, q.Ref)
+		}
 		return true
 	}
 	*lead = waiting.Leader{At: at, Tier: q.Tier, Key: q.Key}
 	return false
+}
+
+// turnsBefore takes in that those jobs have had their turn which take shares, are held by a limit and
+// come before the leader.
+func turnsBefore(p *pass, lead *waiting.Leader) {
+	for _, ref := range p.qs.scratch.limited {
+		q := p.qs.waiting.Row(ref)
+		if lead.At < 0 || q.Tier > lead.Tier || q.Tier == lead.Tier &&
+			(q.Key > lead.Key || q.Key == lead.Key && q.Job < p.qs.waiting.Jobs[lead.At].Job) {
+			p.core.jobs[ref].heldIn = p.core.passes
+		}
+	}
 }
 
 // callFreshJobs says whether the jobs that joined the queue since the last pass call for

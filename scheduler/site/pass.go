@@ -1,7 +1,6 @@
 package site
 
 import (
-	"math"
 
 	"orrery/scheduler"
 	"orrery/scheduler/model"
@@ -101,6 +100,7 @@ func (p *pass) run() {
 	p.qs.met.reset()
 	p.qs.delaying.reset()
 	p.core.caps.Met = false
+	p.core.passes++
 	p.qs.scratch.refused.reset(p.core.seq)
 	bringBackGated(p)
 	var scalingUp []model.Ref
@@ -305,11 +305,15 @@ func (p *pass) keys(h []order.Candidate) {
 // rankTier is the tier of ref in a pass: above all others once all jobs have left
 // that were to make room for it, for its victims may be before it in the queue.
 func (p *pass) rankTier(ref model.Ref) int32 {
+	tier := p.core.tier(&p.core.jobs[ref])
 	if p.core.holds.ready(ref) {
-		return math.MaxInt32
+		tier += aboveTiers
 	}
-	return p.core.tier(&p.core.jobs[ref])
+	return tier
 }
+
+// aboveTiers is more than any tier.
+const aboveTiers = 1 << 30
 
 func (s *nodeState) tier(j *job) int32 {
 	if j.Partition < 0 {
@@ -326,6 +330,9 @@ func (p *pass) tryStart(c order.Candidate) {
 		return
 	}
 	if p.qs.blocked && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 && (p.cannotStart(p.qs.waiting.Row(c.Ref)) || refusedAlike(p, c.Ref)) {
+		return
+	}
+	if hadTurn(p, j) {
 		return
 	}
 	if r := p.screen(c); r != model.ReasonNone {
@@ -364,6 +371,9 @@ func (p *pass) mayPass(j *job, nodes *model.Placement) bool {
 
 // tryTight is the turn of a job that had no room when the pass began.
 func (p *pass) tryTight(c order.Candidate) {
+	if hadTurn(p, &p.core.jobs[c.Ref]) {
+		return
+	}
 	if r := p.screen(c); r != model.ReasonNone {
 		p.core.note(c.Ref, r)
 		return
@@ -374,13 +384,21 @@ func (p *pass) tryTight(c order.Candidate) {
 // screen is held for a job whose turn it is: of one held by min_score, the next look is
 // told when it may reach that.
 func (p *pass) screen(c order.Candidate) model.Reason {
-	r := p.held(c)
+	r, j := p.held(c), &p.core.jobs[c.Ref]
 	if r == model.ReasonMinScore {
 		p.minScored = true
-		p.qs.minScoreAt = min(p.qs.minScoreAt, p.reaches(&p.core.jobs[c.Ref]))
+		p.qs.minScoreAt = min(p.qs.minScoreAt, p.reaches(j))
+	}
+	if r != model.ReasonNone {
+		j.heldIn = p.core.passes
 	}
 	return r
 }
+
+// hadTurn says whether a limit held j in this pass when it was its turn, which is not
+// its turn again when a start has given that way: one of shares leaves more nodes to others that
+// take shares.
+func hadTurn(p *pass, j *job) bool { return j.usage.Divides && j.heldIn == p.core.passes }
 
 // held says which limit keeps j from starting now, whatever is free.
 func (p *pass) held(c order.Candidate) model.Reason {
@@ -411,7 +429,7 @@ func (s *Core) limited(j *job, u *quota.ResourceUsage) model.Reason {
 		r = model.ReasonSensitivePool
 	}
 	if r != model.ReasonNone {
-		j.queue.met.add(j, r)
+		metLimit(s, j, r, u.Divides)
 	}
 	return r
 }

@@ -140,9 +140,19 @@ func (s *Core) confines(j *job) bool {
 	}
 	r := s.ledger.Confines(&j.usage, s.buf.confined)
 	if r != model.ReasonNone {
-		j.queue.met.add(j, r)
+		metLimit(s, j, r, true)
 	}
 	return r != model.ReasonNone
+}
+
+// metLimit takes in that a limit keeps j from starting, or from some nodes. Of nodes the limits of
+// several may leave it few together, of which the first is told: those of its quality of service
+// come after those of its tenant.
+func metLimit(s *Core, j *job, r model.Reason, ofNodes bool) {
+	j.queue.met.add(j, r)
+	if ofNodes && s.ledger.LimitsQOS(j.QOS) {
+		j.queue.met.add(j, model.ReasonQOSLimit)
+	}
 }
 
 // overCap says which cap the job would break on the nodes.

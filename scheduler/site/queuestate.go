@@ -91,6 +91,7 @@ type queueScratch struct {
 	bounds     waiting.Bounds // of the last look for the best job
 	behind     behind
 	gated      []model.Ref
+	limited    []model.Ref // jobs of shares that a limit held when the last leader was looked for
 	refused    refused
 	ties       ties
 	pass       pass

@@ -99,6 +99,7 @@ func TestSiteAgainstNaive(t *testing.T) {
 		{"homes, states", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withNodeStates | withReservations | withSensitive | withGroups | withOverdue},
 		{"homes, gpus", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withGPUs | withSensitive | withLimits},
 		{"homes, services", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withServices | withScaled | withCaps | withLimits},
+		{"homes, gpus, qos", withEasy | withVClusters | withHomes | withCycles | withRankings | withGPUs | withLimits | withQOS},
 		{"homes, amounts", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withAmounts | withGPUs | withLimits},
 		{"homes, days", withDays | withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withLimits | withCaps},
 		{"homes, everything", everyFeature&^withConservative | withScaled | withHomes},

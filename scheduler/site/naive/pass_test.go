@@ -253,7 +253,7 @@ func (s *naiveSite) shadow(l *naiveVCluster, j *naiveJob) model.Time {
 	if l.policy.Backfill != order.Easy {
 		return model.Never
 	}
-	var ends []model.Time
+	ends := []model.Time{s.now}
 	for _, o := range s.holders {
 		if s.sees(l, o) {
 			ends = append(ends, s.endOf(o))
