@@ -10,6 +10,7 @@ type TooMany struct {
 	cfg   *Config
 	now   model.Time
 	nodes int32
+	fair  int32  // usable nodes of a candidate, at least, that are a fair part of these
 	first Victim // in the order of preference, of those that hold a fair part
 	found bool
 	freed int32
@@ -17,12 +18,13 @@ type TooMany struct {
 
 // TooMany is a question about a job that lacks so many nodes now.
 func (c *Config) TooMany(now model.Time, nodes int32) TooMany {
-	return TooMany{cfg: c, now: now, nodes: nodes}
+	most := int64(c.MaxVictims)
+	return TooMany{cfg: c, now: now, nodes: nodes, fair: int32((int64(nodes) + most - 1) / most)}
 }
 
 // Fair says whether so many usable nodes are a fair part of those that the job lacks.
 func (t *TooMany) Fair(usable int32) bool {
-	return int64(usable)*int64(t.cfg.MaxVictims) >= int64(t.nodes)
+	return usable >= t.fair
 }
 
 // Large takes in a candidate that holds a fair part.

@@ -11,6 +11,7 @@ type roomFound struct {
 	p     *pass
 	sizes []sizeRoom
 	look  uint64
+	below int8 // jobs may preempt those of classes below this, whatever their own class
 	// bySize says that the number of nodes decides for work that is not sensitive: those
 	// kept from one waiting job are kept from all of its size.
 	bySize bool
@@ -28,6 +29,9 @@ func newRoomFound(p *pass) roomFound {
 	for len(r.sizes) < p.qs.waiting.Sizes() {
 		r.sizes = append(r.sizes, sizeRoom{})
 	}
+	if p.core.lent[p.qs.id] > 0 {
+		r.below = model.SensitiveClass // they reclaim nodes
+	}
 	p.core.looks++
 	p.core.buf.sizes, r.look = r.sizes, p.core.looks
 	return r
@@ -37,26 +41,27 @@ func newRoomFound(p *pass) roomFound {
 func (r *roomFound) of(size int32) *sizeRoom {
 	z := &r.sizes[size]
 	if z.look != r.look {
-		z.look, z.free = r.look, -1
-		for c := range z.most {
-			z.most[c] = -1
-		}
+		z.begin(r.look)
 	}
 	return z
+}
+
+// begin forgets what earlier looks have found out.
+func (z *sizeRoom) begin(look uint64) {
+	z.look, z.free = look, -1
+	for c := range z.most {
+		z.most[c] = -1
+	}
 }
 
 // most is how many nodes a job of such a size, class and quality of service would have if all running jobs
 // left that it may preempt. It errs on the side of many: it heeds neither which nodes are
 // kept for others, nor that a node counts for each job that shares it.
 func (r *roomFound) most(q *waiting.Job) int32 {
-	below := int32(q.Below)
-	if r.p.core.lent[r.p.qs.id] > 0 {
-		below = model.SensitiveClass // it reclaims nodes
-	}
+	below := max(q.Below, r.below)
 	n := &r.of(q.Size).most[below]
 	if *n < 0 {
-		j := &r.p.core.jobs[q.Ref]
-		*n = r.p.qs.waiting.Free(q.Size) + j.kind.heldBelow(below, r.p.core.active, r.p.core.jobs)
+		*n = r.p.qs.waiting.Free(q.Size) + r.p.core.jobs[q.Ref].kind.heldBelow(int32(below), r.p.core.active, r.p.core.jobs)
 	}
 	return *n
 }

@@ -143,7 +143,7 @@ func concludes(p *pass) bool {
 	case p.heeding || len(s.promises.list) > 0 || qs.needLent > 0 || len(s.site.Reservations) > 0 || s.holds.concern(s, qs):
 		return false
 	case slices.ContainsFunc(qs.services, func(ref model.Ref) bool {
-		return s.jobs[ref].Scaled && s.jobs[ref].placement.Nodes() < s.jobs[ref].wants()
+		return s.jobs[ref].Scaled && s.jobs[ref].usage.Nodes < s.jobs[ref].wants()
 	}):
 		return false // it may borrow
 	}

@@ -75,7 +75,7 @@ func (s *Core) dropService(ref model.Ref) {
 func (p *pass) shrink() {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if j.leaving || j.resizing || j.placement.Nodes() <= j.wants() {
+		if j.leaving || j.resizing || j.usage.Nodes <= j.wants() {
 			continue
 		}
 		x := p.newResize(ref)
@@ -132,10 +132,10 @@ func (p *pass) findScalingUp() []model.Ref {
 	up := p.core.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if j.leaving || j.resizing || j.placement.Nodes() >= j.wants() || p.qs.room(j) == 0 && !mayBorrowMore(p, j) || p.core.holds.has(ref) && !p.core.holds.ready(ref) {
+		if j.leaving || j.resizing || j.usage.Nodes >= j.wants() || p.qs.room(j) == 0 && !mayBorrowMore(p, j) || p.core.holds.has(ref) && !p.core.holds.ready(ref) {
 			continue
 		}
-		if p.atLimit(j, j.placement.Nodes()) == model.ReasonNone {
+		if p.atLimit(j, j.usage.Nodes) == model.ReasonNone {
 			up = append(up, ref)
 		}
 	}
@@ -439,7 +439,7 @@ func (s *Core) resized(f *model.Fact) {
 func (p *pass) lacksNodes() bool {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		size := j.placement.Nodes()
+		size := j.usage.Nodes
 		for i := range p.core.resizes {
 			if x := &p.core.resizes[i]; x.ref == ref {
 				size = x.whole.Nodes()

@@ -137,7 +137,7 @@ func reclaim(p *pass, ref model.Ref, all bool) bool {
 func tellUnmet(p *pass) {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if size := j.placement.Nodes(); j.unanswered != 0 && !j.leaving && !j.resizing && size < j.wants() && !makesRoom(p, ref) {
+		if size := j.usage.Nodes; j.unanswered != 0 && !j.leaving && !j.resizing && size < j.wants() && !makesRoom(p, ref) {
 			p.core.plan.Unmet = append(p.core.plan.Unmet, scheduler.Unmet{Job: j.Job, Ref: ref, Seq: j.unanswered, Nodes: j.wants() - size, Reason: lack(p, ref)})
 		}
 	}

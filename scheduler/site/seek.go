@@ -82,7 +82,7 @@ func seekers(p *pass) []model.Ref {
 		if !j.Scaled || j.leaving || j.resizing || failed(p, j) || p.core.holds.has(ref) {
 			continue
 		}
-		if size := j.placement.Nodes(); size < j.wants() && p.atLimit(j, size) == model.ReasonNone {
+		if size := j.usage.Nodes; size < j.wants() && p.atLimit(j, size) == model.ReasonNone {
 			list = append(list, ref)
 		}
 	}

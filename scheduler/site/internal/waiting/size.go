@@ -163,7 +163,7 @@ func (q *Queue) Gated() int { return q.gated }
 
 // GatedJobs appends to dst the jobs that are gated.
 func (q *Queue) GatedJobs(dst []model.Ref) []model.Ref {
-	for i := range q.sizes {
+	for i := 0; i < len(q.sizes) && q.gated > 0; i++ {
 		for _, r := range q.sizes[i].gated {
 			dst = append(dst, r.ref())
 		}
