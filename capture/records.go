@@ -55,7 +55,7 @@ type Record struct {
 	Changed     []string   `json:"changed,omitempty"`
 	Inventory   *Inventory `json:"inventory,omitempty"`
 
-	Alert    string         `json:"alert,omitempty"` // temperature, ecc, hang, lost, failed, answers
+	Alert    string         `json:"alert,omitempty"` // temperature, ecc, hang, lost, failed, answers, records
 	Value    float64        `json:"value,omitempty"`
 	Code     uint64         `json:"code,omitempty"` // of xid
 	Mode     string         `json:"mode,omitempty"`

@@ -1,7 +1,12 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -48,6 +53,99 @@ func TestFullDisk(t *testing.T) {
 	require.Positive(t, gap(sum, capture.GapUnwritten), "%+v", sum.Series[0].Gaps)
 	require.GreaterOrEqual(t, set.Bundles(), 3, "before and after")
 	require.Greater(t, sum.Series[0].Rows, int64(20))
+}
+
+// heard keeps a log, and notes when something was said.
+type heard struct {
+	bytes.Buffer
+	what string
+	told atomic.Bool
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(h.what)) {
+		h.told.Store(true)
+	}
+	return h.Buffer.Write(p)
+}
+
+// Alerts and XIDs of the time in which no bundle can be begun, or none can be written, are told at once, and are in the next bundle.
+// Those that memory has no room for are counted there.
+func TestAlertsWithoutADisk(t *testing.T) {
+	for _, c := range []struct {
+		refused []disk.Kind // nil for all
+		xids    int
+	}{{nil, 1}, {[]disk.Kind{disk.Write}, 1}, {nil, 3000}} {
+		o := options(t)
+		o.Rotate, o.For = 100*time.Millisecond, 0
+		var full atomic.Bool
+		var refused atomic.Int64
+		restore := disk.Through(func(step *disk.Step, do func() error) error {
+			if full.Load() && strings.HasPrefix(step.Path, o.Out) && (c.refused == nil || slices.Contains(c.refused, step.Kind)) {
+				refused.Add(1)
+				return syscall.ENOSPC
+			}
+			return do()
+		})
+		defer restore()
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		s := &source{gpus: 2, driver: "1", fail: map[int]error{}}
+		said := &heard{what: "the driver reports XID 79"}
+		stage, before := 0, int64(0)
+		s.change = func(r *capture.Reading, n int) { // two in 10 ms, until the other GPU is lost
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			switch {
+			case n > 1500:
+				cancel()
+			case stage == 0 && n >= 60:
+				full.Store(true)
+				stage = 1
+			case stage == 1 && refused.Load() > 0:
+				r.XIDs, r.Temperature.V = slices.Repeat([]uint64{79}, c.xids), 95
+				s.fail[1-int(r.GPU.V)] = capture.ErrLost
+				stage = 2
+			case stage == 2 && said.told.Load():
+				stage, before = 3, refused.Load()
+			case stage == 3 && refused.Load() > before:
+				full.Store(false)
+				stage, before = 4, int64(n)
+			case stage == 4 && int64(n) > before+40:
+				cancel()
+			}
+		}
+		a, err := agent.New(s, o, slog.New(slog.NewTextHandler(said, nil)))
+		require.NoError(t, err)
+		require.NoError(t, a.Run(ctx))
+		restore()
+		set, sum := read(t, o.Out)
+		accounted(t, sum, 10*model.Millisecond)
+		require.Positive(t, gap(sum, capture.GapUnwritten))
+		require.True(t, said.told.Load())
+		found := map[string]int{}
+		for _, a := range sum.Alerts {
+			found[a.Kind]++
+		}
+		w := httptest.NewRecorder()
+		a.Metrics().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		require.Contains(t, w.Body.String(), fmt.Sprintf(`orrery_capture_alerts_total{alert="xid",node="n1"} %d`, c.xids))
+		require.Contains(t, w.Body.String(), `orrery_capture_alerts_total{alert="temperature",node="n1"} 1`)
+		require.Contains(t, w.Body.String(), `orrery_capture_alerts_total{alert="lost",node="n1"} 1`)
+		if c.xids == 1 {
+			require.Equal(t, map[string]int{"xid": 1, "temperature": 1, "lost": 1}, found)
+			continue
+		}
+		beyond := 0.0
+		for _, r := range records(t, set, capture.RecordAlert) {
+			if r.Alert == "records" {
+				beyond = r.Value
+			}
+		}
+		require.Equal(t, 1024, found["xid"]+found["temperature"]+found["lost"])
+		require.Equal(t, float64(c.xids+2-1024), beyond)
+		require.Contains(t, said.String(), "records of alerts had no room in memory")
+	}
 }
 
 // A disk that stalls holds no sampling up: what has no room in memory is a gap, and nothing else is.

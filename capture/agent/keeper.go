@@ -69,12 +69,13 @@ type keeper struct {
 	watch   *watcher
 	entry   entry
 	carried []bulk         // gaps for the next bundle: what a kill or a disk has taken
-	records []pending      // records for the next bundle
+	records []pending      // that are in no finished bundle
+	beyond  int64          // such records for which there was no room
 	tell    func() timings // the clocks now
 	live    *live
 }
 
-// pending is a record that found no bundle open.
+// pending is a record that is in no finished bundle.
 type pending struct {
 	at      model.Time
 	subject string
@@ -87,13 +88,21 @@ type timings struct {
 	synced                string
 }
 
+// mostRecords bounds the records that wait for a bundle: a disk that stays full must not fill the memory.
+const mostRecords = 1024
+
+// record keeps a record until a bundle that has it is on the disk.
 func (k *keeper) record(at model.Time, gpu int32, r capture.Record) {
-	if k.store.cur == nil {
-		if len(k.records) < 1024 { // a disk that stays full must not fill the memory
-			k.records = append(k.records, pending{at, capture.Subject(k.o.Node, gpu), r})
-		}
-		return
+	if len(k.records) < mostRecords {
+		k.records = append(k.records, pending{at, capture.Subject(k.o.Node, gpu), r})
+	} else {
+		k.beyond++
 	}
+	k.event(at, gpu, r)
+}
+
+// event puts a record into the bundle that is open, if one is.
+func (k *keeper) event(at model.Time, gpu int32, r capture.Record) {
 	k.store.event(r.Event(at, capture.Subject(k.o.Node, gpu)))
 }
 
@@ -109,11 +118,12 @@ func (k *keeper) take(t *tick) {
 		k.flush(t.at)
 		k.mode = t.mode
 		k.stats.mode(k.mode)
-		k.record(t.at, capture.NodeSeries, k.modeRecord())
+		k.event(t.at, capture.NodeSeries, k.modeRecord())
 	}
 	if k.upto > 0 && t.at >= k.upto {
 		k.flush(k.upto)
 	}
+	k.look(t) // whether or not there is a bundle to write to
 	if k.store.cur == nil && !k.begin(t) {
 		k.unwritten(t)
 		return
@@ -159,13 +169,18 @@ func (k *keeper) begin(t *tick) bool {
 		k.entry.From = min(k.entry.From, b.from)
 	}
 	r := capture.Record{Record: capture.RecordInventory, Fingerprint: capture.Fingerprint(k.node), Inventory: k.node}
-	k.record(t.at, capture.NodeSeries, r)
-	k.record(t.at, capture.NodeSeries, k.modeRecord())
+	k.event(t.at, capture.NodeSeries, r)
+	k.event(t.at, capture.NodeSeries, k.modeRecord())
 	k.clock(t.at)
 	for _, p := range k.records {
 		k.store.event(p.record.Event(p.at, p.subject))
 	}
-	k.records = nil
+	if k.beyond > 0 {
+		why := fmt.Sprintf("%d records of alerts had no room in memory while no bundle could be written", k.beyond)
+		k.log.Error(why)
+		k.stats.alert("records")
+		k.event(t.at, capture.NodeSeries, capture.Record{Record: capture.RecordAlert, Alert: "records", Reason: why, Value: float64(k.beyond)})
+	}
 	for _, b := range k.carried {
 		k.bulk(b)
 	}
@@ -192,10 +207,9 @@ func (k *keeper) miss(series int, at model.Time, n int64, reason string) {
 	}
 }
 
-// samples writes the readings of a tick, or adds them to the windows.
-func (k *keeper) samples(t *tick) error {
+// look raises alerts of what a tick says, and shows it.
+func (k *keeper) look(t *tick) {
 	for _, m := range t.missed {
-		k.miss(m.series, t.at, 1, m.reason)
 		k.live.now.GPUs[m.series].Silent = m.reason
 		if raised := k.watch.silence(m.series, k.gpus[m.series], t.at, m.reason); len(raised) > 0 {
 			k.stats.silent(k.gpus[m.series])
@@ -204,6 +218,20 @@ func (k *keeper) samples(t *tick) error {
 	}
 	for _, x := range t.xids {
 		k.raise(t.at, alertsOf(x.gpu, x.codes))
+	}
+	for i := range t.readings {
+		r, series := &t.readings[i], t.series[i]
+		r.Node, r.Time = k.o.Node, t.at
+		k.raise(t.at, k.watch.reading(series, r))
+		k.stats.reading(r)
+		k.live.now.GPUs[series].Show(r)
+	}
+}
+
+// samples writes the readings of a tick, or adds them to the windows.
+func (k *keeper) samples(t *tick) error {
+	for _, m := range t.missed {
+		k.miss(m.series, t.at, 1, m.reason)
 	}
 	width := model.Duration(k.o.window(k.mode) / time.Microsecond)
 	if width > 0 && k.upto == 0 {
@@ -220,10 +248,6 @@ func (k *keeper) samples(t *tick) error {
 		for p := range r.Procs {
 			k.host.Process(&r.Procs[p], afresh)
 		}
-		r.Node, r.Time = k.o.Node, t.at
-		k.raise(t.at, k.watch.reading(series, r))
-		k.stats.reading(r)
-		k.live.now.GPUs[series].Show(r)
 		k.entry.Samples++
 		if width > 0 {
 			k.windows[series].add(r)
@@ -292,7 +316,7 @@ func (k *keeper) finish() {
 		return
 	}
 	k.stats.bundle(rows)
-	k.carried = nil
+	k.carried, k.records, k.beyond = nil, nil, 0
 	gone, err := k.store.bound()
 	if err != nil {
 		k.log.Error("old bundles cannot be removed", "error", err)
@@ -303,7 +327,7 @@ func (k *keeper) finish() {
 	}
 }
 
-// failed gives the bundle up: what it held becomes a gap of the next one.
+// failed gives the bundle up: what it held becomes a gap of the next one, which has its alerts as well.
 func (k *keeper) failed(at model.Time, err error) {
 	k.log.Error("the bundle cannot be written, its rows are lost", "bundle", k.entry.Bundle, "rows", k.entry.Rows, "error", err)
 	if k.store.cur != nil {
@@ -346,7 +370,7 @@ func (k *keeper) clockDue(at model.Time) bool {
 
 func (k *keeper) clock(at model.Time) {
 	c := k.tell()
-	k.record(at, capture.NodeSeries, capture.Record{Record: capture.RecordClock, Wall: c.wall, Monotonic: c.monotonic, Step: c.step, Synced: c.synced})
+	k.event(at, capture.NodeSeries, capture.Record{Record: capture.RecordClock, Wall: c.wall, Monotonic: c.monotonic, Step: c.step, Synced: c.synced})
 }
 
 // restore makes gaps of what the run before has lost, and of the time in which none ran.
