@@ -210,10 +210,7 @@ func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, err
 			g.calls = append(kept, g.calls[i:]...)
 			g.pcie = [2]counter32{}
 			_ = readEvents(g, &r) // among them why it is lost; the GPU itself answers no longer
-			if len(r.XIDs) > 0 {
-				out = append(out, r)
-			}
-			return out, capture.ErrLost
+			return withXIDs(out, &r), capture.ErrLost
 		default:
 			r.Failed = append(r.Failed, c.name+": "+retName(ret))
 		}
@@ -221,9 +218,17 @@ func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, err
 	}
 	g.calls = kept
 	if !answered && len(r.Failed) > 0 { // as after the driver was loaded anew: a row of nulls would hide it
-		return out, errors.New(strings.Join(r.Failed, ", "))
+		return withXIDs(out, &r), errors.New(strings.Join(r.Failed, ", "))
 	}
 	return append(out, r), nil
+}
+
+// withXIDs appends a reading that came with an error when it has XIDs: they are told once.
+func withXIDs(out []capture.Reading, r *capture.Reading) []capture.Reading {
+	if len(r.XIDs) > 0 {
+		out = append(out, *r)
+	}
+	return out
 }
 
 // Close stops the library. GPM samples and event sets go with it.

@@ -284,6 +284,21 @@ func TestDead(t *testing.T) {
 	require.Empty(t, got)
 }
 
+// XIDs come also with an answer in which every call failed.
+func TestDeadWithXID(t *testing.T) {
+	library, here := inChild(t, steady+"dead 0.2\nfault 0 xid 0.2 119\n")
+	if !here {
+		return
+	}
+	s, err := nvml.Open(library)
+	require.NoError(t, err)
+	time.Sleep(250 * time.Millisecond)
+	got, err := s.Sample(0, nil)
+	require.ErrorContains(t, err, "power: result 999")
+	require.Len(t, got, 1)
+	require.Equal(t, []uint64{119}, got[0].XIDs)
+}
+
 func TestNoDriver(t *testing.T) {
 	_, err := nvml.Open(filepath.Join(t.TempDir(), "libnvidia-ml.so.1"))
 	var none *nvml.NoDriverError

@@ -10,7 +10,7 @@
 //	mig GPU N                       instances of a GPU
 //	set GPU|* SERIES CURVE          what a series does over time, in s since the library was loaded
 //	process GPU PID BYTES [I]       a process on a GPU, or in its instance I of MIG
-//	dead AFTER                      every call on a GPU fails from then on, in s
+//	dead AFTER                      every call on a GPU fails from then on, in s; XIDs are still told
 //	fault GPU hang AFTER FOR        reading its power blocks from then on, until so many s later
 //	fault GPU lost AFTER            every call says that it is lost
 //	fault GPU xid AFTER CODE        the driver reports an error, once

@@ -257,7 +257,6 @@ nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t s) { return free(s.handle), NVML_SU
 nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t d, unsigned long long types, nvmlEventSet_t s) { return ((struct set *)s.handle)->d = d, NVML_SUCCESS; }
 nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t s, nvmlEventData_t *e, unsigned ms) {
 	struct gpu *g = OF(((struct set *)s.handle)->d);
-	if (g && ready(((struct set *)s.handle)->d) == NVML_ERROR_UNKNOWN) return NVML_ERROR_UNKNOWN;
 	if (!g || g->xid_after < 0 || g->xid_told || now() - began < g->xid_after) return NVML_ERROR_TIMEOUT;
 	g->xid_told = 1;
 	e->device = ((struct set *)s.handle)->d, e->eventType = nvmlEventTypeXidCriticalError, e->eventData = g->xid;
