@@ -40,7 +40,7 @@ func (s *source) hasGPM() bool {
 func (s *source) readGPM(g *gpu, r *capture.Reading) nvml.Return {
 	k := &g.slow
 	if time.Since(k.gpmAt) < renewal {
-		r.SMActive = k.active
+		r.SMActive, g.kept = k.active, true
 		return nvml.SUCCESS
 	}
 	k.active = traces.Opt[float64]{}

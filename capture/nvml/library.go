@@ -45,6 +45,7 @@ type gpu struct {
 	slow   slowValues
 	pcie   [2]counter32 // received, sent
 	events nvml.EventSet
+	kept   bool // the call that was made last did not ask the GPU
 }
 
 // renewal is how often the driver renews energy and the counters of GPM (H100, driver 580). They are asked for no more often: reading
@@ -201,9 +202,10 @@ func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, err
 	kept := g.calls[:0]
 	answered := false
 	for i, c := range g.calls {
+		g.kept = false
 		switch ret := c.read(g, &r); ret {
 		case nvml.SUCCESS:
-			answered = answered || c.name != eventsCall // waiting for events asks no GPU
+			answered = answered || !g.kept
 		case nvml.ERROR_NOT_SUPPORTED, nvml.ERROR_NO_PERMISSION, nvml.ERROR_FUNCTION_NOT_FOUND:
 			continue // until the inventory is taken again
 		case nvml.ERROR_GPU_IS_LOST:
@@ -269,7 +271,7 @@ var calls = []call{
 	{"energy", []string{"nvmlDeviceGetTotalEnergyConsumption"}, func(g *gpu, r *capture.Reading) nvml.Return {
 		k := &g.slow
 		if k.energy.OK && time.Since(k.energyAt) < renewal {
-			r.Energy = k.energy
+			r.Energy, g.kept = k.energy, true
 			return nvml.SUCCESS
 		}
 		k.energyAt = time.Now()
@@ -341,7 +343,7 @@ var calls = []call{
 		}},
 }
 
-// Names of calls that are no part of calls. That of events waits for XIDs.
+// Names of calls that are no part of calls.
 const (
 	fieldsCall = "field values"
 	gpmCall    = "GPM"
@@ -424,6 +426,7 @@ func readEvents(g *gpu, r *capture.Reading) nvml.Return {
 	if g.events == nil {
 		return nvml.ERROR_NOT_SUPPORTED
 	}
+	g.kept = true  // the library answers
 	for range 16 { // more wait for the next sample
 		e, ret := g.events.Wait(0)
 		if ret == nvml.ERROR_TIMEOUT {

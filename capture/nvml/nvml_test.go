@@ -284,6 +284,29 @@ func TestDead(t *testing.T) {
 	require.Empty(t, got)
 }
 
+// One that dies while it is asked gives none either: values that are kept for 100 ms are no answer.
+func TestDies(t *testing.T) {
+	library, here := inChild(t, steady+"dead 0.5\n")
+	if !here {
+		return
+	}
+	s, err := nvml.Open(library)
+	require.NoError(t, err)
+	rows, failed := 0, 0
+	for began := time.Now(); failed < 10; time.Sleep(10 * time.Millisecond) {
+		require.Less(t, time.Since(began), 10*time.Second)
+		got, err := s.Sample(0, nil)
+		if err != nil {
+			failed++
+			continue
+		}
+		require.Zero(t, failed, "not after the first that failed")
+		rows++
+		require.True(t, got[0].SMUtil.OK, "the first call of all: %+v", got[0])
+	}
+	require.Positive(t, rows)
+}
+
 // XIDs come also with an answer in which every call failed.
 func TestDeadWithXID(t *testing.T) {
 	library, here := inChild(t, steady+"dead 0.2\nfault 0 xid 0.2 119\n")
