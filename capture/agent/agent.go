@@ -126,10 +126,27 @@ func divided(v *capture.Inventory) (gpus []int32) {
 // Run measures until ctx ends, the recording does, or --for is over. When it returns, everything that was
 // measured is on the disk.
 func (a *Agent) Run(ctx context.Context) error {
-	node, err := Inventory(a.src, a.o.Root)
-	if err != nil {
-		return err
+	var node *capture.Inventory
+	taken := make(chan error, 1)
+	go func() {
+		v, err := Inventory(a.src, a.o.Root)
+		node = v
+		taken <- err
+	}()
+	select {
+	case err := <-taken:
+		if err != nil {
+			return err
+		}
+		return a.measure(ctx, node)
+	case <-ctx.Done():
+		a.log.Warn("stopped before the inventory was taken")
+		return nil // closing the source would wait for it
 	}
+}
+
+// measure is Run on a node of which the inventory was taken.
+func (a *Agent) measure(ctx context.Context, node *capture.Inventory) error {
 	if err := disk.Folder(a.o.Out); err != nil {
 		return err
 	}

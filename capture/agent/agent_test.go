@@ -398,6 +398,71 @@ func TestStartsAgain(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
+// slowInventory is a source whose inventory waits.
+type slowInventory struct {
+	*source
+	wait  []chan struct{} // by call; none for the ones after
+	asked chan struct{}
+	state sync.Mutex
+	calls int
+	open  int // calls that have not come back
+	bad   int // how many of them were under way when the source was closed
+}
+
+func newSlowInventory(wait ...chan struct{}) *slowInventory {
+	return &slowInventory{source: &source{gpus: 1, driver: "1"}, wait: wait, asked: make(chan struct{}, 16)}
+}
+
+func (s *slowInventory) Inventory() (*capture.Inventory, error) {
+	s.state.Lock()
+	var wait chan struct{}
+	if s.calls < len(s.wait) {
+		wait = s.wait[s.calls]
+	}
+	s.calls++
+	s.open++
+	s.state.Unlock()
+	if wait != nil {
+		s.asked <- struct{}{}
+		<-wait
+	}
+	s.state.Lock()
+	s.open--
+	s.state.Unlock()
+	return s.source.Inventory()
+}
+
+func (s *slowInventory) Close() error {
+	s.state.Lock()
+	defer s.state.Unlock()
+	s.bad += s.open
+	return nil
+}
+
+// An inventory that does not come back holds up no stop, and the source is not closed meanwhile.
+func TestStopsWhileTheInventoryHangs(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	s := newSlowInventory(release)
+	o := options(t)
+	o.For, o.Again = 0, time.Second
+	a, err := agent.New(s, o, silent())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	<-s.asked
+	cancel()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(10 * time.Second):
+		t.Fatal("it does not end")
+	}
+	require.Zero(t, s.bad)
+}
+
 func TestOptionsSayWhatIsWrong(t *testing.T) {
 	o := agent.Defaults()
 	o.Out, o.Node, o.Interval, o.Window, o.MaxDisk, o.Mode = "x", "../n", 7*time.Millisecond, time.Second, 5, "fast"
