@@ -205,7 +205,7 @@ func (a *Agent) measure(ctx context.Context, node *capture.Inventory) error {
 		}
 	}
 	a.log.Info("stopped", "hung", hung)
-	if hung == 0 {
+	if hung == 0 && !s.asking {
 		return a.src.Close()
 	}
 	return nil // closing the source would wait for the calls that hang

@@ -463,6 +463,22 @@ func TestStopsWhileTheInventoryHangs(t *testing.T) {
 	require.Zero(t, s.bad)
 }
 
+// Likewise one that is taken again.
+func TestStopsWhileTheInventoryIsTakenAgain(t *testing.T) {
+	release := make(chan struct{})
+	s := newSlowInventory(nil, release)
+	o := options(t)
+	o.For, o.Again = 0, time.Second
+	a, err := agent.New(s, o, silent())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { <-s.asked; cancel() }()
+	require.NoError(t, a.Run(ctx))
+	require.Zero(t, s.bad, "no source is closed while it is asked")
+	close(release)
+}
+
 func TestOptionsSayWhatIsWrong(t *testing.T) {
 	o := agent.Defaults()
 	o.Out, o.Node, o.Interval, o.Window, o.MaxDisk, o.Mode = "x", "../n", 7*time.Millisecond, time.Second, 5, "fast"

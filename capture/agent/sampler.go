@@ -24,7 +24,7 @@ type sampler struct {
 	revert   model.Time // debug ends here; 0 when it does not
 	next     Mode       // for the next tick
 	again    time.Time  // the inventory is taken
-	asking   bool       // it is being taken
+	asking   bool       // it is being taken, or has not been looked at
 	fresh    *capture.Inventory
 	ended    bool // a recording is over
 }
