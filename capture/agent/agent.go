@@ -182,6 +182,7 @@ func (a *Agent) measure(ctx context.Context, node *capture.Inventory) error {
 	for i, u := range a.units {
 		go a.work(i, u)
 	}
+	s := &sampler{Agent: a, interval: interval, due: first, mode: a.o.Mode}
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
@@ -191,9 +192,8 @@ func (a *Agent) measure(ctx context.Context, node *capture.Inventory) error {
 			t.clear()
 			a.free <- t
 		}
-		k.finish()
+		k.leave(s.told)
 	}()
-	s := &sampler{Agent: a, interval: interval, due: first, mode: a.o.Mode}
 	s.run(ctx)
 	close(a.queue)
 	<-kept

@@ -263,6 +263,50 @@ func TestErrorOfALateSample(t *testing.T) {
 	require.Equal(t, []string{"xid", "XID 31"}, []string{sum.Alerts[0].Kind, sum.Alerts[0].Text})
 }
 
+// Also when the agent is stopped before it answers.
+func TestErrorOfTheLastSample(t *testing.T) {
+	o := options(t)
+	o.For = 0
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	a, err := agent.New(&source{gpus: 1, driver: "1", change: func(r *capture.Reading, n int) {
+		if n == 15 {
+			time.Sleep(3 * o.Interval)
+			cancel()
+			time.Sleep(3 * o.Interval)
+			r.XIDs = []uint64{31}
+		}
+	}}, o, silent())
+	require.NoError(t, err)
+	require.NoError(t, a.Run(ctx))
+	_, sum := read(t, o.Out)
+	require.Len(t, sum.Alerts, 1)
+	require.Equal(t, "XID 31", sum.Alerts[0].Text)
+}
+
+// ending is a source that is over after some samples, and has an error of the GPU to tell then.
+type ending struct{ *source }
+
+func (e ending) Sample(unit int, out []capture.Reading) ([]capture.Reading, error) {
+	out, err := e.source.Sample(unit, out)
+	if out[0].Energy.V == 15 {
+		out[0].XIDs, err = []uint64{31}, capture.ErrEnd
+	}
+	return out, err
+}
+
+// Also when no sample follows.
+func TestErrorAtTheEnd(t *testing.T) {
+	o := options(t)
+	o.For = 0
+	a, err := agent.New(ending{&source{gpus: 1, driver: "1"}}, o, silent())
+	require.NoError(t, err)
+	require.NoError(t, a.Run(context.Background()))
+	_, sum := read(t, o.Out)
+	require.Len(t, sum.Alerts, 1)
+	require.Equal(t, "XID 31", sum.Alerts[0].Text)
+}
+
 // A source that takes longer than the interval gives a row with each answer, and the rest is gaps.
 func TestSlowSource(t *testing.T) {
 	for _, slow := range []struct{ takes, hungAfter, rows int }{{3, 1000, 12}, {7, 1000, 5}, {20, 1, 0}} { // the last one is as one that hangs

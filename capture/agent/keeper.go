@@ -327,6 +327,14 @@ func (k *keeper) finish() {
 	}
 }
 
+// leave tells of XIDs that came after the last tick, and ends the bundle.
+func (k *keeper) leave(told []xids) {
+	for _, x := range told {
+		k.raise(k.entry.Last, alertsOf(x.gpu, x.codes))
+	}
+	k.finish()
+}
+
 // failed gives the bundle up: what it held becomes a gap of the next one, which has its alerts as well.
 func (k *keeper) failed(at model.Time, err error) {
 	k.log.Error("the bundle cannot be written, its rows are lost", "bundle", k.entry.Bundle, "rows", k.entry.Rows, "error", err)

@@ -18,7 +18,7 @@ type sampler struct {
 	due      model.Time // the next instant
 	cur      *tick      // of the instant before; nil when all have answered, or none was free
 	waiting  int        // units that are at work since cur began, or longer
-	told     []xids     // of answers that are no rows, until a tick takes them
+	told     []xids     // of answers that are no rows, until a tick takes them; what is left at the end is for the keeper
 	behind   bulk       // instants for which no tick was free
 	mode     Mode
 	revert   model.Time // debug ends here; 0 when it does not
@@ -229,14 +229,14 @@ func (s *sampler) switches() {
 	go s.refresh()
 }
 
-// lastWait is how long the end waits for answers.
+// lastWait is how long the end waits for answers: what the driver has told one that is under way, it tells no other.
 const lastWait = 200 * time.Millisecond
 
 // last ends the tick that is open. That of a recording that is over holds nothing.
 func (s *sampler) last() {
-	deadline := time.NewTimer(min(lastWait, s.o.Interval))
+	deadline := time.NewTimer(lastWait)
 	defer deadline.Stop()
-	for s.cur != nil && s.waiting > 0 {
+	for slices.ContainsFunc(s.units, func(u *unit) bool { return u.busy }) {
 		select {
 		case a := <-s.answers:
 			s.answered(a)
