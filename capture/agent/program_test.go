@@ -165,6 +165,24 @@ func TestTerminated(t *testing.T) {
 	require.Positive(t, sum.Series[0].Covered)
 }
 
+// Ctrl-C is 130, also when SIGTERM comes while the end waits for a GPU that hangs.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "out")
+	cmd, said := command(t, busy+"fault 0 hang 0 60\n", out, "--interval", "100ms")
+	require.NoError(t, cmd.Start())
+	require.Eventually(t, func() bool {
+		shown, err := archive.Live(out)
+		return err == nil && len(shown) == 1
+	}, 30*time.Second, 10*time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	time.Sleep(20 * time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &exit, said)
+	require.Equal(t, 130, exit.ExitCode(), said)
+}
+
 // On a node without a driver the agent says so, and ends with 1.
 func TestNoDriver(t *testing.T) {
 	cmd, said := command(t, busy, t.TempDir(), "--library", filepath.Join(t.TempDir(), "libnvidia-ml.so.1"))

@@ -197,7 +197,7 @@ func (s *settings) measure(src capture.Source, stderr io.Writer) int {
 			case syscall.SIGUSR2:
 				a.SetMode(s.Mode)
 			default:
-				interrupted = got == os.Interrupt
+				interrupted = interrupted || got == os.Interrupt
 				cancel()
 			}
 		case err := <-done:
