@@ -81,7 +81,7 @@ func (s *source) lacks(d nvml.Device) (missing []capture.Missing) {
 		case c.there != nil && c.there(&r), c.there == nil && asked && ret == nvml.SUCCESS:
 		case !asked:
 			missing = append(missing, capture.Missing{Name: c.name, Why: "the library has no such call"})
-		case ret == nvml.SUCCESS || ret == nvml.ERROR_NOT_SUPPORTED:
+		case ret == nvml.SUCCESS:
 			missing = append(missing, capture.Missing{Name: c.name, Why: "not supported"})
 		default:
 			missing = append(missing, capture.Missing{Name: c.name, Why: retName(ret)})

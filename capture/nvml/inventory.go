@@ -25,14 +25,12 @@ func (a *asker) fact(name, symbol string, query func() (string, nvml.Return)) {
 		a.v.Lack(name, "the library has no "+symbol)
 		return
 	}
-	switch value, ret := query(); ret {
-	case nvml.SUCCESS:
-		a.v.Add(name, value)
-	case nvml.ERROR_NOT_SUPPORTED:
-		a.v.Lack(name, "not supported")
-	default:
+	value, ret := query()
+	if ret != nvml.SUCCESS {
 		a.v.Lack(name, retName(ret))
+		return
 	}
+	a.v.Add(name, value)
 }
 
 // whole makes a number the answer.
@@ -118,6 +116,9 @@ func (a *asker) gpu(g *gpu) capture.GPU {
 	a.mig(d)
 	a.links(d)
 	a.columns(d)
+	if why := g.deaf.Load(); why != nil {
+		a.v.Lack(a.prefix+"xid", *why)
+	}
 	g.again.Store(true)
 	memory, _ := strconv.ParseInt(a.v.Value(a.prefix+"memory_bytes"), 10, 64)
 	slowdown, _ := strconv.ParseFloat(a.v.Value(a.prefix+"temperature.slowdown"), 64)

@@ -45,7 +45,8 @@ type gpu struct {
 	slow   slowValues
 	pcie   [2]counter32 // received, sent
 	events nvml.EventSet
-	kept   bool // the call that was made last did not ask the GPU
+	deaf   atomic.Pointer[string] // why XIDs are not told; nil when they are
+	kept   bool                   // the call that was made last did not ask the GPU
 }
 
 // renewal is how often the driver renews energy and the counters of GPM (H100, driver 580). They are asked for no more often: reading
@@ -165,16 +166,30 @@ func (s *source) prepare(g *gpu) {
 	if g.gpm[0] != nil {
 		g.calls = append(g.calls, call{name: gpmCall, read: func(g *gpu, r *capture.Reading) nvml.Return { return s.readGPM(g, r) }})
 	}
-	if g.events == nil && s.has("nvmlEventSetCreate") && s.has("nvmlDeviceRegisterEvents") && s.has("nvmlEventSetWait_v2", "nvmlEventSetWait") {
-		if set, ret := s.api.EventSetCreate(); ret == nvml.SUCCESS {
-			if g.device.RegisterEvents(nvml.EventTypeXidCriticalError, set) == nvml.SUCCESS {
-				g.events = set
-			}
-		}
+	if g.events == nil {
+		s.prepareEvents(g)
 	}
 	if g.events != nil {
 		g.calls = append(g.calls, call{name: eventsCall, read: readEvents})
 	}
+}
+
+// prepareEvents makes the set of events of a GPU, in which its XIDs come.
+func (s *source) prepareEvents(g *gpu) {
+	why := "the library has no such call"
+	if s.has("nvmlEventSetCreate") && s.has("nvmlEventSetFree") && s.has("nvmlDeviceRegisterEvents") && s.has("nvmlEventSetWait_v2", "nvmlEventSetWait") {
+		set, ret := s.api.EventSetCreate()
+		if ret == nvml.SUCCESS {
+			if ret = g.device.RegisterEvents(nvml.EventTypeXidCriticalError, set); ret == nvml.SUCCESS {
+				g.events = set
+				g.deaf.Store(nil)
+				return
+			}
+			_ = s.api.EventSetFree(set)
+		}
+		why = retName(ret)
+	}
+	g.deaf.Store(&why)
 }
 
 // Units makes each GPU a unit of its own.
@@ -445,6 +460,8 @@ func readEvents(g *gpu, r *capture.Reading) nvml.Return {
 // retName is a result in words, without asking the library for them.
 func retName(ret nvml.Return) string {
 	switch ret {
+	case nvml.ERROR_NOT_SUPPORTED:
+		return "not supported"
 	case nvml.ERROR_LIBRARY_NOT_FOUND:
 		return "the library was not found"
 	case nvml.ERROR_DRIVER_NOT_LOADED:

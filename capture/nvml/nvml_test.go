@@ -162,6 +162,7 @@ func TestMissingSymbols(t *testing.T) {
 	none := "the library has no such call"
 	require.Equal(t, map[string]string{".power": none, ".sm_active": none, ".mem_temperature": none, ".ecc_corrected": none, ".ecc_uncorrected": none, ".retired_pages": none,
 		".nvlink_rx": none, ".nvlink_tx": none, ".pcie_rx": none, ".pcie_tx": none, ".processes": none}, without(v, 0))
+	require.Contains(t, v.Missing, capture.Missing{Name: "gpu.0.xid", Why: none})
 	got, err := s.Sample(0, nil)
 	require.NoError(t, err)
 	r := got[0]
@@ -268,6 +269,24 @@ func TestPCIeCountersGoOn(t *testing.T) {
 	}
 	require.InEpsilon(t, 3e9*time.Since(began).Seconds(), got[0].PCIeRx.V-first[0].PCIeRx.V, 0.2)
 	require.InDelta(t, 9e9, got[0].PCIeTx.V, 1e5)
+}
+
+// A GPU whose XIDs are not told is named in the inventory. Asking for them again and again leaves nothing behind.
+func TestWithoutXIDs(t *testing.T) {
+	library, here := inChild(t, steady+"fault 1 unsupported xid\n")
+	if !here {
+		return
+	}
+	s, err := nvml.Open(library)
+	require.NoError(t, err)
+	for range 20 {
+		v, err := s.Inventory()
+		require.NoError(t, err)
+		require.Contains(t, v.Missing, capture.Missing{Name: "gpu.1.xid", Why: "not supported"})
+		require.NotContains(t, fmt.Sprint(v.Missing), "gpu.0.xid")
+		_, err = s.Sample(1, nil) // tries once more
+		require.NoError(t, err)
+	}
 }
 
 // A driver that answers every call with an error gives no row of nulls.

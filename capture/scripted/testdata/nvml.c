@@ -22,7 +22,7 @@ struct gpu {
 	struct curve curves[SERIES];
 	nvmlProcessInfo_t procs[PROCS];
 	double hang_after, hang_for, lost_after, xid_after;
-	int xid_told;
+	int xid_told, no_events;
 	unsigned long long xid;
 };
 
@@ -68,7 +68,8 @@ static void fault(const char *which, const char *kind, const char *rest) {
 		else {
 			char series[32] = "";
 			sscanf(rest, "%31s", series);
-			g->unsupported[series_of(series)] = 1;
+			if (!strcmp(series, "xid")) g->no_events = 1;
+			else g->unsupported[series_of(series)] = 1;
 		}
 	}
 }
@@ -252,9 +253,16 @@ nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *g) {
 }
 
 struct set { nvmlDevice_t d; };
-nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t *s) { return s->handle = calloc(1, sizeof(struct set)), NVML_SUCCESS; }
-nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t s) { return free(s.handle), NVML_SUCCESS; }
-nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t d, unsigned long long types, nvmlEventSet_t s) { return ((struct set *)s.handle)->d = d, NVML_SUCCESS; }
+static int sets; // that are not freed
+nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t *s) {
+	if (sets == GPUS) return NVML_ERROR_INSUFFICIENT_RESOURCES;
+	return sets++, s->handle = calloc(1, sizeof(struct set)), NVML_SUCCESS;
+}
+nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t s) { return sets--, free(s.handle), NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t d, unsigned long long types, nvmlEventSet_t s) {
+	if (OF(d)->no_events) return NVML_ERROR_NOT_SUPPORTED;
+	return ((struct set *)s.handle)->d = d, NVML_SUCCESS;
+}
 nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t s, nvmlEventData_t *e, unsigned ms) {
 	struct gpu *g = OF(((struct set *)s.handle)->d);
 	if (!g || g->xid_after < 0 || g->xid_told || now() - began < g->xid_after) return NVML_ERROR_TIMEOUT;
