@@ -427,6 +427,8 @@ func number(f *nvml.FieldValue) float64 {
 	switch nvml.ValueType(f.ValueType) {
 	case nvml.VALUE_TYPE_DOUBLE:
 		return math.Float64frombits(bits)
+	case nvml.VALUE_TYPE_UNSIGNED_SHORT:
+		return float64(binary.NativeEndian.Uint16(f.Value[:2]))
 	case nvml.VALUE_TYPE_UNSIGNED_INT:
 		return float64(binary.NativeEndian.Uint32(f.Value[:4]))
 	case nvml.VALUE_TYPE_SIGNED_INT:
