@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -383,16 +384,20 @@ func percent(v float64) traces.Opt[float64] {
 // allLinks asks for the sum over the NVLinks of a GPU.
 const allLinks = math.MaxUint32
 
-// fields are the values that have no call of their own. NVML counts NVLink in KiB.
-var fields = []struct {
+// field is a value that has no call of its own.
+type field struct {
+	column    string
 	id, scope uint32
 	store     func(*capture.Reading, float64)
-}{
-	{nvml.FI_DEV_MEMORY_TEMP, 0, func(r *capture.Reading, v float64) { r.MemTemperature = traces.Some(v) }},
-	{nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkRx = traces.Some(int64(v) * 1024) }},
-	{nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkTx = traces.Some(int64(v) * 1024) }},
-	{nvml.FI_DEV_PCIE_COUNT_RX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeRx = traces.Some(int64(v)) }},
-	{nvml.FI_DEV_PCIE_COUNT_TX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeTx = traces.Some(int64(v)) }},
+}
+
+// NVML counts NVLink in KiB.
+var fields = []field{
+	{"mem_temperature", nvml.FI_DEV_MEMORY_TEMP, 0, func(r *capture.Reading, v float64) { r.MemTemperature = traces.Some(v) }},
+	{"nvlink_rx", nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkRx = traces.Some(int64(v) * 1024) }},
+	{"nvlink_tx", nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkTx = traces.Some(int64(v) * 1024) }},
+	{"pcie_rx", nvml.FI_DEV_PCIE_COUNT_RX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeRx = traces.Some(int64(v)) }},
+	{"pcie_tx", nvml.FI_DEV_PCIE_COUNT_TX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeTx = traces.Some(int64(v)) }},
 }
 
 func readFields(g *gpu, r *capture.Reading) nvml.Return {
@@ -402,20 +407,30 @@ func readFields(g *gpu, r *capture.Reading) nvml.Return {
 	if ret := g.device.GetFieldValues(g.fields); ret != nvml.SUCCESS {
 		return ret
 	}
-	kept := g.fields[:0]
+	kept, failed, before := g.fields[:0], nvml.SUCCESS, len(r.Failed)
+	answered := false
 	for _, f := range g.fields {
-		if ret := nvml.Return(f.NvmlReturn); ret == nvml.ERROR_NOT_SUPPORTED || ret == nvml.ERROR_INVALID_ARGUMENT {
+		known := slices.IndexFunc(fields, func(k field) bool { return k.id == f.FieldId })
+		if known < 0 { // the driver answers another question
 			continue
-		} else if ret == nvml.SUCCESS {
-			for _, known := range fields {
-				if known.id == f.FieldId {
-					known.store(r, number(&f))
-				}
-			}
+		}
+		switch ret := nvml.Return(f.NvmlReturn); ret {
+		case nvml.ERROR_NOT_SUPPORTED, nvml.ERROR_INVALID_ARGUMENT, nvml.ERROR_NO_PERMISSION:
+			continue
+		case nvml.SUCCESS:
+			answered = true
+			fields[known].store(r, number(&f))
+		default:
+			failed = ret
+			r.Failed = append(r.Failed, fieldsCall+", "+fields[known].column+": "+retName(ret))
 		}
 		kept = append(kept, f)
 	}
 	g.fields = kept
+	if failed != nvml.SUCCESS && !answered {
+		r.Failed = r.Failed[:before]
+		return failed // one for all
+	}
 	g.pcie[0].extend(&r.PCIeRx)
 	g.pcie[1].extend(&r.PCIeTx)
 	return nvml.SUCCESS

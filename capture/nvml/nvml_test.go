@@ -212,6 +212,27 @@ func TestWithoutValues(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
+// A field that fails is told as a call that fails is, and when all do, the call has failed.
+func TestFailingFields(t *testing.T) {
+	library, here := inChild(t, "gpus 2\nset * mem_temperature const 70\nset * pcie_rx const 1\nset * pcie_tx const 2\nfault * failing pcie_rx\nfault 0 failing pcie_tx\nfault 0 failing mem_temperature\n",
+		"nvmlDeviceGetComputeRunningProcesses_v3") // which would answer
+	if !here {
+		return
+	}
+	s, err := nvml.Open(library)
+	require.NoError(t, err)
+	for range 2 {
+		got, err := s.Sample(0, nil)
+		require.EqualError(t, err, "field values: result 999")
+		require.Empty(t, got)
+		got, err = s.Sample(1, nil)
+		require.NoError(t, err)
+		require.Equal(t, []string{"field values, pcie_rx: result 999"}, got[0].Failed)
+		require.False(t, got[0].PCIeRx.OK)
+		require.Equal(t, []int64{70, 2}, []int64{int64(got[0].MemTemperature.V), got[0].PCIeTx.V})
+	}
+}
+
 func TestFaults(t *testing.T) {
 	library, here := inChild(t, "gpus 3\nset * power const 100000\nset * util const 1\nset * mem_util const 1\nset * energy rate 900 1000 1000\nfault 0 unsupported util\nfault 1 lost 0\nset 2 temperature const 50\n")
 	if !here {

@@ -14,6 +14,7 @@
 //	fault GPU hang AFTER FOR        reading its power blocks from then on, until so many s later
 //	fault GPU lost AFTER            every call says that it is lost
 //	fault GPU xid AFTER CODE        the driver reports an error, once
+//	fault GPU|* failing SERIES      the call, or the field, fails
 //	fault GPU|* unsupported SERIES  the call answers NOT_SUPPORTED; xid for reports of errors. 16 sets of events may be open at a time
 //
 // A SERIES is util, mem_util, mem_used, power (mW), energy (mJ), sm_clock, mem_clock, throttle,

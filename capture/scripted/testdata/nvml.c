@@ -18,7 +18,7 @@ enum { UTIL, MEM_UTIL, MEM_USED, POWER, ENERGY, SM_CLOCK, MEM_CLOCK, THROTTLE, T
 struct curve { char kind; double a, b, c; }; // kind 0: not set
 
 struct gpu {
-	int index, instances, nprocs, unsupported[SERIES];
+	int index, instances, nprocs, unsupported[SERIES], failing[SERIES];
 	struct curve curves[SERIES];
 	nvmlProcessInfo_t procs[PROCS];
 	double hang_after, hang_for, lost_after, xid_after;
@@ -69,6 +69,7 @@ static void fault(const char *which, const char *kind, const char *rest) {
 			char series[32] = "";
 			sscanf(rest, "%31s", series);
 			if (!strcmp(series, "xid")) g->no_events = 1;
+			else if (!strcmp(kind, "failing")) g->failing[series_of(series)] = 1;
 			else g->unsupported[series_of(series)] = 1;
 		}
 	}
@@ -155,6 +156,7 @@ static nvmlReturn_t value(nvmlDevice_t d, int series, double *v) {
 	nvmlReturn_t r = ready(d);
 	if (r) return r;
 	if (g->unsupported[series] || !c.kind) return NVML_ERROR_NOT_SUPPORTED;
+	if (g->failing[series]) return NVML_ERROR_UNKNOWN;
 	switch (c.kind) {
 	case 'c': *v = c.a; break;
 	case 'r': *v = c.a + (c.b - c.a) * fmin(1, t / c.c); break;
