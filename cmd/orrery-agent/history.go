@@ -96,7 +96,7 @@ func runHistory(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	err = a.write(ctx, stdout)
 	switch {
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return exitInterrupted
 	case err != nil:
 		fmt.Fprintf(stderr, "orrery-agent: %v\n", err)

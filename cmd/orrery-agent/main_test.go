@@ -3,10 +3,15 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -52,6 +57,38 @@ func TestVersionAndUsage(t *testing.T) {
 	code, _, errs = runHere("--out", dir, "--library", filepath.Join(dir, "none.so"))
 	require.Equal(t, exitFailed, code)
 	require.Regexp(t, "no NVIDIA driver|without NVML", errs)
+}
+
+// interrupting is an output that Ctrl-C comes with.
+type interrupting struct{ bytes.Buffer }
+
+func (i *interrupting) Write(p []byte) (int, error) {
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		return 0, err
+	}
+	time.Sleep(100 * time.Millisecond)
+	return i.Buffer.Write(p)
+}
+
+// A history that is interrupted is 130 and leaves nothing, unless its bundle was there by then.
+func TestInterruptedHistory(t *testing.T) {
+	asked := func() {}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked()
+		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"DCGM_FI_DEV_GPU_UTIL","gpu":"0","Hostname":"n1"},"values":[[%d,"5"]]}]}}`,
+			time.Now().Add(-30*time.Second).Unix())
+	}))
+	defer server.Close()
+	out := filepath.Join(t.TempDir(), "h.trace")
+	args := []string{"history", server.URL, "--from", "1m", "--out", out}
+	var said interrupting
+	require.Zero(t, run(args, &said, &said), "%s", said.String())
+	require.DirExists(t, out)
+	require.Contains(t, said.String(), "1 rows of 1 nodes")
+	require.NoError(t, os.RemoveAll(out))
+	asked = func() { _, _ = said.Write(nil) }
+	require.Equal(t, exitInterrupted, run(args, io.Discard, io.Discard))
+	require.NoDirExists(t, out)
 }
 
 // The tables of flags in CAPTURE are of flags that there are.
