@@ -1,7 +1,6 @@
 package site
 
 import (
-
 	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
