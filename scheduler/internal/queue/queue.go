@@ -338,19 +338,19 @@ func (q *Queue) Seek(at At, r Room) (At, bool) {
 	return found, ok
 }
 
-// May says whether r may hold one of the jobs. It errs as digests do, and never says no in error. Cost: a
-// look at each group.
-func (q *Queue) May(r Room) bool {
+// May says whether r may hold one of the jobs, and from where on to seek it. It errs as digests do, and never says no in
+// error. Cost: a look at each group, or at the jobs where these are few.
+func (q *Queue) May(r Room) (from At, may bool) {
 	if len(q.blocks)-q.head <= few {
-		return true
+		return q.Seek(q.First(), r)
 	}
 	c := q.class(r.Free)
 	for g := q.head / perGroup; g*perGroup < len(q.blocks); g++ {
 		if q.group(g).may(c, &r) {
-			return true
+			return q.First(), true
 		}
 	}
-	return false
+	return q.End(), false
 }
 
 // seekIn searches the blocks from i to end, which are all of one group, or its last ones.

@@ -56,11 +56,16 @@ func (s *Seeker) Start(b *Bounds, t Test) {
 	q := b.q
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
-		if r := t.Room(l.size, l.borrows); l.least > r.Free || !l.jobs.May(r) {
+		r := t.Room(l.size, l.borrows)
+		if l.least > r.Free {
+			continue
+		}
+		from, may := l.jobs.May(r)
+		if !may {
 			continue
 		}
 		l.cursor = int32(len(s.cursors))
-		s.cursors = append(s.cursors, cursor{list: id, at: l.jobs.First(), changes: l.changes})
+		s.cursors = append(s.cursors, cursor{list: id, at: from, changes: l.changes})
 		s.push(l, &l.top)
 	}
 }
