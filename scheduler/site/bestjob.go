@@ -138,13 +138,14 @@ func (p *pass) best() (at int32, contenders []model.Ref) {
 func (p *pass) examine(lead *waiting.Leader, at int32) (held bool) {
 	q := &p.qs.waiting.Jobs[at]
 	q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now))
-	better := q.Tier > lead.Tier || q.Key > lead.Key || (q.Key == lead.Key && q.Job < p.qs.waiting.Jobs[lead.At].Job)
-	if !better {
+	if !comesBefore(p, q, lead) {
 		return false
 	}
-	if j := &p.core.jobs[q.Ref]; hadTurn(p, j) {
+	j := &p.core.jobs[q.Ref]
+	if hadTurn(p, j) {
 		return true
-	} else if p.held(order.Candidate{Ref: q.Ref}) != model.ReasonNone {
+	}
+	if p.held(order.Candidate{Ref: q.Ref}) != model.ReasonNone {
 		if j.usage.Divides {
 			p.qs.scratch.limited = append(p.qs.scratch.limited, q.Ref)
 		}
@@ -158,12 +159,16 @@ func (p *pass) examine(lead *waiting.Leader, at int32) (held bool) {
 // come before the leader.
 func turnsBefore(p *pass, lead *waiting.Leader) {
 	for _, ref := range p.qs.scratch.limited {
-		q := p.qs.waiting.Row(ref)
-		if lead.At < 0 || q.Tier > lead.Tier || q.Tier == lead.Tier &&
-			(q.Key > lead.Key || q.Key == lead.Key && q.Job < p.qs.waiting.Jobs[lead.At].Job) {
-			p.core.jobs[ref].heldIn = p.core.passes
+		if comesBefore(p, p.qs.waiting.Row(ref), lead) {
+			p.core.jobs[ref].heldIn = p.core.work.Passes
 		}
 	}
+}
+
+// comesBefore says whether a job that was examined comes before the leader, as any does before none.
+func comesBefore(p *pass, q *waiting.Job, lead *waiting.Leader) bool {
+	return q.Tier > lead.Tier || q.Tier == lead.Tier &&
+		(q.Key > lead.Key || q.Key == lead.Key && q.Job < p.qs.waiting.Jobs[lead.At].Job)
 }
 
 // callFreshJobs says whether the jobs that joined the queue since the last pass call for

@@ -31,7 +31,6 @@ type jobTable struct {
 	changes  workflow.Changes // memory for what the graph answers
 	walk     uint64           // walks of predicted ends so far
 	alikes   alikes
-	passes   uint64 // so far
 	looks    uint64 // for blocked jobs that may preempt others so far
 }
 
@@ -65,7 +64,7 @@ type job struct {
 	more       int32 // beside its own, that victims are sought for while it runs
 	note       notes.Last
 	unanswered uint64 // the demand that is to be answered where it cannot be met, 0 for none
-	heldIn     uint64 // the last pass in which a limit held it at its turn
+	heldIn     uint64 // the last pass, as Work counts them, in which a limit held it at its turn
 	seq        uint64 // of the last proposal to start it
 	preemptSeq uint64 // of the last proposal to preempt it
 	failedAt   int64  // facts observed, and one, when no victims for it were found: those that concern its vCluster or,

@@ -99,7 +99,6 @@ func (p *pass) run() {
 	p.qs.met.reset()
 	p.qs.delaying.reset()
 	p.core.caps.Met = false
-	p.core.passes++
 	p.qs.scratch.refused.reset(p.core.seq)
 	bringBackGated(p)
 	var scalingUp []model.Ref
@@ -389,7 +388,7 @@ func (p *pass) screen(c order.Candidate) model.Reason {
 		p.qs.minScoreAt = min(p.qs.minScoreAt, p.reaches(j))
 	}
 	if r != model.ReasonNone {
-		j.heldIn = p.core.passes
+		j.heldIn = p.core.work.Passes
 	}
 	return r
 }
@@ -397,7 +396,7 @@ func (p *pass) screen(c order.Candidate) model.Reason {
 // hadTurn says whether a limit held j in this pass when it was its turn, which is not
 // its turn again when a start has given that way: one of shares leaves more nodes to others that
 // take shares.
-func hadTurn(p *pass, j *job) bool { return j.usage.Divides && j.heldIn == p.core.passes }
+func hadTurn(p *pass, j *job) bool { return j.usage.Divides && j.heldIn == p.core.work.Passes }
 
 // held says which limit keeps j from starting now, whatever is free.
 func (p *pass) held(c order.Candidate) model.Reason {

@@ -41,7 +41,7 @@ func (s *Core) demanded(f *model.Fact) {
 		j.demand = int32(min(f.Value, math.MaxInt32))
 		j.unanswered = f.Seq
 		j.queue.dirty = true
-		if j.phase == running && j.placement.Nodes() >= j.wants() {
+		if j.phase == running && j.usage.Nodes >= j.wants() {
 			s.dropHold(f.Ref)
 		}
 	}
@@ -57,7 +57,7 @@ func (t *jobTable) addService(ref model.Ref) {
 	at, _ := slices.BinarySearchFunc(qs.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(t.jobs[r].Job, id) })
 	qs.services = slices.Insert(qs.services, at, ref)
 	qs.fair.Enter(j.Tenant) // its score counts while it runs
-	qs.dirty = qs.dirty || j.wants() != j.placement.Nodes()
+	qs.dirty = qs.dirty || j.wants() != j.usage.Nodes
 }
 
 // dropService takes a service that does not run any more out of that list.
@@ -185,7 +185,7 @@ func (p *pass) growService(ref model.Ref) {
 // proposed, nil for nothing.
 func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
 	j := &p.core.jobs[ref]
-	have, nodes := j.placement.Nodes(), &p.core.buf.choice.nodes
+	have, nodes := j.usage.Nodes, &p.core.buf.choice.nodes
 	for n := have + p.findable(j, until, avoid); n > have; n-- {
 		q := p.qs.query(j, n-have, avoid)
 		if !p.qs.free.Select(&q, nodes) && !(mayBorrowMore(p, j) && p.borrow(j, &q, nodes)) {
@@ -204,7 +204,7 @@ func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may fu
 // findable bounds from above how many nodes j can gain: without it a service that lacks
 // many would have each number of them tried, pass after pass.
 func (p *pass) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
-	have := j.placement.Nodes()
+	have := j.usage.Nodes
 	most := p.allowed(j, have, min(j.wants(), have+roomWithLent(p, j))) - have
 	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.core.cfg.Shared && !p.outOfTheWay(until) {
 		most = min(most, p.reservation().MostSpared(p.qs.free.Idle(), j.kind.mask, avoid))

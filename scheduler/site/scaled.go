@@ -147,7 +147,7 @@ func tellUnmet(p *pass) {
 // what is wrong with the node that it would get next, else why there is none.
 func lack(p *pass, ref model.Ref) model.Reason {
 	s, j := p.core, &p.core.jobs[ref]
-	size := j.placement.Nodes()
+	size := j.usage.Nodes
 	if r := p.atLimit(j, size); r != model.ReasonNone {
 		return r
 	}

@@ -38,7 +38,7 @@ func capsAllow(s *Core, j *job, used caps.Usage) bool {
 	if j.phase != running {
 		return s.caps.Allow(j.needs, used)
 	}
-	n := j.placement.Nodes() + j.more
+	n := j.usage.Nodes + j.more
 	needs := caps.Usage{Power: j.needs.Power + j.kind.watts*int64(j.more), Bandwidth: j.Demand(n)}
 	if j.Power > 0 {
 		needs.Power = j.Power * int64(n) / int64(j.NodesMin)
@@ -97,7 +97,7 @@ func seekers(p *pass) []model.Ref {
 // service under ref lacks; it says whether anything is proposed.
 func preemptMore(p *pass, ref model.Ref) bool {
 	s, j := p.core, &p.core.jobs[ref]
-	have, lent := j.placement.Nodes(), p.core.lent[p.qs.id] > 0
+	have, lent := j.usage.Nodes, p.core.lent[p.qs.id] > 0
 	most := j.wants() - have
 	if !lent {
 		most = min(most, p.qs.room(j)+j.kind.largestBelow(belowOf(s.site, j), p.qs.policy.Preemption.MaxVictims, math.MaxInt32, s.active, s.jobs))
