@@ -29,7 +29,7 @@ type Agent struct {
 	free    chan *tick
 	queue   chan *tick
 	answers chan answer
-	nodes   chan *capture.Inventory
+	nodes   chan inventory
 	modes   chan Mode
 	clock   *clock
 }
@@ -74,7 +74,7 @@ func New(src capture.Source, o Options, log *slog.Logger) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{o: o, src: src, host: host.New(o.Root), log: log,
-		free: make(chan *tick, queued), queue: make(chan *tick, queued), nodes: make(chan *capture.Inventory, 1), modes: make(chan Mode, 4)}
+		free: make(chan *tick, queued), queue: make(chan *tick, queued), nodes: make(chan inventory, 1), modes: make(chan Mode, 4)}
 	for _, gpus := range src.Units() {
 		u := &unit{requests: make(chan model.Time, 1), gpus: gpus}
 		for _, gpu := range gpus {
@@ -126,19 +126,13 @@ func divided(v *capture.Inventory) (gpus []int32) {
 // Run measures until ctx ends, the recording does, or --for is over. When it returns, everything that was
 // measured is on the disk.
 func (a *Agent) Run(ctx context.Context) error {
-	var node *capture.Inventory
-	taken := make(chan error, 1)
-	go func() {
-		v, err := Inventory(a.src, a.o.Root)
-		node = v
-		taken <- err
-	}()
+	go a.takeInventory()
 	select {
-	case err := <-taken:
-		if err != nil {
-			return err
+	case v := <-a.nodes:
+		if v.err != nil {
+			return v.err
 		}
-		return a.measure(ctx, node)
+		return a.measure(ctx, v.node)
 	case <-ctx.Done():
 		a.log.Warn("stopped before the inventory was taken")
 		return nil // closing the source would wait for it
@@ -221,14 +215,16 @@ func (a *Agent) work(i int, u *unit) {
 	}
 }
 
-// refresh takes the inventory in the background. A source that hangs holds one goroutine, not more.
-func (a *Agent) refresh() {
+// inventory is one that was taken, or why it was not.
+type inventory struct {
+	node *capture.Inventory
+	err  error
+}
+
+// takeInventory takes the inventory in the background. A source that hangs holds one goroutine, not more.
+func (a *Agent) takeInventory() {
 	v, err := Inventory(a.src, a.o.Root)
-	if err != nil {
-		a.log.Error("the inventory cannot be taken", "error", err)
-		v = nil
-	}
-	a.nodes <- v
+	a.nodes <- inventory{v, err}
 }
 
 // Node is the name that the node has by itself, without its domain.

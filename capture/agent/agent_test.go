@@ -453,8 +453,15 @@ type slowInventory struct {
 	bad   int // how many of them were under way when the source was closed
 }
 
-func newSlowInventory(wait ...chan struct{}) *slowInventory {
-	return &slowInventory{source: &source{gpus: 1, driver: "1"}, wait: wait, asked: make(chan struct{}, 16)}
+// newSlowInventory is such a source, and an agent that takes its inventory each second.
+func newSlowInventory(t *testing.T, wait ...chan struct{}) (*slowInventory, *agent.Agent) {
+	t.Helper()
+	s := &slowInventory{source: &source{gpus: 1, driver: "1"}, wait: wait, asked: make(chan struct{}, 16)}
+	o := options(t)
+	o.For, o.Again = 0, time.Second
+	a, err := agent.New(s, o, silent())
+	require.NoError(t, err)
+	return s, a
 }
 
 func (s *slowInventory) Inventory() (*capture.Inventory, error) {
@@ -487,11 +494,7 @@ func (s *slowInventory) Close() error {
 func TestStopsWhileTheInventoryHangs(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
-	s := newSlowInventory(release)
-	o := options(t)
-	o.For, o.Again = 0, time.Second
-	a, err := agent.New(s, o, silent())
-	require.NoError(t, err)
+	s, a := newSlowInventory(t, release)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	done := make(chan error, 1)
@@ -510,11 +513,7 @@ func TestStopsWhileTheInventoryHangs(t *testing.T) {
 // Likewise one that is taken again.
 func TestStopsWhileTheInventoryIsTakenAgain(t *testing.T) {
 	release := make(chan struct{})
-	s := newSlowInventory(nil, release)
-	o := options(t)
-	o.For, o.Again = 0, time.Second
-	a, err := agent.New(s, o, silent())
-	require.NoError(t, err)
+	s, a := newSlowInventory(t, nil, release)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() { <-s.asked; cancel() }()

@@ -51,8 +51,10 @@ func (s *sampler) run(ctx context.Context) {
 			s.answered(a)
 		case v := <-s.nodes:
 			s.asking = false
-			if v != nil {
-				s.fresh = v
+			if v.err != nil {
+				s.log.Error("the inventory cannot be taken", "error", v.err)
+			} else {
+				s.fresh = v.node
 			}
 		case m := <-s.modes:
 			s.next = m
@@ -226,7 +228,7 @@ func (s *sampler) switches() {
 		return
 	}
 	s.asking = true
-	go s.refresh()
+	go s.takeInventory()
 }
 
 // lastWait is how long the end waits for answers: what the driver has told one that is under way, it tells no other.

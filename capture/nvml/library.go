@@ -407,8 +407,8 @@ func readFields(g *gpu, r *capture.Reading) nvml.Return {
 	if ret := g.device.GetFieldValues(g.fields); ret != nvml.SUCCESS {
 		return ret
 	}
-	kept, failed, before := g.fields[:0], nvml.SUCCESS, len(r.Failed)
-	answered := false
+	kept, failed, answered := g.fields[:0], nvml.SUCCESS, false
+	var why []string
 	for _, f := range g.fields {
 		known := slices.IndexFunc(fields, func(k field) bool { return k.id == f.FieldId })
 		if known < 0 { // the driver answers another question
@@ -422,15 +422,15 @@ func readFields(g *gpu, r *capture.Reading) nvml.Return {
 			fields[known].store(r, number(&f))
 		default:
 			failed = ret
-			r.Failed = append(r.Failed, fieldsCall+", "+fields[known].column+": "+retName(ret))
+			why = append(why, fieldsCall+", "+fields[known].column+": "+retName(ret))
 		}
 		kept = append(kept, f)
 	}
 	g.fields = kept
 	if failed != nvml.SUCCESS && !answered {
-		r.Failed = r.Failed[:before]
 		return failed // one for all
 	}
+	r.Failed = append(r.Failed, why...)
 	g.pcie[0].extend(&r.PCIeRx)
 	g.pcie[1].extend(&r.PCIeTx)
 	return nvml.SUCCESS

@@ -42,6 +42,18 @@ func inChild(t *testing.T, scenario string, missing ...string) (library string, 
 	return "", false
 }
 
+// openInChild is inChild with the source of the library.
+func openInChild(t *testing.T, scenario string, missing ...string) (s capture.Source, here bool) {
+	t.Helper()
+	library, here := inChild(t, scenario, missing...)
+	if !here {
+		return nil, false
+	}
+	s, err := nvml.Open(library)
+	require.NoError(t, err)
+	return s, true
+}
+
 const steady = `gpus 2
 links 3
 mig 1 2
@@ -70,12 +82,10 @@ fault 1 xid 0 79
 `
 
 func TestSample(t *testing.T) {
-	library, here := inChild(t, steady)
+	s, here := openInChild(t, steady)
 	if !here {
 		return
 	}
-	s, err := nvml.Open(library)
-	require.NoError(t, err)
 	require.Equal(t, [][]int32{{0}, {1}}, s.Units())
 	first, err := s.Sample(0, nil)
 	require.NoError(t, err)
@@ -122,12 +132,10 @@ func without(v *capture.Inventory, gpu int) map[string]string {
 }
 
 func TestInventory(t *testing.T) {
-	library, here := inChild(t, steady)
+	s, here := openInChild(t, steady)
 	if !here {
 		return
 	}
-	s, err := nvml.Open(library)
-	require.NoError(t, err)
 	v, err := s.Inventory()
 	require.NoError(t, err)
 	for name, want := range map[string]string{
@@ -145,15 +153,13 @@ func TestInventory(t *testing.T) {
 
 // Of half a library, what is there is recorded, and the rest is named.
 func TestMissingSymbols(t *testing.T) {
-	library, here := inChild(t, steady, "nvmlDeviceGetPowerUsage", "nvmlDeviceGetFieldValues", "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetComputeRunningProcesses_v3",
+	s, here := openInChild(t, steady, "nvmlDeviceGetPowerUsage", "nvmlDeviceGetFieldValues", "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetComputeRunningProcesses_v3",
 		"nvmlGpmSampleAlloc", "nvmlEventSetWait_v2", "nvmlDeviceGetNvLinkState", "nvmlDeviceGetVbiosVersion", "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetMigMode",
 		"nvmlDeviceGetGpuFabricInfo", "nvmlDeviceGetRemappedRows", "nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetUUID", "nvmlSystemGetNVMLVersion", "nvmlDeviceGetEnforcedPowerLimit",
 		"nvmlInit_v2", "nvmlDeviceGetTemperatureThreshold", "nvmlDeviceGetGspFirmwareVersion", "nvmlDeviceGetSerial", "nvmlDeviceGetMemoryInfo_v2")
 	if !here {
 		return
 	}
-	s, err := nvml.Open(library)
-	require.NoError(t, err)
 	v, err := s.Inventory()
 	require.NoError(t, err)
 	require.Equal(t, "550.54.15", v.Value(capture.FactDriver))
@@ -178,13 +184,11 @@ func TestMissingSymbols(t *testing.T) {
 
 // A GPU that is lost says why.
 func TestLostWithXID(t *testing.T) {
-	library, here := inChild(t, "gpus 1\nset * power const 100000\nfault 0 lost 0.2\nfault 0 xid 0.2 79\n")
+	s, here := openInChild(t, "gpus 1\nset * power const 100000\nfault 0 lost 0.2\nfault 0 xid 0.2 79\n")
 	if !here {
 		return
 	}
-	s, err := nvml.Open(library)
-	require.NoError(t, err)
-	_, err = s.Sample(0, nil)
+	_, err := s.Sample(0, nil)
 	require.NoError(t, err)
 	time.Sleep(250 * time.Millisecond)
 	got, err := s.Sample(0, nil)
@@ -195,12 +199,10 @@ func TestLostWithXID(t *testing.T) {
 
 // What a GPU has no value for is named in the inventory, also before the first sample.
 func TestWithoutValues(t *testing.T) {
-	library, here := inChild(t, steady+"fault 0 unsupported util\nfault 0 unsupported sm_active\nfault 0 unsupported nvlink_rx\nfault 0 unsupported retired\nfault 1 hang 0 5\n")
+	s, here := openInChild(t, steady+"fault 0 unsupported util\nfault 0 unsupported sm_active\nfault 0 unsupported nvlink_rx\nfault 0 unsupported retired\nfault 1 hang 0 5\n")
 	if !here {
 		return
 	}
-	s, err := nvml.Open(library)
-	require.NoError(t, err)
 	v, err := s.Inventory()
 	require.NoError(t, err)
 	none := "not supported"
@@ -214,13 +216,11 @@ func TestWithoutValues(t *testing.T) {
 
 // A field that fails is told as a call that fails is, and when all do, the call has failed.
 func TestFailingFields(t *testing.T) {
-	library, here := inChild(t, "gpus 2\nset * mem_temperature const 70\nset * pcie_rx const 1\nset * pcie_tx const 2\nfault * failing pcie_rx\nfault 0 failing pcie_tx\nfault 0 failing mem_temperature\n",
+	s, here := openInChild(t, "gpus 2\nset * mem_temperature const 70\nset * pcie_rx const 1\nset * pcie_tx const 2\nfault * failing pcie_rx\nfault 0 failing pcie_tx\nfault 0 failing mem_temperature\n",
 		"nvmlDeviceGetComputeRunningProcesses_v3") // which would answer
 	if !here {
 		return
 	}
-	s, err := nvml.Open(library)
-	require.NoError(t, err)
 	for range 2 {
 		got, err := s.Sample(0, nil)
 		require.EqualError(t, err, "field values: result 999")
@@ -234,12 +234,10 @@ func TestFailingFields(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	library, here := inChild(t, "gpus 3\nset * power const 100000\nset * util const 1\nset * mem_util const 1\nset * energy rate 900 1000 1000\nfault 0 unsupported util\nfault 1 lost 0\nset 2 temperature const 50\n")
+	s, here := openInChild(t, "gpus 3\nset * power const 100000\nset * util const 1\nset * mem_util const 1\nset * energy rate 900 1000 1000\nfault 0 unsupported util\nfault 1 lost 0\nset 2 temperature const 50\n")
 	if !here {
 		return
 	}
-	s, err := nvml.Open(library)
-	require.NoError(t, err)
 	got, err := s.Sample(0, nil)
 	require.NoError(t, err)
 	require.False(t, got[0].SMUtil.OK)
@@ -271,12 +269,10 @@ func TestFaults(t *testing.T) {
 
 // The counters of PCIe have 32 bits in the driver, and go on here. A counter that is larger than that is left as it is.
 func TestPCIeCountersGoOn(t *testing.T) {
-	library, here := inChild(t, "gpus 1\nset * pcie_rx rate 3000000000 3000000000 4294967296\nset * pcie_tx rate 9000000000 1000\n")
+	s, here := openInChild(t, "gpus 1\nset * pcie_rx rate 3000000000 3000000000 4294967296\nset * pcie_tx rate 9000000000 1000\n")
 	if !here {
 		return
 	}
-	s, err := nvml.Open(library)
-	require.NoError(t, err)
 	began := time.Now()
 	first, err := s.Sample(0, nil)
 	require.NoError(t, err)
@@ -294,12 +290,10 @@ func TestPCIeCountersGoOn(t *testing.T) {
 
 // A GPU whose XIDs are not told is named in the inventory. Asking for them again and again leaves nothing behind.
 func TestWithoutXIDs(t *testing.T) {
-	library, here := inChild(t, steady+"fault 1 unsupported xid\n")
+	s, here := openInChild(t, steady+"fault 1 unsupported xid\n")
 	if !here {
 		return
 	}
-	s, err := nvml.Open(library)
-	require.NoError(t, err)
 	for range 20 {
 		v, err := s.Inventory()
 		require.NoError(t, err)
@@ -312,12 +306,10 @@ func TestWithoutXIDs(t *testing.T) {
 
 // A driver that answers every call with an error gives no row of nulls.
 func TestDead(t *testing.T) {
-	library, here := inChild(t, steady+"dead 0\n")
+	s, here := openInChild(t, steady+"dead 0\n")
 	if !here {
 		return
 	}
-	s, err := nvml.Open(library)
-	require.NoError(t, err)
 	got, err := s.Sample(0, nil)
 	require.ErrorContains(t, err, "power: result 999")
 	require.NotErrorIs(t, err, capture.ErrLost)
@@ -326,12 +318,10 @@ func TestDead(t *testing.T) {
 
 // One that dies while it is asked gives none either: values that are kept for 100 ms are no answer.
 func TestDies(t *testing.T) {
-	library, here := inChild(t, steady+"dead 0.5\n")
+	s, here := openInChild(t, steady+"dead 0.5\n")
 	if !here {
 		return
 	}
-	s, err := nvml.Open(library)
-	require.NoError(t, err)
 	rows, failed := 0, 0
 	for began := time.Now(); failed < 10; time.Sleep(10 * time.Millisecond) {
 		require.Less(t, time.Since(began), 10*time.Second)
@@ -349,12 +339,10 @@ func TestDies(t *testing.T) {
 
 // XIDs come also with an answer in which every call failed.
 func TestDeadWithXID(t *testing.T) {
-	library, here := inChild(t, steady+"dead 0.2\nfault 0 xid 0.2 119\n")
+	s, here := openInChild(t, steady+"dead 0.2\nfault 0 xid 0.2 119\n")
 	if !here {
 		return
 	}
-	s, err := nvml.Open(library)
-	require.NoError(t, err)
 	time.Sleep(250 * time.Millisecond)
 	got, err := s.Sample(0, nil)
 	require.ErrorContains(t, err, "power: result 999")
