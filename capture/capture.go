@@ -30,6 +30,12 @@ type Source interface {
 	Close() error
 }
 
+// Teller is a Source that is told errors of GPUs as they occur. Errors are those that came after the last sample of a unit, for the end of a
+// measurement; it is called as Sample is, and once.
+type Teller interface {
+	Errors(unit int) []Reading
+}
+
 // NodeSeries stands for the node as a whole in the place of the index of a GPU.
 const NodeSeries int32 = -1
 

@@ -39,7 +39,8 @@ type unit struct {
 	requests chan model.Time
 	series   []int
 	gpus     []int32
-	busy     bool       // a request has not been answered
+	busy     bool       // a request has not been answered, or the unit has not left
+	leaving  bool       // there are no more requests
 	asked    model.Time // of that request
 	said     string     // the error that was logged last; "" when the last sample came
 }
@@ -50,6 +51,7 @@ type answer struct {
 	at       model.Time
 	readings []capture.Reading
 	err      error
+	left     bool // no other follows
 }
 
 // clock gives the instants of samples: those of the monotonic clock, brought to the wall clock when the agent starts
@@ -86,7 +88,7 @@ func New(src capture.Source, o Options, log *slog.Logger) (*Agent, error) {
 	if len(a.gpus) == 0 {
 		return nil, fmt.Errorf("the source names no GPU")
 	}
-	a.answers = make(chan answer, len(a.units))
+	a.answers = make(chan answer, 2*len(a.units)) // those of a unit that hangs at the end are not taken
 	for range queued {
 		a.free <- &tick{}
 	}
@@ -193,7 +195,6 @@ func (a *Agent) measure(ctx context.Context, node *capture.Inventory) error {
 	<-kept
 	hung := 0
 	for _, u := range a.units {
-		close(u.requests)
 		if u.busy {
 			hung++
 		}
@@ -205,14 +206,19 @@ func (a *Agent) measure(ctx context.Context, node *capture.Inventory) error {
 	return nil // closing the source would wait for the calls that hang
 }
 
-// work asks a unit whenever the sampler says so.
+// work asks a unit whenever the sampler says so, and for its last errors when it says no more.
 func (a *Agent) work(i int, u *unit) {
 	var out []capture.Reading
 	for at := range u.requests {
 		readings, err := a.src.Sample(i, out[:0])
-		a.answers <- answer{i, at, readings, err}
+		a.answers <- answer{unit: i, at: at, readings: readings, err: err}
 		out = nil // the tick has it now
 	}
+	last := answer{unit: i, left: true}
+	if src, ok := a.src.(capture.Teller); ok {
+		last.readings = src.Errors(i)
+	}
+	a.answers <- last
 }
 
 // inventory is one that was taken, or why it was not.

@@ -284,6 +284,26 @@ func TestErrorOfTheLastSample(t *testing.T) {
 	require.Equal(t, "XID 31", sum.Alerts[0].Text)
 }
 
+// telling is a source that is told errors after the last sample.
+type telling struct{ *source }
+
+func (telling) Errors(unit int) []capture.Reading {
+	return []capture.Reading{{Telemetry: traces.Telemetry{GPU: traces.Some(int32(unit))}, XIDs: []uint64{79}}}
+}
+
+// Also when the GPU reports it after the last sample, as shortly before a node is shut down for it.
+func TestErrorAfterTheLastSample(t *testing.T) {
+	o := options(t)
+	var log bytes.Buffer
+	a, err := agent.New(telling{&source{gpus: 2, driver: "1"}}, o, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
+	require.NoError(t, a.Run(context.Background()))
+	_, sum := read(t, o.Out)
+	require.Len(t, sum.Alerts, 2)
+	require.Equal(t, "XID 79", sum.Alerts[1].Text)
+	require.Contains(t, log.String(), "hung=0")
+}
+
 // ending is a source that is over after some samples, and has an error of the GPU to tell then.
 type ending struct{ *source }
 

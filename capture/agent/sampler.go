@@ -130,7 +130,7 @@ func (s *sampler) request() {
 // takes longer than the interval gives no others. One that took longer than an alert of a hang waits is none, for it may be as old.
 func (s *sampler) answered(a answer) {
 	u := s.units[a.unit]
-	u.busy = false
+	u.busy = u.leaving && !a.left
 	if errors.Is(a.err, capture.ErrEnd) {
 		s.ended = true
 	}
@@ -234,25 +234,33 @@ func (s *sampler) switches() {
 // lastWait is how long the end waits for answers: what the driver has told one that is under way, it tells no other.
 const lastWait = 200 * time.Millisecond
 
-// last ends the tick that is open. That of a recording that is over holds nothing.
+// last ends the tick that is open, and asks for errors that came after it. The tick of a recording that is over holds nothing.
 func (s *sampler) last() {
+	s.settle()
+	if s.ended && s.cur != nil && len(s.cur.readings) == 0 {
+		s.cur = nil
+	}
+	if s.behind.n > 0 && s.cur != nil {
+		s.cur.bulks, s.behind = append(s.cur.bulks, s.behind), bulk{}
+	}
+	s.close()
+	for _, u := range s.units {
+		close(u.requests)
+		u.busy, u.leaving = true, true
+	}
+	s.settle()
+}
+
+// settle waits for the units that are at work.
+func (s *sampler) settle() {
 	deadline := time.NewTimer(lastWait)
 	defer deadline.Stop()
 	for slices.ContainsFunc(s.units, func(u *unit) bool { return u.busy }) {
 		select {
 		case a := <-s.answers:
 			s.answered(a)
-			continue
 		case <-deadline.C:
+			return
 		}
-		break
 	}
-	if s.ended && s.cur != nil && len(s.cur.readings) == 0 {
-		s.cur = nil
-		return
-	}
-	if s.behind.n > 0 && s.cur != nil {
-		s.cur.bulks, s.behind = append(s.cur.bulks, s.behind), bulk{}
-	}
-	s.close()
 }

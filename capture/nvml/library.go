@@ -175,24 +175,6 @@ func (s *source) prepare(g *gpu) {
 	}
 }
 
-// prepareEvents makes the set of events of a GPU, in which its XIDs come.
-func (s *source) prepareEvents(g *gpu) {
-	why := "the library has no such call"
-	if s.has("nvmlEventSetCreate") && s.has("nvmlEventSetFree") && s.has("nvmlDeviceRegisterEvents") && s.has("nvmlEventSetWait_v2", "nvmlEventSetWait") {
-		set, ret := s.api.EventSetCreate()
-		if ret == nvml.SUCCESS {
-			if ret = g.device.RegisterEvents(nvml.EventTypeXidCriticalError, set); ret == nvml.SUCCESS {
-				g.events = set
-				g.deaf.Store(nil)
-				return
-			}
-			_ = s.api.EventSetFree(set)
-		}
-		why = retName(ret)
-	}
-	g.deaf.Store(&why)
-}
-
 // Units makes each GPU a unit of its own.
 func (s *source) Units() [][]int32 {
 	out := make([][]int32, len(s.gpus))
@@ -239,14 +221,6 @@ func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, err
 		return withXIDs(out, &r), errors.New(strings.Join(r.Failed, ", "))
 	}
 	return append(out, r), nil
-}
-
-// withXIDs appends a reading that came with an error when it has XIDs: they are told once.
-func withXIDs(out []capture.Reading, r *capture.Reading) []capture.Reading {
-	if len(r.XIDs) > 0 {
-		out = append(out, *r)
-	}
-	return out
 }
 
 // Close stops the library. GPM samples and event sets go with it.
@@ -452,26 +426,6 @@ func number(f *nvml.FieldValue) float64 {
 		return float64(int64(bits))
 	}
 	return float64(bits)
-}
-
-func readEvents(g *gpu, r *capture.Reading) nvml.Return {
-	if g.events == nil {
-		return nvml.ERROR_NOT_SUPPORTED
-	}
-	g.kept = true  // the library answers
-	for range 16 { // more wait for the next sample
-		e, ret := g.events.Wait(0)
-		if ret == nvml.ERROR_TIMEOUT {
-			break
-		}
-		if ret != nvml.SUCCESS {
-			return ret
-		}
-		if e.EventType == nvml.EventTypeXidCriticalError {
-			r.XIDs = append(r.XIDs, e.EventData)
-		}
-	}
-	return nvml.SUCCESS
 }
 
 // retName is a result in words, without asking the library for them.

@@ -197,6 +197,23 @@ func TestLostWithXID(t *testing.T) {
 	require.Equal(t, []uint64{79}, got[0].XIDs)
 }
 
+// XIDs that came after the last sample can be asked for, once.
+func TestLastErrors(t *testing.T) {
+	s, here := openInChild(t, steady+"fault 1 xid 0.2 63\n")
+	if !here {
+		return
+	}
+	_, err := s.Sample(1, nil)
+	require.NoError(t, err)
+	time.Sleep(250 * time.Millisecond)
+	require.Empty(t, s.(capture.Teller).Errors(0))
+	got := s.(capture.Teller).Errors(1)
+	require.Len(t, got, 1)
+	require.Equal(t, []uint64{63}, got[0].XIDs)
+	require.EqualValues(t, 1, got[0].GPU.V)
+	require.Empty(t, s.(capture.Teller).Errors(1))
+}
+
 // What a GPU has no value for is named in the inventory, also before the first sample.
 func TestWithoutValues(t *testing.T) {
 	s, here := openInChild(t, steady+"fault 0 unsupported util\nfault 0 unsupported sm_active\nfault 0 unsupported nvlink_rx\nfault 0 unsupported retired\nfault 1 hang 0 5\n")
