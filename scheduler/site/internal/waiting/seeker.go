@@ -54,9 +54,14 @@ func (s *Seeker) Start(b *Bounds, t Test) {
 	s.cursors, s.waits, s.parked = s.cursors[:0], -1, false
 	s.heap = order.Heap{List: s.heap.List[:0], Ties: s}
 	q := b.q
+	var r queue.Room
+	size, borrows := int32(-1), false // what r is for
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
-		r := t.Room(l.size, l.borrows)
+		if l.size != size || l.borrows != borrows {
+			size, borrows = l.size, l.borrows
+			r = t.Room(size, borrows)
+		}
 		if l.least > r.Free {
 			continue
 		}

@@ -107,9 +107,13 @@ func (q *Queue) recount(z *size) {
 // that it may borrow as well, and fits, if it is not nil, says so too. Its cost is a look at each
 // list, and fits for each such job until one fits.
 func (q *Queue) AnyFits(borrowed int32, fits func(*Job) bool) bool {
+	size, free := int32(-1), int32(0)
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
-		most := q.Free(l.size)
+		if l.size != size {
+			size, free = l.size, q.Free(l.size)
+		}
+		most := free
 		if l.borrows {
 			most += borrowed
 		}
