@@ -129,6 +129,10 @@ func divided(v *capture.Inventory) (gpus []int32) {
 // measured is on the disk.
 func (a *Agent) Run(ctx context.Context) error {
 	go a.takeInventory()
+	var over <-chan time.Time
+	if a.o.For > 0 {
+		over = time.After(a.o.For)
+	}
 	select {
 	case v := <-a.nodes:
 		if v.err != nil {
@@ -136,9 +140,10 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		return a.measure(ctx, v.node)
 	case <-ctx.Done():
-		a.log.Warn("stopped before the inventory was taken")
-		return nil // closing the source would wait for it
+	case <-over:
 	}
+	a.log.Warn("stopped before the inventory was taken")
+	return nil // closing the source would wait for it
 }
 
 // measure is Run on a node of which the inventory was taken.

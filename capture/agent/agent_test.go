@@ -530,6 +530,17 @@ func TestStopsWhileTheInventoryHangs(t *testing.T) {
 	require.Zero(t, s.bad)
 }
 
+// Likewise at the end of --for.
+func TestEndsWhileTheInventoryHangs(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	o := options(t)
+	a, err := agent.New(&slowInventory{source: &source{gpus: 1, driver: "1"}, wait: []chan struct{}{release}, asked: make(chan struct{}, 1)}, o, silent())
+	require.NoError(t, err)
+	require.NoError(t, a.Run(context.Background()))
+	require.NoDirExists(t, o.Out)
+}
+
 // Likewise one that is taken again.
 func TestStopsWhileTheInventoryIsTakenAgain(t *testing.T) {
 	release := make(chan struct{})

@@ -3,6 +3,7 @@
 package nvml
 
 import (
+	"strings"
 	"time"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -82,10 +83,20 @@ func (s *source) lacks(d nvml.Device) (missing []capture.Missing) {
 		case !asked:
 			missing = append(missing, capture.Missing{Name: c.name, Why: "the library has no such call"})
 		case ret == nvml.SUCCESS:
-			missing = append(missing, capture.Missing{Name: c.name, Why: "not supported"})
+			missing = append(missing, capture.Missing{Name: c.name, Why: failure(&r, c.call, c.name)})
 		default:
 			missing = append(missing, capture.Missing{Name: c.name, Why: retName(ret)})
 		}
 	}
 	return missing
+}
+
+// failure is why a column has no value although the call that fills it beside others succeeded.
+func failure(r *capture.Reading, call, column string) string {
+	for _, f := range r.Failed {
+		if why, ok := strings.CutPrefix(f, call+", "+column+": "); ok {
+			return why
+		}
+	}
+	return "not supported"
 }

@@ -238,6 +238,9 @@ func TestFailingFields(t *testing.T) {
 	if !here {
 		return
 	}
+	v, err := s.Inventory()
+	require.NoError(t, err)
+	require.Equal(t, "result 999", without(v, 1)[".pcie_rx"])
 	for range 2 {
 		got, err := s.Sample(0, nil)
 		require.EqualError(t, err, "field values: result 999")

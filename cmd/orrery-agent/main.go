@@ -79,6 +79,12 @@ func parse(args []string, help io.Writer) (*settings, error) {
 		return nil, fmt.Errorf("unexpected argument %q: the folder is named by --out", f.Arg(0))
 	}
 	s.Mode = agent.Mode(s.mode)
+	if !f.Changed("window") {
+		s.Window = multipleOf(s.Interval, s.Window)
+	}
+	if !f.Changed("audit-window") {
+		s.Audit = multipleOf(s.Interval, s.Audit)
+	}
 	if !known(s.source) {
 		return nil, fmt.Errorf("source %q: want nvml, smi, amd-smi or an address that begins with http://", s.source)
 	}
@@ -88,13 +94,21 @@ func parse(args []string, help io.Writer) (*settings, error) {
 	return s, s.Validate()
 }
 
+// multipleOf is the least multiple of the interval that is no shorter than d.
+func multipleOf(interval, d time.Duration) time.Duration {
+	if interval <= 0 {
+		return d
+	}
+	return (d + interval - 1) / interval * interval
+}
+
 // flags adds them all.
 func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.Out, "out", "", "write bundles into `DIR`, which is made when it is not there")
 	f.DurationVar(&s.Interval, "interval", s.Interval, "take a sample every `DUR`, 10ms to 1m")
 	f.StringVar(&s.mode, "mode", string(s.Mode), "what is written: `prod` (windows of 30 s), debug (every sample) or audit (windows of 10 s)")
-	f.DurationVar(&s.Window, "window", s.Window, "length of the windows of prod")
-	f.DurationVar(&s.Audit, "audit-window", s.Audit, "length of the windows of audit")
+	f.DurationVar(&s.Window, "window", s.Window, "length of the windows of prod, a multiple of the interval; by default the next one")
+	f.DurationVar(&s.Audit, "audit-window", s.Audit, "length of the windows of audit, likewise")
 	f.DurationVar(&s.DebugFor, "debug-for", s.DebugFor, "debug that was switched on by SIGUSR1 ends after `DUR`")
 	f.DurationVar(&s.Rotate, "rotate", s.Rotate, "begin a new bundle every `DUR`")
 	f.Int64Var(&s.MaxDisk, "max-disk", s.MaxDisk, "the folder holds no more than `BYTES`; the oldest bundles are removed")

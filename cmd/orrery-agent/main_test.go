@@ -47,6 +47,11 @@ func TestVersionAndUsage(t *testing.T) {
 		require.Equal(t, exitUsage, code, "%s: %s", args, errs)
 		require.True(t, strings.HasPrefix(errs, "orrery-agent: "), errs)
 	}
+	set, err := parse([]string{"--out", "x", "--interval", "20s"}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, [2]time.Duration{40 * time.Second, 20 * time.Second}, [2]time.Duration{set.Window, set.Audit}, "windows that are not given follow the interval")
+	_, err = parse([]string{"--out", "x", "--interval", "20s", "--window", "30s"}, io.Discard)
+	require.ErrorContains(t, err, "window 30s")
 	dir := t.TempDir()
 	code, _, errs = runHere("history", "http://127.0.0.1:1", "--from", "1h", "--out", filepath.Join(dir, "h.trace"))
 	require.Equal(t, exitFailed, code)
