@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,7 @@ import (
 	"orrery/profiles"
 	"orrery/sim/plan"
 	"orrery/tools/refdata"
+	"orrery/traces"
 )
 
 // siteOf is a site of n nodes with one vCluster under the given profile.
@@ -44,5 +46,51 @@ func TestSkippedCyclesOfASite(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want.Fingerprint, got.Fingerprint, profile)
 		t.Logf("%s: %d and %d passes", profile, want.Work.Passes, got.Work.Passes)
+	}
+}
+
+const aSiteOfTenants = `
+agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}
+node_types: [{name: n, gpus: 1, gpu: g}]
+groups: [{name: a, nodes: 32, fingerprint: x}, {name: a, nodes: 18, fingerprint: y}, {name: b, nodes: 50, fingerprint: y}]
+tenants:
+  - {name: t0, fair_share: 0.1, burst: 1.5, gpu_hours: 1500}
+  - {name: t1, fair_share: 0.2, burst: 1.5, gpu_hours: 1500}
+  - {name: t2, fair_share: 0.3, burst: 1.5, gpu_hours: 1500}
+  - {name: t3, fair_share: 0.4}
+vclusters: [{name: all, home: all, profile: {cycle: 30s, usage: {window: 4d}, `
+
+// TestSkippedCyclesOfTenants: likewise on a year of four tenants, some of them beyond their budgets, where submissions and ends
+// between two ticks are looked at as they come.
+func TestSkippedCyclesOfTenants(t *testing.T) {
+	t.Parallel()
+	rows := normalised(t, refdata.Path(t, "oracle/swf-norm/kth-sp2.swf.gz"), 100).all
+	n := rows.Len()
+	if testing.Short() {
+		n = 3000
+	}
+	var tables traces.Tables
+	for i := range n {
+		tables.Jobs = append(tables.Jobs, traces.Job{
+			ID: rows.ID[i], VCluster: "all", Submit: rows.Submit[i], Runtime: traces.Some(rows.Runtime[i]), Walltime: traces.Some(rows.Walltime[i]),
+			NodesMin: traces.Some(rows.ProcsRequested[i]), Tenant: fmt.Sprint("t", i*7%11%4),
+		})
+	}
+	m, err := traces.NewMemory("tenants", traces.Meta{}, tables)
+	require.NoError(t, err)
+	for _, profile := range []string{
+		`backfill: easy, weights: {wait_time: 4, fair_share: 5, topology: 2, backlog: 2, conformance: 2}`,
+		`backfill: easy, weights: {fair_share: 1}`,
+		`backfill: first-fit, weights: {wait_time: 1, fair_share: 1, conformance: 1}`,
+		`backfill: none, weights: {wait_time: 1, fair_share: 1, backlog: 1}`,
+	} {
+		spec := siteOf(t, aSiteOfTenants+profile+"}}]")
+		want, err := Run(context.Background(), spec, m.Open, Options{EveryCycle: true})
+		require.NoError(t, err)
+		got, err := Run(context.Background(), spec, m.Open, Options{})
+		require.NoError(t, err)
+		require.Equal(t, want.Fingerprint, got.Fingerprint, profile)
+		require.Less(t, got.Work.Instants, want.Work.Instants)
+		t.Logf("%s: %d of %d instants, %d of %d passes", profile, got.Work.Instants, want.Work.Instants, got.Work.Passes, want.Work.Passes)
 	}
 }
