@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -175,6 +176,30 @@ func TestInterruptedProcess(t *testing.T) {
 	require.Zero(t, st.Claimed)
 	require.Zero(t, st.Open)
 	require.Positive(t, st.Remaining)
+}
+
+// outlived has the end of the test wait for processes that have the folder in their command line or their environment: workers that
+// others started may still write into it when all is done. Elsewhere than on Linux it does nothing.
+func outlived(t testing.TB, dir string) {
+	t.Helper()
+	t.Cleanup(func() {
+		for deadline := time.Now().Add(10 * time.Second); named(dir) && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		}
+	})
+}
+
+// named says whether such a process runs.
+func named(dir string) bool {
+	own := fmt.Sprintf("/proc/%d/", os.Getpid())
+	for _, of := range []string{"cmdline", "environ"} {
+		files, _ := filepath.Glob("/proc/[0-9]*/" + of)
+		for _, f := range files {
+			if text, _ := os.ReadFile(f); bytes.Contains(text, []byte(dir)) && !strings.HasPrefix(f, own) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // eventually waits for what other processes do.

@@ -38,6 +38,7 @@ exec /opt/orrery worker '`+s.Dir()+`'
 // elements of an array are processes of this machine, whose ids are in a file.
 func fakeSlurm(t *testing.T) (dir string) {
 	dir = t.TempDir()
+	outlived(t, dir)
 	for name, text := range map[string]string{
 		"sbatch": `cat >$D/script; echo run >>$D/submitted
 n=$(sed -n 's/^#SBATCH --array=0-//p' $D/script)

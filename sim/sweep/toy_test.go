@@ -83,7 +83,9 @@ const toyBinary = "b1"
 // study creates a study with these specs.
 func study(t testing.TB, lease time.Duration, specs ...[]byte) *Study {
 	t.Helper()
-	s, err := Create(t.TempDir(), Options{Binary: toyBinary, Lease: lease})
+	dir := t.TempDir()
+	outlived(t, dir)
+	s, err := Create(dir, Options{Binary: toyBinary, Lease: lease})
 	require.NoError(t, err)
 	_, added, err := s.Add(specs)
 	require.NoError(t, err)
