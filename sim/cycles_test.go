@@ -60,8 +60,7 @@ tenants:
   - {name: t3, fair_share: 0.4}
 vclusters: [{name: all, home: all, profile: {cycle: 30s, usage: {window: 4d}, `
 
-// TestSkippedCyclesOfTenants: likewise on a year of four tenants, some of them beyond their budgets, where submissions and ends
-// between two ticks are looked at as they come.
+// TestSkippedCyclesOfTenants: likewise on a year of four tenants, some of them beyond their budgets.
 func TestSkippedCyclesOfTenants(t *testing.T) {
 	t.Parallel()
 	rows := normalised(t, refdata.Path(t, "oracle/swf-norm/kth-sp2.swf.gz"), 100).all

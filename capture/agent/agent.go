@@ -130,8 +130,9 @@ func divided(v *capture.Inventory) (gpus []int32) {
 func (a *Agent) Run(ctx context.Context) error {
 	go a.takeInventory()
 	var over <-chan time.Time
+	late := max(a.o.For, a.o.HungAfter)
 	if a.o.For > 0 {
-		over = time.After(a.o.For)
+		over = time.After(late)
 	}
 	select {
 	case v := <-a.nodes:
@@ -140,10 +141,11 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		return a.measure(ctx, v.node)
 	case <-ctx.Done():
+		a.log.Warn("stopped before the inventory was taken")
+		return nil // closing the source would wait for it
 	case <-over:
+		return fmt.Errorf("the source has not said within %s what GPUs there are: nothing was measured", late)
 	}
-	a.log.Warn("stopped before the inventory was taken")
-	return nil // closing the source would wait for it
 }
 
 // measure is Run on a node of which the inventory was taken.

@@ -530,15 +530,25 @@ func TestStopsWhileTheInventoryHangs(t *testing.T) {
 	require.Zero(t, s.bad)
 }
 
-// Likewise at the end of --for.
+// At the end of --for nothing was measured, unless the inventory takes longer than that and comes.
 func TestEndsWhileTheInventoryHangs(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	o := options(t)
+	o.For, o.HungAfter = 50*time.Millisecond, 100*time.Millisecond
 	a, err := agent.New(&slowInventory{source: &source{gpus: 1, driver: "1"}, wait: []chan struct{}{release}, asked: make(chan struct{}, 1)}, o, silent())
 	require.NoError(t, err)
-	require.NoError(t, a.Run(context.Background()))
+	require.EqualError(t, a.Run(context.Background()), "the source has not said within 100ms what GPUs there are: nothing was measured")
 	require.NoDirExists(t, o.Out)
+
+	slow := make(chan struct{})
+	o.HungAfter = time.Minute
+	a, err = agent.New(&slowInventory{source: &source{gpus: 1, driver: "1"}, wait: []chan struct{}{slow}, asked: make(chan struct{}, 1)}, o, silent())
+	require.NoError(t, err)
+	time.AfterFunc(2*o.For, func() { close(slow) })
+	require.NoError(t, a.Run(context.Background()))
+	_, sum := read(t, o.Out)
+	require.NotEmpty(t, sum.Nodes)
 }
 
 // Likewise one that is taken again.

@@ -52,7 +52,10 @@ func readEvents(g *gpu, r *capture.Reading) nvml.Return {
 func (s *source) Errors(unit int) []capture.Reading {
 	g := s.gpus[unit]
 	r := capture.Reading{Telemetry: traces.Telemetry{GPU: traces.Some(g.index)}}
-	_ = readEvents(g, &r)
+	for n := -1; len(r.XIDs) > n; { // a sample leaves those behind the first to the next
+		n = len(r.XIDs)
+		_ = readEvents(g, &r)
+	}
 	return withXIDs(nil, &r)
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/score"
-	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/waiting"
 )
 
@@ -34,27 +33,6 @@ func (p *pass) turn() bool {
 		p.qs.elsewhere, p.qs.dirty = false, !unaffected(p)
 	}
 	return p.qs.dirty || p.qs.quietUntil <= p.now || p.core.cfg.EveryCycle || p.unsettled() || p.callFreshJobs()
-}
-
-// lookEarly finds out between two ticks whether what came since the last pass calls for one at the next. If not, that
-// need not be an instant of its own.
-func lookEarly(s *Core, qs *queueState, now model.Time) {
-	switch {
-	case !qs.dirty && len(qs.fresh) == 0, s.cfg.EveryCycle:
-	case qs.full && qs.waiting.Gated() == 0:
-		qs.waiting.FreeChanged()
-		if !qs.waiting.AnyFits(0, nil) {
-			qs.dirty, qs.fresh = false, qs.fresh[:0]
-		}
-	case !qs.dirty:
-		qs.dirty = s.begin(qs, now).callFreshJobs()
-	}
-}
-
-// staysFull says whether a vCluster in which nothing has room needs no pass until something has, whatever else changes: that it
-// holds for no other one, for no service, and that numbers of free nodes decide alone.
-func staysFull(s *Core, qs *queueState) bool {
-	return len(s.vclusters) == 1 && len(qs.services) == 0 && s.caps.Cap == (caps.Usage{}) && len(s.site.Reservations) == 0
 }
 
 // unsettled says whether the accounting ticks since the last pass have changed

@@ -27,7 +27,6 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.next = 0
 	for i := from; i < len(s.vclusters); i++ {
 		if s.vclusters[i].awaitsTick(now) && !s.restoring {
-			lookEarly(s, &s.vclusters[i], now)
 			continue
 		}
 		first := len(s.plan.Proposals)
@@ -94,7 +93,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 // best is of interest, for it is the one that holds a reservation.
 func (p *pass) run() {
 	p.qs.quietUntil, p.qs.accountsAt, p.qs.minScoreAt, p.qs.orderHolds = model.Never, model.Never, model.Never, false
-	p.qs.fresh, p.qs.holdsGood, p.qs.full, p.qs.tolerance = p.qs.fresh[:0], false, false, 0
+	p.qs.fresh, p.qs.holdsGood, p.qs.tolerance = p.qs.fresh[:0], false, 0
 	kept := p.qs.keepsNodes()
 	p.qs.blocked = false
 	p.qs.met.reset()
@@ -182,7 +181,7 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 	}
 	anyFits, worth := p.split()
 	if !worth {
-		p.qs.holdsGood, p.qs.full, p.qs.tolerance = p.qs.blocked, staysFull(p.core, p.qs), anyTolerance(p.core)
+		p.qs.holdsGood = p.qs.blocked
 		return
 	}
 	p.core.work.Passes++

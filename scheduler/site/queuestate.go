@@ -62,7 +62,6 @@ type nextLook struct {
 	orderHolds bool        // a job that may have room is held back by the order alone
 
 	holdsGood bool        // what the last pass found out holds until something is observed but submissions
-	full      bool        // nothing had room in the last pass, and no other is worth making before something has
 	fresh     []model.Ref // jobs submitted since the last pass
 
 	conclusive bool     // the last pass left nothing that what concerns other vClusters could change but by the limits that it met, caps, and what they lend
