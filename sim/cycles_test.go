@@ -28,6 +28,17 @@ agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}
 groups: [{name: a, nodes: 64, fingerprint: x}, {name: b, nodes: 36, fingerprint: y}]
 vclusters: [{name: all, home: all, profile: {cycle: 30s, `
 
+// withAndWithoutSkipping are the results with a pass at every tick and with those that the core asks for, which are alike.
+func withAndWithoutSkipping(t *testing.T, spec plan.Spec, open func() (traces.Source, error)) (every, skipping *Result) {
+	t.Helper()
+	every, err := Run(context.Background(), spec, open, Options{EveryCycle: true})
+	require.NoError(t, err)
+	skipping, err = Run(context.Background(), spec, open, Options{})
+	require.NoError(t, err)
+	require.Equal(t, every.Fingerprint, skipping.Fingerprint, string(spec.Site))
+	return every, skipping
+}
+
 // Skipping the cycles at which the core says that nothing can change changes
 // nothing, against a pass at every tick.
 func TestSkippedCyclesOfASite(t *testing.T) {
@@ -40,11 +51,7 @@ func TestSkippedCyclesOfASite(t *testing.T) {
 		`backfill: easy, order: wfp3`,
 	} {
 		spec := siteOf(t, aSite+profile+"}}]")
-		want, err := Run(context.Background(), spec, m.open, Options{EveryCycle: true})
-		require.NoError(t, err)
-		got, err := Run(context.Background(), spec, m.open, Options{})
-		require.NoError(t, err)
-		require.Equal(t, want.Fingerprint, got.Fingerprint, profile)
+		want, got := withAndWithoutSkipping(t, spec, m.open)
 		t.Logf("%s: %d and %d passes", profile, want.Work.Passes, got.Work.Passes)
 	}
 }
@@ -84,11 +91,7 @@ func TestSkippedCyclesOfTenants(t *testing.T) {
 		`backfill: none, weights: {wait_time: 1, fair_share: 1, backlog: 1}`,
 	} {
 		spec := siteOf(t, aSiteOfTenants+profile+"}}]")
-		want, err := Run(context.Background(), spec, m.Open, Options{EveryCycle: true})
-		require.NoError(t, err)
-		got, err := Run(context.Background(), spec, m.Open, Options{})
-		require.NoError(t, err)
-		require.Equal(t, want.Fingerprint, got.Fingerprint, profile)
+		want, got := withAndWithoutSkipping(t, spec, m.Open)
 		require.Less(t, got.Work.Instants, want.Work.Instants)
 		t.Logf("%s: %d of %d instants, %d of %d passes", profile, got.Work.Instants, want.Work.Instants, got.Work.Passes, want.Work.Passes)
 	}

@@ -473,12 +473,17 @@ type slowInventory struct {
 	bad   int // how many of them were under way when the source was closed
 }
 
-// newSlowInventory is such a source, and an agent that takes its inventory each second.
-func newSlowInventory(t *testing.T, wait ...chan struct{}) (*slowInventory, *agent.Agent) {
-	t.Helper()
-	s := &slowInventory{source: &source{gpus: 1, driver: "1"}, wait: wait, asked: make(chan struct{}, 16)}
+// untilStopped are options of an agent that takes its inventory each second.
+func untilStopped(t *testing.T) agent.Options {
 	o := options(t)
 	o.For, o.Again = 0, time.Second
+	return o
+}
+
+// newSlowInventory is such a source, and its agent.
+func newSlowInventory(t *testing.T, o agent.Options, wait ...chan struct{}) (*slowInventory, *agent.Agent) {
+	t.Helper()
+	s := &slowInventory{source: &source{gpus: 1, driver: "1"}, wait: wait, asked: make(chan struct{}, 16)}
 	a, err := agent.New(s, o, silent())
 	require.NoError(t, err)
 	return s, a
@@ -514,7 +519,7 @@ func (s *slowInventory) Close() error {
 func TestStopsWhileTheInventoryHangs(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
-	s, a := newSlowInventory(t, release)
+	s, a := newSlowInventory(t, untilStopped(t), release)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	done := make(chan error, 1)
@@ -536,15 +541,13 @@ func TestEndsWhileTheInventoryHangs(t *testing.T) {
 	defer close(release)
 	o := options(t)
 	o.For, o.HungAfter = 50*time.Millisecond, 100*time.Millisecond
-	a, err := agent.New(&slowInventory{source: &source{gpus: 1, driver: "1"}, wait: []chan struct{}{release}, asked: make(chan struct{}, 1)}, o, silent())
-	require.NoError(t, err)
+	_, a := newSlowInventory(t, o, release)
 	require.EqualError(t, a.Run(context.Background()), "the source has not said within 100ms what GPUs there are: nothing was measured")
 	require.NoDirExists(t, o.Out)
 
 	slow := make(chan struct{})
 	o.HungAfter = time.Minute
-	a, err = agent.New(&slowInventory{source: &source{gpus: 1, driver: "1"}, wait: []chan struct{}{slow}, asked: make(chan struct{}, 1)}, o, silent())
-	require.NoError(t, err)
+	_, a = newSlowInventory(t, o, slow)
 	time.AfterFunc(2*o.For, func() { close(slow) })
 	require.NoError(t, a.Run(context.Background()))
 	_, sum := read(t, o.Out)
@@ -554,7 +557,7 @@ func TestEndsWhileTheInventoryHangs(t *testing.T) {
 // Likewise one that is taken again.
 func TestStopsWhileTheInventoryIsTakenAgain(t *testing.T) {
 	release := make(chan struct{})
-	s, a := newSlowInventory(t, nil, release)
+	s, a := newSlowInventory(t, untilStopped(t), nil, release)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() { <-s.asked; cancel() }()

@@ -101,17 +101,11 @@ type Bounds struct {
 // less than two hours away; group is the largest free conformance group of a class of
 // nodes.
 func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(place.ClassID) int32) {
-	looked := int32(-1)
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
-		if l.size != looked { // most lists are of one size
-			looked = l.size
-			z := &q.sizes[looked]
-			z.group = group(z.class)
-		}
-		if until > l.until || l.until > now.Add(lifetime) {
-			q.renew(l, now, until)
-		}
+		z := &q.sizes[l.size]
+		z.group = group(z.class)
+		q.renew(l, now, until)
 	}
 	b.q, b.sizes, b.terms, b.fairShare, b.penalty = q, q.sizes, terms, terms.FairShare, terms.Penalty
 	b.now, b.until, b.common, b.most = now, until, terms.Common+slack, q.cfg.Weights[score.Conformance]
@@ -185,16 +179,15 @@ var NoLeader = Leader{At: -1, Tier: math.MinInt32, Key: -1}
 // it is better; it says whether it is, but a limit holds it.
 func (b *Bounds) Examine(lead *Leader, known []model.Ref, examine func(at int32) (held bool)) {
 	for _, id := range b.q.lists.live {
-		l := &b.q.lists.all[id]
-		if l.top.tier < lead.Tier || l.top.tier == lead.Tier && l.rise+l.top.bound+b.f9(l) < b.floor(l.tenant, lead.Key-b.Margin) {
-			continue // none of them does
-		}
-		b.examineList(l, lead, known, examine)
+		b.examineList(&b.q.lists.all[id], lead, known, examine)
 	}
 }
 
 func (b *Bounds) examineList(l *list, lead *Leader, known []model.Ref, examine func(int32) bool) {
 	floor, f9, even := b.floor(l.tenant, lead.Key-b.Margin), b.f9(l), l.even()
+	if l.top.tier < lead.Tier || (l.top.tier == lead.Tier && l.rise+l.top.bound+f9 < floor) {
+		return
+	}
 	for at, ok := l.jobs.First(), true; ok; {
 		row := b.q.at[l.jobs.Job(at).Ref]
 		j := &b.q.Jobs[row]

@@ -107,13 +107,9 @@ func (q *Queue) recount(z *size) {
 // that it may borrow as well, and fits, if it is not nil, says so too. Its cost is a look at each
 // list, and fits for each such job until one fits.
 func (q *Queue) AnyFits(borrowed int32, fits func(*Job) bool) bool {
-	size, free := int32(-1), int32(0)
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
-		if l.size != size {
-			size, free = l.size, q.Free(l.size)
-		}
-		most := free
+		most := q.Free(l.size)
 		if l.borrows {
 			most += borrowed
 		}
