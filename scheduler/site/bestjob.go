@@ -178,10 +178,12 @@ func (p *pass) callFreshJobs() bool {
 	if len(p.qs.fresh) == 0 {
 		return false
 	}
-	if !p.qs.holdsGood || p.qs.quietUntil <= p.now || p.qs.fair.Refresh() {
+	if !p.qs.holdsGood || p.qs.quietUntil <= p.now || !p.qs.full && p.qs.fair.Refresh() {
 		return true
 	}
-	p.core.freeze(p.qs)
+	if !p.qs.full {
+		p.core.freeze(p.qs)
+	}
 	for _, ref := range p.qs.fresh {
 		if !p.qs.waiting.Has(ref) {
 			continue
@@ -190,7 +192,14 @@ func (p *pass) callFreshJobs() bool {
 		if q.Gated { // it starts, and blocks others, after a fact that lets it
 			continue
 		}
-		if !q.Plain || p.qs.fair.Spread() > 0 || (p.qs.reservation.Ref < 0 && p.qs.waiting.Free(q.Size) >= q.Need) || (p.qs.reservation.Ref >= 0 && p.matters(q)) {
+		switch {
+		case !q.Plain:
+			return true
+		case p.qs.full:
+			if p.qs.waiting.Free(q.Size) >= q.Need {
+				return true
+			}
+		case p.qs.fair.Spread() > 0 || p.matters(q):
 			return true
 		}
 	}

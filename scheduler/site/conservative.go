@@ -25,6 +25,7 @@ func (p *pass) passTimeline(scalingUp []model.Ref) {
 		plan.Due = min(next, plan.First(p.now))
 		return
 	}
+	p.core.freeze(p.qs)
 	if len(p.qs.waiting.Jobs) > 0 {
 		plan.Planned = p.now // which says when the next may be, if a job waits
 	}

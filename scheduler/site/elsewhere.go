@@ -84,7 +84,9 @@ func markDirty(s *Core, j *job) {
 // invalidateBounds ends what every vCluster knows of how long nothing can change: j takes something.
 func invalidateBounds(s *Core, j *job) {
 	for i := range s.vclusters {
-		if qs := &s.vclusters[i]; isElsewhere(s, qs, j) && !qs.delaying.confinedBy(s, j) {
+		if qs := &s.vclusters[i]; qs == j.queue && qs.full {
+			continue // that it takes something was known when it was proposed
+		} else if isElsewhere(s, qs, j) && !qs.delaying.confinedBy(s, j) {
 			qs.elsewhere = qs.elsewhere || !gainsNothing(qs) || !losesNothing(s, qs, j)
 		} else {
 			qs.quietUntil = min(qs.quietUntil, s.now)

@@ -83,6 +83,7 @@ func newCodedPlanner(s *Core, qs *queueState) planner {
 type codedPasses struct{ c *codedPlanner }
 
 func (x codedPasses) pass(p *pass, _ []model.Ref) {
+	p.core.freeze(p.qs)
 	p.core.work.Passes++
 	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs))
 	x.c.pass = p

@@ -93,7 +93,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 // best is of interest, for it is the one that holds a reservation.
 func (p *pass) run() {
 	p.qs.quietUntil, p.qs.accountsAt, p.qs.minScoreAt, p.qs.orderHolds = model.Never, model.Never, model.Never, false
-	p.qs.fresh, p.qs.holdsGood, p.qs.tolerance = p.qs.fresh[:0], false, 0
+	p.qs.fresh, p.qs.holdsGood, p.qs.full, p.qs.tolerance = p.qs.fresh[:0], false, false, 0
 	kept := p.qs.keepsNodes()
 	p.qs.blocked = false
 	p.qs.met.reset()
@@ -145,7 +145,6 @@ func (p *pass) run() {
 
 // passCandidates is the pass of a vCluster in which a job waits.
 func (p *pass) passCandidates(scalingUp []model.Ref) {
-	p.core.freeze(p.qs)
 	p.qs.reservation.Reset()
 	p.qs.waiting.FreeChanged()
 	first := len(p.core.plan.Proposals)
@@ -153,6 +152,9 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 	if len(p.core.plan.Proposals) > first {
 		p.core.plan.Again = p.core.plan.Again || startsWanted(p, p.core.plan.Proposals[first:])
 		p.qs.quietUntil = p.now // what is free has changed, and f9 with it
+		if fillsUp(p) {
+			p.qs.quietUntil = max(p.core.promises.quietUntil(p.qs), p.now)
+		}
 	} else if ((!p.qs.orderHolds && !p.heeding && !p.triesLeft) || p.beyondPatience()) && p.core.still() && p.core.nextBoundary(p.now) == model.Never {
 		// Nothing runs and no job started, so no reservation holds a job
 		// back: time alone changes nothing but what min_score does.
@@ -179,11 +181,14 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 		p.passServing(scalingUp)
 		return
 	}
-	anyFits, worth := p.split()
-	if !worth {
-		p.qs.holdsGood = p.qs.blocked
+	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs))
+	anyFits := p.anyFits()
+	if !anyFits && roomDecides(p) {
+		p.qs.blocked = anyUnheld(p)
+		noteFull(p)
 		return
 	}
+	p.core.freeze(p.qs)
 	p.core.work.Passes++
 	first := len(p.core.plan.Proposals)
 	var contenders []model.Ref
@@ -202,6 +207,7 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 
 // passServing is the pass in which services may get nodes.
 func (p *pass) passServing(scalingUp []model.Ref) {
+	p.core.freeze(p.qs)
 	p.core.work.Passes++
 	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs) + len(scalingUp))
 	p.passAll(scalingUp)
@@ -262,22 +268,6 @@ func (p *pass) passAll(scalingUp []model.Ref) {
 			p.prune(&room)
 		}
 	}
-}
-
-// split says whether jobs may have room, and whether a pass is worth making: whether there are
-// any, or the first blocked job may do something about it.
-func (p *pass) split() (anyFits, worth bool) {
-	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs))
-	anyFits = p.anyFits()
-	if policy := p.qs.policy; !anyFits && !policy.Preempts && !p.qs.promises() && p.core.cfg.Explain == nil && policy.MinScore == 0 {
-		// No job starts, whichever is first: the blocked one would only keep
-		// its own vCluster from lending.
-		for i := 0; i < len(p.qs.waiting.Jobs) && !p.qs.blocked; i++ {
-			p.qs.blocked = p.held(order.Candidate{Ref: p.qs.waiting.Jobs[i].Ref}) == model.ReasonNone
-		}
-		return false, false
-	}
-	return anyFits, true
 }
 
 // keys works out what the candidates are ordered by.

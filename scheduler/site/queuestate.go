@@ -62,6 +62,7 @@ type nextLook struct {
 	orderHolds bool        // a job that may have room is held back by the order alone
 
 	holdsGood bool        // what the last pass found out holds until something is observed but submissions
+	full      bool        // no job had room when the last pass was over, and nothing else matters
 	fresh     []model.Ref // jobs submitted since the last pass
 
 	conclusive bool     // the last pass left nothing that what concerns other vClusters could change but by the limits that it met, caps, and what they lend

@@ -1,0 +1,42 @@
+package site
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+)
+
+// Where no job has room it makes no difference which comes first: nothing changes until something is given back, or a
+// job comes that has room.
+
+// roomDecides says whether a pass in which no job has room does nothing: neither does the first blocked job preempt others or
+// get a promise, nor is it asked why jobs wait.
+func roomDecides(p *pass) bool {
+	policy := p.qs.policy
+	return !policy.Preempts && !p.qs.promises() && p.core.cfg.Explain == nil && policy.MinScore == 0
+}
+
+// anyUnheld says whether there is a job that no limit holds. While it has no room, its vCluster lends nothing.
+func anyUnheld(p *pass) bool {
+	for i := range p.qs.waiting.Jobs {
+		if p.held(order.Candidate{Ref: p.qs.waiting.Jobs[i].Ref}) == model.ReasonNone {
+			return true
+		}
+	}
+	return false
+}
+
+// noteFull notes that no job has room, where room decides.
+func noteFull(p *pass) {
+	p.qs.full, p.qs.holdsGood, p.qs.tolerance = true, p.qs.blocked, anyTolerance(p.core)
+}
+
+// fillsUp says whether the jobs that the pass has proposed to start leave no room for any other, so that the pass at the
+// next tick would find out no more. Where limits hold all of the others, it is left to that pass to lend the nodes.
+func fillsUp(p *pass) bool {
+	if !p.fast || !roomDecides(p) || p.anyFits() || anyUnheld(p) != p.qs.blocked {
+		return false
+	}
+	p.fast = false // what is known of the first blocked job was found beside the jobs that start
+	noteFull(p)
+	return true
+}
