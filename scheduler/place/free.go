@@ -26,6 +26,7 @@ type Free struct {
 	shared bool            // part is not empty, or was not
 	held   *amounts        // nil before the first share that names amounts
 
+	changes uint64   // so far
 	tallies []*tally // by class, nil before the first question
 	log     []span   // of words of idle that may have changed since base, in order
 	base    int64
@@ -60,6 +61,7 @@ func (sp *Space) NewFree() *Free {
 // CopyFrom makes f equal to o, which must be of the same Space. Cost: the words
 // of the node sets, and the nodes of which GPUs are held.
 func (f *Free) CopyFrom(o *Free) {
+	f.changes++
 	copy(f.unheld, o.unheld)
 	copy(f.up, o.up)
 	if f.shared || o.shared {
@@ -186,6 +188,9 @@ func (f *Free) SetAllAvailable() {
 	}
 }
 
+// Changes is a number that grows with each change of what is free.
+func (f *Free) Changes() uint64 { return f.changes }
+
 // Idle is the set of idle nodes, for reading until the next change.
 func (f *Free) Idle() model.NodeSet { return f.idle }
 
@@ -238,6 +243,7 @@ func (f *Free) LargestOrUnknown(class ClassID) int32 {
 
 // refresh works out the idle nodes of word w.
 func (f *Free) refresh(w int32) {
+	f.changes++
 	f.intact[w] = f.up[w] &^ f.part[w]
 	now := f.unheld[w] & f.intact[w]
 	if now != f.idle[w] {
@@ -251,7 +257,7 @@ func (f *Free) touch(w int32) { f.log = append(f.logFor(1), span{w, w + 1}) }
 
 // touchWords notes changes for the tallies, if there are any.
 func (f *Free) touchWords(words []model.NodeWord) {
-	if len(f.tallies) == 0 {
+	if f.changes++; len(f.tallies) == 0 {
 		return
 	}
 	log, s := f.logFor(len(words)), span{}

@@ -146,7 +146,6 @@ func (p *pass) run() {
 // passCandidates is the pass of a vCluster in which a job waits.
 func (p *pass) passCandidates(scalingUp []model.Ref) {
 	p.qs.reservation.Reset()
-	p.qs.waiting.FreeChanged()
 	first := len(p.core.plan.Proposals)
 	p.qs.by.pass(p, scalingUp)
 	if len(p.core.plan.Proposals) > first {
@@ -473,7 +472,6 @@ func (p *pass) occupy(ref model.Ref, c *choice) {
 	j.borrowed = c.borrowed
 	j.phase = proposed
 	p.qs.free.Take(&j.placement)
-	p.qs.waiting.FreeChanged()
 	p.qs.inFlight = append(p.qs.inFlight, ref)
 	j.predicted = p.now.Add(j.left)
 	p.qs.ends.Insert(j.predicted, ref, j.usage.Nodes)

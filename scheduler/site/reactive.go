@@ -341,7 +341,6 @@ func (p *pass) proposeSize(x *resize) {
 	p.core.reserveMore(x, 1)
 	if x.nodes > 0 {
 		x.queue.free.Take(&x.gained)
-		x.queue.waiting.FreeChanged()
 		if invalidateBounds(p.core, j); x.lent { // the caps of all have less room
 			p.core.vclusters.invalidateBounds(p.now) // and lenders fewer nodes
 		}

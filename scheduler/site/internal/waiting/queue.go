@@ -68,8 +68,7 @@ type Queue struct {
 	Jobs  []Job // in no order; rows move when one is removed
 	at    []int32
 	sizes []size
-	free  *place.Free // of the vCluster; FreeChanged is called after every change
-	stamp uint64      // of the state of free
+	free  *place.Free // of the vCluster
 	least int32       // as Least has it, 0 when it is to be found anew
 	gated int         // jobs that are
 

@@ -12,13 +12,13 @@ import (
 // size is what jobs ask of each of their nodes, with the number of nodes that are free
 // for that and the gated jobs that ask for it.
 type size struct {
-	class place.ClassID
-	share place.Share // none for all of a node
-	free  int32       // nodes, as of stamp
-	group int32       // nodes of the largest free conformance group, as of the last Bounds.Set
-	stamp uint64      // of the free nodes that were counted
-	units int32       // of each node, as Least counts them
-	gated requests
+	class   place.ClassID
+	share   place.Share // none for all of a node
+	free    int32       // nodes, as counted
+	group   int32       // nodes of the largest free conformance group, as of the last Bounds.Set
+	counted uint64      // Changes of what is free when they were counted
+	units   int32       // of each node, as Least counts them
+	gated   requests
 }
 
 // requests of jobs, the largest first.
@@ -68,7 +68,7 @@ func (q *Queue) SizeOf(class place.ClassID, share place.Share) int32 {
 			return int32(i)
 		}
 	}
-	q.sizes = append(q.sizes, size{class: class, share: share, stamp: q.stamp - 1})
+	q.sizes = append(q.sizes, size{class: class, share: share, counted: q.free.Changes() - 1})
 	return int32(len(q.sizes)) - 1
 }
 
@@ -81,21 +81,18 @@ func (q *Queue) ShareOf(i int32) place.Share { return q.sizes[i].share }
 // Sizes is the number of request sizes so far.
 func (q *Queue) Sizes() int { return len(q.sizes) }
 
-// FreeChanged says that other nodes may be free from now on.
-func (q *Queue) FreeChanged() { q.stamp++ }
-
-// Free counts the nodes that are free for a request size. They are counted anew only
-// after FreeChanged.
+// Free is the number of nodes that are free for a request size. They are counted anew when what is free has
+// changed.
 func (q *Queue) Free(i int32) int32 {
 	z := &q.sizes[i]
-	if z.stamp != q.stamp {
+	if z.counted != q.free.Changes() {
 		q.recount(z)
 	}
 	return z.free
 }
 
 func (q *Queue) recount(z *size) {
-	z.stamp = q.stamp
+	z.counted = q.free.Changes()
 	if z.share == (place.Share{}) {
 		z.free = q.free.Count(z.class)
 	} else {
