@@ -77,7 +77,7 @@ func (p *pass) passFast(anyFits bool) (contenders []model.Ref, ok bool) {
 		p.qs.orderHolds = anyFits
 		return contenders, true
 	}
-	if anyFits {
+	if anyFits && !stillHeldBack(p) {
 		p.ensureReservation()
 		passBehind(p)
 	}
@@ -96,9 +96,13 @@ func (p *pass) anyFits() bool {
 // cheaper to bring the whole queue into order.
 const mostLeads = 16
 
-// setBounds sets the upper bounds on the scores of the pass.
+// setBounds sets the upper bounds on the scores of the pass, once: which jobs start makes them no lower.
 func setBounds(p *pass) *waiting.Bounds {
 	b := &p.qs.scratch.bounds
+	if p.bounded {
+		return b
+	}
+	p.bounded = true
 	b.Set(&p.qs.waiting, p.now, p.now.Add(foresight), &p.qs.terms, p.qs.groupOf)
 	b.Margin = marginOf(p)
 	return b

@@ -89,7 +89,7 @@ func invalidateBounds(s *Core, j *job) {
 		} else if isElsewhere(s, qs, j) && !qs.delaying.confinedBy(s, j) {
 			qs.elsewhere = qs.elsewhere || !gainsNothing(qs) || !losesNothing(s, qs, j)
 		} else {
-			qs.quietUntil = min(qs.quietUntil, s.now)
+			qs.quietUntil, qs.heldBack.by = min(qs.quietUntil, s.now), -1
 		}
 	}
 }

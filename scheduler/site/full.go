@@ -36,7 +36,6 @@ func fillsUp(p *pass) bool {
 	if !p.fast || !roomDecides(p) || p.anyFits() || anyUnheld(p) != p.qs.blocked {
 		return false
 	}
-	p.fast = false // what is known of the first blocked job was found beside the jobs that start
 	noteFull(p)
 	return true
 }

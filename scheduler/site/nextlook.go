@@ -4,7 +4,9 @@ import (
 	"math"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/order"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/waiting"
 )
 
@@ -115,6 +117,35 @@ func firstEnd(p *pass) model.Time {
 		return p.qs.ends.First()
 	}
 	return p.qs.ends.FirstOf(func(ref model.Ref) bool { return concerns(&p.core.nodeState, p.qs, &p.core.jobs[ref]) })
+}
+
+// heldBack says that no job behind the blocked one, by, starts before an instant if nothing is observed: those that have room
+// would delay it, and do so as long as no predicted end passes. by is -1 where that is not known.
+type heldBack struct {
+	by    model.Ref
+	until model.Time
+}
+
+// noteHeldBack notes what a pass that started no job has found out behind the blocked one. With other vClusters or caps
+// there is more to it.
+func noteHeldBack(p *pass) {
+	p.qs.heldBack.by = -1
+	switch policy := p.qs.policy; {
+	case !p.fast || policy.Preempts || policy.Backfill != order.Easy || !p.qs.reservation.ByCount():
+	case len(p.core.vclusters) > 1 || p.core.caps.Cap != (caps.Usage{}) || p.core.cfg.EveryCycle:
+	default:
+		p.qs.heldBack = heldBack{p.qs.reservation.Ref, firstEnd(p)}
+	}
+}
+
+// stillHeldBack says whether what was found out behind the blocked job in the last pass holds in this one, and takes its reservation over.
+func stillHeldBack(p *pass) bool {
+	h, r := &p.qs.heldBack, &p.qs.reservation
+	if h.by != r.Ref || p.now >= h.until {
+		return false
+	}
+	r.Restore()
+	return true
 }
 
 // foresight bounds for how long a pass looks ahead for jobs that overtake: the

@@ -33,10 +33,9 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 		p := s.begin(&s.vclusters[i], now)
 		switch {
 		case s.restoring:
-			p.qs.dirty, p.qs.elsewhere, p.qs.again = false, false, false
 			p.run()
 		case p.turn():
-			p.qs.lastPass, p.qs.dirty, p.qs.elsewhere, p.qs.again = now, false, false, false
+			p.qs.lastPass = now
 			p.run()
 		}
 		if len(s.plan.Proposals) > first && len(s.vclusters) > 1 {
@@ -71,6 +70,7 @@ type pass struct {
 	qs         *queueState
 	now        model.Time
 	borrowable int32 // nodes that the other vClusters would lend at most
+	bounded    bool  // the upper bounds on its scores are set
 	fast       bool  // the first blocked job was found without bringing the queue into order
 	triesLeft  bool  // there are blocked jobs for which no victims were sought
 	heeding    bool  // others have promised nodes to their jobs
@@ -84,7 +84,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 	if p.core == nil {
 		p.core, p.qs = s, qs
 	}
-	p.now, p.borrowable, p.fast, p.triesLeft, p.heeding, p.minScored = now, 0, false, false, s.promises.toOthers(qs), false
+	p.now, p.borrowable, p.fast, p.triesLeft, p.heeding, p.minScored, p.bounded = now, 0, false, false, s.promises.toOthers(qs), false, false
 	return p
 }
 
@@ -92,6 +92,10 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 // room now and jobs that have none wait in two heaps: of the latter only the
 // best is of interest, for it is the one that holds a reservation.
 func (p *pass) run() {
+	if p.qs.dirty || len(p.qs.fresh) > 0 {
+		p.qs.heldBack.by = -1
+	}
+	p.qs.dirty, p.qs.elsewhere, p.qs.again = false, false, false
 	p.qs.quietUntil, p.qs.accountsAt, p.qs.minScoreAt, p.qs.orderHolds = model.Never, model.Never, model.Never, false
 	p.qs.fresh, p.qs.holdsGood, p.qs.full, p.qs.tolerance = p.qs.fresh[:0], false, false, 0
 	kept := p.qs.keepsNodes()
@@ -202,6 +206,7 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 	}
 	p.boundNextChange(anyFits, contenders, !p.fast)
 	p.qs.holdsGood = p.fast && !p.qs.policy.Preempts && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount() && p.qs.quietUntil > p.now
+	noteHeldBack(p)
 }
 
 // passServing is the pass in which services may get nodes.

@@ -64,6 +64,7 @@ type nextLook struct {
 	holdsGood bool        // what the last pass found out holds until something is observed but submissions
 	full      bool        // no job had room when the last pass was over, and nothing else matters
 	fresh     []model.Ref // jobs submitted since the last pass
+	heldBack  heldBack    // in the last pass
 
 	conclusive bool     // the last pass left nothing that what concerns other vClusters could change but by the limits that it met, caps, and what they lend
 	met        limits   // that kept jobs from starting in the last pass
@@ -103,7 +104,7 @@ type queueScratch struct {
 func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, free *place.Free, space *place.Space) queueState {
 	qs := queueState{
 		id: id, policy: policy, free: space.NewFree(), best: -1, reservation: future.NewReservation(space.NewFree()),
-		nextLook: nextLook{quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime, againAt: model.AbsentTime, stuckAt: model.AbsentTime},
+		nextLook: nextLook{heldBack: heldBack{by: -1}, quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime, againAt: model.AbsentTime, stuckAt: model.AbsentTime},
 		scores:   scores{terms: waiting.Terms{FairShare: fair.Share, Penalty: fair.Penalty, Inverse: fair.Inverse}, fair: fair},
 		mode:     policy.mode(),
 	}
@@ -150,7 +151,7 @@ func (s queueStates) markAllDirty() {
 func (s queueStates) invalidateBounds(now model.Time) {
 	for i := range s {
 		qs := &s[i]
-		qs.quietUntil = min(qs.quietUntil, now)
+		qs.quietUntil, qs.heldBack.by = min(qs.quietUntil, now), -1
 	}
 }
 

@@ -23,6 +23,19 @@ func TestElsewhere(t *testing.T) {
 		w.cfg.Policies[0].Preemption.NearCompletion = 0
 		return w
 	}
+	// filling has nodes 0 to 2 held until 25, though predicted to be until 60, and a job of tenant t that waits for four nodes: t may
+	// run one job at a time. A job of another vCluster wants to borrow what comes free.
+	filling := func() *naiveWorld {
+		w := onCycle(0, 0, 0, 0, 1)
+		w.cfg.Site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxConcurrent: 1}}}
+		w.cfg.Quota.Tenants = w.cfg.Site.Tenants
+		a, b := &w.cfg.Site.VClusters[0], &w.cfg.Site.VClusters[1]
+		a.Lend, a.MaxLent, b.Borrow = true, model.One, true
+		w.enqueue(0, 0, 3, 60, 5).runtime = 25 * model.Second
+		w.enqueue(0, 1, 4, 100, 9).Tenant = 0
+		w.enqueue(1, 2, 3, 20, 3)
+		return w
+	}
 	locks := func(e *naiveErrand) {
 		e.Deps = append(e.Deps, model.Dependency{On: -1, Condition: model.Mutex, Mutex: 0})
 	}
@@ -49,6 +62,17 @@ func TestElsewhere(t *testing.T) {
 			w.enqueue(0, 12, 2, 100, 4)
 			return w
 		}, []string{"00:00:20: 3 preempt job 4 on [] victim 0 PREEMPTED"}},
+		{"the job that takes the last node takes what the limit left to the blocked one, so that nodes are lent", func() *naiveWorld {
+			w := filling()
+			w.enqueue(0, 1, 1, 20, 3).Tenant = 0
+			return w
+		}, []string{"00:00:10: 2 assign job 3 on [3]", "00:00:25: 3 assign job 2 on [0 1 4] borrowed"}},
+		{"a job elsewhere takes what the limit left to the blocked one of a full vCluster, so that nodes are lent", func() *naiveWorld {
+			w := filling()
+			w.enqueue(0, 1, 1, 40, 3)
+			w.enqueue(1, 12, 1, 100, 5).Tenant = 0
+			return w
+		}, []string{"00:00:10: 2 assign job 3 on [3]", "00:00:25: 4 assign job 2 on [0 1 2] borrowed"}},
 		{"a job that is overdue elsewhere keeps a cap", func() *naiveWorld {
 			w := onCycle(0, 0, 1)
 			w.cfg.Site.PowerCap = 100

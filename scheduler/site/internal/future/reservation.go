@@ -50,6 +50,9 @@ func NewReservation(forecast *place.Free) Reservation {
 // Reset forgets the reservation.
 func (r *Reservation) Reset() { r.Ref, r.known = -1, false }
 
+// Restore is for the job that the reservation was found for last, where nothing has changed since that it was made of.
+func (r *Reservation) Restore() { r.known = true }
+
 // Known says whether At and what is left over then have been found.
 func (r *Reservation) Known() bool { return r.known }
 
