@@ -73,7 +73,7 @@ func (c *Cache) Refresh() bool {
 	}
 	c.ticks, c.spread = a.ticks, spread{least: model.One}
 	changed := false
-	u := a.Utilisation()
+	u := min(a.Utilisation(), score.BurstEnds)
 	for t, n := range c.jobs {
 		if n > 0 {
 			changed = c.refreshRow(t, u) || changed
@@ -83,7 +83,8 @@ func (c *Cache) Refresh() bool {
 	return changed
 }
 
-// refreshRow is Refresh for one row.
+// refreshRow is Refresh for one row. The ticks between which a tenant's budget alone is used up, by too little to be
+// charged for it, are most.
 func (c *Cache) refreshRow(t int, utilisation model.Fixed) (changed bool) {
 	a, was := c.accounts, &c.of[t]
 	if was.ticks == a.ticks {
@@ -91,13 +92,16 @@ func (c *Cache) refreshRow(t int, utilisation model.Fixed) (changed bool) {
 	}
 	id := model.TenantID(t) - 1
 	st := a.Standing(id)
-	same := was.ticks >= 0 && st.Equal(&was.standing) && (utilisation == was.utilisation || st.Burst <= model.One)
-	if was.ticks = a.ticks; same {
-		return false
+	if was.ticks < 0 || st.Used != was.standing.Used || st.Share != was.standing.Share || st.Burst != was.standing.Burst || utilisation != was.utilisation && st.Burst > model.One {
+		share := c.weight.Mul(a.fairShare(id, st, utilisation))
+		changed = share != c.Share[t]
+		c.Share[t] = share
 	}
-	was.standing, was.utilisation = *st, utilisation
-	share, penalty := c.weight.Mul(a.fairShare(id, st, utilisation)), score.Penalty(st.Budget)
-	changed = share != c.Share[t] || penalty != c.Penalty[t]
-	c.Share[t], c.Penalty[t], c.Inverse[t] = share, penalty, model.Ratio(int64(model.One), int64(penalty))
+	if was.ticks < 0 || st.Budget != was.standing.Budget {
+		if penalty := score.Penalty(st.Budget); penalty != c.Penalty[t] {
+			c.Penalty[t], c.Inverse[t], changed = penalty, model.Ratio(int64(model.One), int64(penalty)), true
+		}
+	}
+	was.ticks, was.standing, was.utilisation = a.ticks, *st, utilisation
 	return changed
 }

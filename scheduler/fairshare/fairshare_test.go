@@ -113,7 +113,7 @@ func TestAccountsSettle(t *testing.T) {
 			now = a.NextTick(now)
 			a.Advance(now)
 			require.Equal(t, share, a.FairShare(0))
-			require.True(t, standing.Equal(a.Standing(0)))
+			require.Equal(t, [...]model.Fixed{standing.Used, standing.Budget}, [...]model.Fixed{a.Standing(0).Used, a.Standing(0).Budget})
 		}
 	})
 }

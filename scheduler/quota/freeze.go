@@ -27,11 +27,6 @@ type Standing struct {
 	count uint64 // the Freeze that it is of
 }
 
-// Equal says whether s and o tell the same of a tenant.
-func (s *Standing) Equal(o *Standing) bool {
-	return s.Used == o.Used && s.Budget == o.Budget && s.Share == o.Share && s.Burst == o.Burst
-}
-
 func newFrozen(n int) frozen { return frozen{of: make([]Standing, n)} }
 
 // NextTick is the first tick after now: ticks are the multiples of the

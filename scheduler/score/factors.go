@@ -14,6 +14,9 @@ func PriorityOf(class int32) model.Fixed {
 	return model.Ratio(int64(min(max(class, 0), model.SensitiveClass)), model.SensitiveClass)
 }
 
+// BurstEnds is the utilisation of a site from which a burst allowance adds nothing to a share.
+const BurstEnds = (4*model.One + 4) / 5 // 0.8, rounded up
+
 // FairShareOf is f3: max(0, (e-usage)/e), the part of its share that a tenant
 // does not use. share and usage are fractions of the nodes; e is the share, or
 // while utilisation u (of the site) is below 0.8, share * (1 + b (0.8-u)/0.8)

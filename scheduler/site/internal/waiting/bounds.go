@@ -101,10 +101,12 @@ type Bounds struct {
 // less than two hours away; group is the largest free conformance group of a class of
 // nodes.
 func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(place.ClassID) int32) {
+	q.looks++
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
-		z := &q.sizes[l.size]
-		z.group = group(z.class)
+		if z := &q.sizes[l.size]; z.look != q.looks {
+			z.look, z.group = q.looks, group(z.class)
+		}
 		q.renew(l, now, until)
 	}
 	b.q, b.sizes, b.terms, b.fairShare, b.penalty = q, q.sizes, terms, terms.FairShare, terms.Penalty

@@ -71,6 +71,7 @@ type Queue struct {
 	free  *place.Free // of the vCluster
 	least int32       // as Least has it, 0 when it is to be found anew
 	gated int         // jobs that are
+	looks uint64      // calls of Bounds.Set
 
 	cfg    Config
 	curve  score.Curve // of the wait

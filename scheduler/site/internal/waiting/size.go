@@ -15,7 +15,8 @@ type size struct {
 	class   place.ClassID
 	share   place.Share // none for all of a node
 	free    int32       // nodes, as counted
-	group   int32       // nodes of the largest free conformance group, as of the last Bounds.Set
+	group   int32       // nodes of the largest free conformance group, as of look
+	look    uint64      // the last Bounds.Set in which a job that asks for this waited
 	counted uint64      // Changes of what is free when they were counted
 	units   int32       // of each node, as Least counts them
 	gated   requests
