@@ -31,9 +31,17 @@ func noteFull(p *pass) {
 }
 
 // fillsUp says whether the jobs that the pass has proposed to start leave no room for any other, so that the pass at the
-// next tick would find out no more. Where limits hold all of the others, it is left to that pass to lend the nodes.
+// next tick would find out no more. Where a limit holds the first blocked job by now, that pass says whether another keeps nodes
+// from being lent.
 func fillsUp(p *pass) bool {
-	if !p.fast || !roomDecides(p) || p.anyFits() || anyUnheld(p) != p.qs.blocked {
+	if !p.fast || !roomDecides(p) || p.anyFits() {
+		return false
+	}
+	if p.qs.blocked {
+		if p.held(order.Candidate{Ref: p.qs.reservation.Ref}) != model.ReasonNone {
+			return false
+		}
+	} else if anyUnheld(p) {
 		return false
 	}
 	noteFull(p)

@@ -23,11 +23,11 @@ func TestElsewhere(t *testing.T) {
 		w.cfg.Policies[0].Preemption.NearCompletion = 0
 		return w
 	}
-	// filling has nodes 0 to 2 held until 25, though predicted to be until 60, and a job of tenant t that waits for four nodes: t may
-	// run one job at a time. A job of another vCluster wants to borrow what comes free.
+	// filling has nodes 0 to 2 held until 25, though predicted to be until 60, and a job of tenant t that waits for four nodes: t and u
+	// may run one job each at a time. A job of another vCluster wants to borrow what comes free.
 	filling := func() *naiveWorld {
 		w := onCycle(0, 0, 0, 0, 1)
-		w.cfg.Site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxConcurrent: 1}}}
+		w.cfg.Site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxConcurrent: 1}}, {Name: "u", Limits: model.Limits{MaxConcurrent: 1}}}
 		w.cfg.Quota.Tenants = w.cfg.Site.Tenants
 		a, b := &w.cfg.Site.VClusters[0], &w.cfg.Site.VClusters[1]
 		a.Lend, a.MaxLent, b.Borrow = true, model.One, true
@@ -71,6 +71,13 @@ func TestElsewhere(t *testing.T) {
 			w := filling()
 			w.enqueue(0, 1, 1, 40, 3)
 			w.enqueue(1, 12, 1, 100, 5).Tenant = 0
+			return w
+		}, []string{"00:00:10: 2 assign job 3 on [3]", "00:00:25: 4 assign job 2 on [0 1 2] borrowed"}},
+		{"the job that takes the last node leaves the limit to another than the blocked one, and a job elsewhere takes that", func() *naiveWorld {
+			w := filling()
+			w.enqueue(0, 1, 1, 40, 3).Tenant = 0
+			w.enqueue(0, 1, 4, 100, 8).Tenant = 1
+			w.enqueue(1, 12, 1, 100, 5).Tenant = 1
 			return w
 		}, []string{"00:00:10: 2 assign job 3 on [3]", "00:00:25: 4 assign job 2 on [0 1 2] borrowed"}},
 		{"a job that is overdue elsewhere keeps a cap", func() *naiveWorld {
