@@ -83,8 +83,7 @@ func (c *Cache) Refresh() bool {
 	return changed
 }
 
-// refreshRow is Refresh for one row. The ticks between which a tenant's budget alone is used up, by too little to be
-// charged for it, are most.
+// refreshRow is Refresh for one row. At most ticks the budget alone has moved, and too little to change the penalty.
 func (c *Cache) refreshRow(t int, utilisation model.Fixed) (changed bool) {
 	a, was := c.accounts, &c.of[t]
 	if was.ticks == a.ticks {
@@ -92,12 +91,13 @@ func (c *Cache) refreshRow(t int, utilisation model.Fixed) (changed bool) {
 	}
 	id := model.TenantID(t) - 1
 	st := a.Standing(id)
-	if was.ticks < 0 || st.Used != was.standing.Used || st.Share != was.standing.Share || st.Burst != was.standing.Burst || utilisation != was.utilisation && st.Burst > model.One {
+	first, room := was.ticks < 0, utilisation != was.utilisation && st.Burst > model.One
+	if first || room || st.Used != was.standing.Used || st.Share != was.standing.Share || st.Burst != was.standing.Burst {
 		share := c.weight.Mul(a.fairShare(id, st, utilisation))
 		changed = share != c.Share[t]
 		c.Share[t] = share
 	}
-	if was.ticks < 0 || st.Budget != was.standing.Budget {
+	if first || st.Budget != was.standing.Budget {
 		if penalty := score.Penalty(st.Budget); penalty != c.Penalty[t] {
 			c.Penalty[t], c.Inverse[t], changed = penalty, model.Ratio(int64(model.One), int64(penalty)), true
 		}

@@ -77,7 +77,11 @@ func (p *pass) passFast(anyFits bool) (contenders []model.Ref, ok bool) {
 		p.qs.orderHolds = anyFits
 		return contenders, true
 	}
-	if anyFits && !stillHeldBack(p) {
+	switch {
+	case !anyFits:
+	case stillHeldBack(p):
+		p.qs.reservation.Restore()
+	default:
 		p.ensureReservation()
 		passBehind(p)
 	}
@@ -96,7 +100,8 @@ func (p *pass) anyFits() bool {
 // cheaper to bring the whole queue into order.
 const mostLeads = 16
 
-// setBounds sets the upper bounds on the scores of the pass, once: which jobs start makes them no lower.
+// setBounds sets the upper bounds on the scores of the pass. They hold for all of it, for what scores have in common and the
+// largest free groups are frozen.
 func setBounds(p *pass) *waiting.Bounds {
 	b := &p.qs.scratch.bounds
 	if p.bounded {

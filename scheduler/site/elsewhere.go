@@ -85,7 +85,7 @@ func markDirty(s *Core, j *job) {
 func invalidateBounds(s *Core, j *job) {
 	for i := range s.vclusters {
 		if qs := &s.vclusters[i]; qs == j.queue && qs.full {
-			continue // that it takes something was known when it was proposed
+			continue // what it takes was counted when it was proposed
 		} else if isElsewhere(s, qs, j) && !qs.delaying.confinedBy(s, j) {
 			qs.elsewhere = qs.elsewhere || !gainsNothing(qs) || !losesNothing(s, qs, j)
 		} else {

@@ -8,14 +8,15 @@ import (
 // Where no job has room it makes no difference which comes first: nothing changes until something is given back, or a
 // job comes that has room.
 
-// roomDecides says whether a pass in which no job has room does nothing: neither does the first blocked job preempt others or
-// get a promise, nor is it asked why jobs wait.
+// roomDecides says whether a pass in which no job has room does nothing: the first blocked job neither preempts others nor
+// gets a promise, none is held by min_score, and it is not asked why jobs wait.
 func roomDecides(p *pass) bool {
 	policy := p.qs.policy
 	return !policy.Preempts && !p.qs.promises() && p.core.cfg.Explain == nil && policy.MinScore == 0
 }
 
-// anyUnheld says whether there is a job that no limit holds. While it has no room, its vCluster lends nothing.
+// anyUnheld says whether there is a job that no limit holds. While it has no room, its vCluster lends nothing. What holds the
+// others is noted.
 func anyUnheld(p *pass) bool {
 	for i := range p.qs.waiting.Jobs {
 		if p.held(order.Candidate{Ref: p.qs.waiting.Jobs[i].Ref}) == model.ReasonNone {

@@ -126,8 +126,8 @@ type heldBack struct {
 	until model.Time
 }
 
-// noteHeldBack notes what a pass that started no job has found out behind the blocked one. With other vClusters or caps
-// there is more to it.
+// noteHeldBack notes what a pass that started no job has found out behind the blocked one. With other vClusters jobs may
+// borrow, and a cap may have room again.
 func noteHeldBack(p *pass) {
 	p.qs.heldBack.by = -1
 	switch policy := p.qs.policy; {
@@ -138,14 +138,9 @@ func noteHeldBack(p *pass) {
 	}
 }
 
-// stillHeldBack says whether what was found out behind the blocked job in the last pass holds in this one, and takes its reservation over.
+// stillHeldBack says whether what was found out behind the blocked job in an earlier pass holds in this one.
 func stillHeldBack(p *pass) bool {
-	h, r := &p.qs.heldBack, &p.qs.reservation
-	if h.by != r.Ref || p.now >= h.until {
-		return false
-	}
-	r.Restore()
-	return true
+	return p.qs.heldBack.by == p.qs.reservation.Ref && p.now < p.qs.heldBack.until
 }
 
 // foresight bounds for how long a pass looks ahead for jobs that overtake: the

@@ -156,7 +156,7 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 		p.core.plan.Again = p.core.plan.Again || startsWanted(p, p.core.plan.Proposals[first:])
 		p.qs.quietUntil = p.now // what is free has changed, and f9 with it
 		if fillsUp(p) {
-			p.qs.quietUntil = max(p.core.promises.quietUntil(p.qs), p.now)
+			p.qs.quietUntil = model.Never // there are no promises
 		}
 	} else if ((!p.qs.orderHolds && !p.heeding && !p.triesLeft) || p.beyondPatience()) && p.core.still() && p.core.nextBoundary(p.now) == model.Never {
 		// Nothing runs and no job started, so no reservation holds a job

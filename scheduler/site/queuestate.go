@@ -64,7 +64,7 @@ type nextLook struct {
 	holdsGood bool        // what the last pass found out holds until something is observed but submissions
 	full      bool        // no job had room when the last pass was over, and nothing else matters
 	fresh     []model.Ref // jobs submitted since the last pass
-	heldBack  heldBack    // in the last pass
+	heldBack  heldBack    // since a pass that started no job
 
 	conclusive bool     // the last pass left nothing that what concerns other vClusters could change but by the limits that it met, caps, and what they lend
 	met        limits   // that kept jobs from starting in the last pass

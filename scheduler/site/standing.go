@@ -11,7 +11,7 @@ import (
 	"orrery/scheduler/site/internal/future"
 )
 
-// Queue implements scheduler.Questions. What all scores have in common is as of the last pass.
+// Queue implements scheduler.Questions. What all scores have in common is as of the last pass that compared jobs.
 func (s *Core) Queue(now model.Time, dst []scheduler.Standing) []scheduler.Standing {
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]

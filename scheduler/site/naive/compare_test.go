@@ -93,6 +93,8 @@ func TestSiteAgainstNaive(t *testing.T) {
 		{"scaled, everything", everyFeature | withScaled},
 		{"min score", withEasy | withRankings | withMinScore},
 		{"homes", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption},
+		{"homes, full", withEasy | withVClusters | withHomes | withCycles | withBorrowing | withLimits | withConflicts | withCancels},
+		{"homes, full, dependencies", withEasy | withVClusters | withHomes | withCycles | withBorrowing | withLimits | withQOS | withRankings | withDependencies | withCaps},
 		{"homes, borrowing", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withConflicts | withCancels},
 		{"homes, limits", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withLimits | withQOS | withPartitions | withDependencies},
 		{"homes, caps", withEasy | withVClusters | withHomes | withCycles | withRankings | withPreemption | withBorrowing | withCaps | withPrices | withRanges},

@@ -50,7 +50,7 @@ func NewReservation(forecast *place.Free) Reservation {
 // Reset forgets the reservation.
 func (r *Reservation) Reset() { r.Ref, r.known = -1, false }
 
-// Restore is for the job that the reservation was found for last, where nothing has changed since that it was made of.
+// Restore makes known again what was found for the same job, where nothing was observed since.
 func (r *Reservation) Restore() { r.known = true }
 
 // Known says whether At and what is left over then have been found.
