@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
@@ -78,4 +80,19 @@ func homed(p *scheduler.Promise, homes []int) bool {
 		})
 		return has
 	})
+}
+
+// TestNoPromiseAtNever: a job that can only start by borrowing is promised nothing while all that could be lent to it is held by a
+// service, which no end is predicted of.
+func TestNoPromiseAtNever(t *testing.T) {
+	w := wakeSite([]int{0, 1, 2}, 3)
+	lender, borrower := &w.cfg.Site.VClusters[0], &w.cfg.Site.VClusters[2]
+	lender.Lend, lender.MaxLent, borrower.Borrow = true, model.One, true
+	servesTo(1)(w.enqueue(0, 0, 1, 30, 5))
+	w.enqueue(2, 1, 2, 20, 5)
+	requireAlike(t, w)
+	core := &lendsTo{Scheduler: site.New(w.cfg), homes: []int{0, 1, 2}}
+	(&naiveStage{w: w, pair: &both{}}).play(core)
+	require.Zero(t, core.promised)
+	require.Contains(t, w.proposals(site.New(w.cfg)), "00:00:30: 2 assign job 1 on [0 2] borrowed")
 }

@@ -63,8 +63,8 @@ func (s *naiveSite) promiseLent(l *naiveVCluster, j *naiveJob) *naivePromise {
 	}
 	at := []model.Time{s.now}
 	for _, o := range s.holders {
-		if s.sees(l, o) {
-			at = append(at, s.endOf(o))
+		if end := s.endOf(o); s.sees(l, o) && end < model.Never {
+			at = append(at, end)
 		}
 	}
 	slices.Sort(at)
