@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"orrery/scheduler/model"
-	"orrery/scheduler/order"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/waiting"
@@ -126,14 +125,11 @@ type heldBack struct {
 	until model.Time
 }
 
-// noteHeldBack notes what a pass that started no job has found out behind the blocked one. With other vClusters jobs may
-// borrow, and a cap may have room again.
-func noteHeldBack(p *pass) {
+// noteHeldBack notes what a pass that started no job has found out behind the blocked one, if the numbers of nodes decided it. With
+// other vClusters jobs may borrow, and a cap may have room again.
+func noteHeldBack(p *pass, byCount bool) {
 	p.qs.heldBack.by = -1
-	switch policy := p.qs.policy; {
-	case !p.fast || policy.Preempts || policy.Backfill != order.Easy || !p.qs.reservation.ByCount():
-	case len(p.core.vclusters) > 1 || p.core.caps.Cap != (caps.Usage{}) || p.core.cfg.EveryCycle:
-	default:
+	if byCount && len(p.core.vclusters) == 1 && p.core.caps.Cap == (caps.Usage{}) && !p.core.cfg.EveryCycle {
 		p.qs.heldBack = heldBack{p.qs.reservation.Ref, firstEnd(p)}
 	}
 }

@@ -205,8 +205,9 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 		return // there is another pass soon
 	}
 	p.boundNextChange(anyFits, contenders, !p.fast)
-	p.qs.holdsGood = p.fast && !p.qs.policy.Preempts && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount() && p.qs.quietUntil > p.now
-	noteHeldBack(p)
+	byCount := p.fast && !p.qs.policy.Preempts && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount()
+	p.qs.holdsGood = byCount && p.qs.quietUntil > p.now
+	noteHeldBack(p, byCount)
 }
 
 // passServing is the pass in which services may get nodes.
