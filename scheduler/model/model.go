@@ -335,8 +335,8 @@ type Proposal struct {
 // system.
 type JobRecord struct {
 	Job      JobID
-	ID       int64 // the log's own job number
 	User     int32 // index into the trace's user names, -1 when unknown
+	ID       int64 // the log's own job number
 	Submit   Time
 	Eligible Time
 	Start    Time // first start, AbsentTime when it never started
@@ -350,13 +350,13 @@ type JobRecord struct {
 	Reason   Reason
 
 	// On a site; elsewhere not read.
+	Kind        Kind
 	VCluster    VClusterID
 	Tenant      TenantID // -1 none
 	Class       int32    // preemption class
-	Kind        Kind
-	GPUs        int32 // asked for on each node
-	Requeues    int32 // failed attempts after which it went back to the queue
-	Preemptions int32 // times it was asked to leave its nodes
+	GPUs        int32    // asked for on each node
+	Requeues    int32    // failed attempts after which it went back to the queue
+	Preemptions int32    // times it was asked to leave its nodes
 	// What all its attempts came to. Kept and lost GPU time are of work alone;
 	// allocated time is longer by what starts, checkpoints and their reading take.
 	Allocated Holding

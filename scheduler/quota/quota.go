@@ -69,16 +69,15 @@ type ResourceUsage struct {
 	Partition model.PartitionID
 	User      int32
 	Session   bool // it counts as a session of its user
+	Divides   bool // it takes shares of nodes
 	Nodes     int32
 	GPUs      int32 // in all, as its nodes have them when it starts
 	// Milli is what it takes of GPUs in thousandths of one, against limits on GPUs; before
 	// its nodes are known the least that it can be.
 	Milli int64
 	Each  int64 // of these, at least on each node
-	// Divides says that it takes shares of nodes, and Shares which, once they are known.
-	// They must stay as they are while they are in use.
-	Divides bool
-	Shares  []model.NodeShare
+	// Shares are those that it takes, once they are known. They must stay as they are while they are in use.
+	Shares []model.NodeShare
 }
 
 // Ledger is the account of every tenant. It is opened at the first instant that

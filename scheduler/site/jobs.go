@@ -44,6 +44,7 @@ type job struct {
 	borrowed          bool
 	leaving           bool           // preempted, still on its nodes
 	resizing          bool           // another size is in flight
+	capped            bool           // where no victims were found for it, a cap had no room
 	pos               int32          // in jobTable.active while running
 	request           model.Request  // of the submission; its units are those that an order goes by
 	left              model.Duration // requested time from the next start on: less than Walltime once it was suspended
@@ -67,8 +68,7 @@ type job struct {
 	heldIn     uint64 // the last pass, as Work counts them, in which a limit held it at its turn
 	seq        uint64 // of the last proposal to start it
 	preemptSeq uint64 // of the last proposal to preempt it
-	failedAt   int64  // facts observed, and one, when no victims for it were found: those that concern its vCluster or,
-	capped     bool   // where a cap had no room for it, all
+	failedAt   int64  // facts observed, and one, when no victims for it were found: all if it is capped, else those that concern its vCluster
 }
 
 // stint is what is known of a job while it is on nodes, or they are proposed for it: it begins with the
@@ -131,16 +131,31 @@ func waitNoMore(t *jobTable, ref model.Ref) {
 	}
 }
 
-// makeRoom has a place in the table for each ref that the facts submit jobs under: all at once, for of
-// many it would be moved again and again.
-func (t *jobTable) makeRoom(facts []model.Fact) {
-	n := len(t.jobs)
+// makeRoom has a place in the table for each ref that the facts submit jobs under, and where it has to grow one in the queues: all
+// at once, for of many jobs either would be moved again and again.
+func makeRoom(s *Core, facts []model.Fact) {
+	n := len(s.jobs)
 	for i := range facts {
 		if facts[i].Kind == model.FactSubmitted {
 			n = max(n, int(facts[i].Ref)+1)
 		}
 	}
-	t.jobs = slices.Grow(t.jobs, n-len(t.jobs))[:n]
+	if n > cap(s.jobs) {
+		for v := range s.vclusters {
+			s.vclusters[v].waiting.Grow(submittedTo(model.VClusterID(v), facts))
+		}
+	}
+	s.jobs = slices.Grow(s.jobs, n-len(s.jobs))[:n]
+}
+
+// submittedTo is the number of jobs that the facts submit to a vCluster.
+func submittedTo(v model.VClusterID, facts []model.Fact) (n int) {
+	for i := range facts {
+		if f := &facts[i]; f.Kind == model.FactSubmitted && f.Alloc.VCluster == v {
+			n++
+		}
+	}
+	return n
 }
 
 // beginStint gives the job a stint.

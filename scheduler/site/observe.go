@@ -17,7 +17,7 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 	if len(facts) > 0 {
 		s.ledger.Observed(now)
 		s.lastFact = now
-		s.makeRoom(facts)
+		makeRoom(s, facts)
 	}
 	for i := range facts {
 		f := &facts[i]

@@ -54,13 +54,13 @@ type siteJob struct {
 	job
 	*attempt // nil while it is on no nodes
 	alloc    *model.Allocation
-	outcome  model.JobState // with which it ends by itself
-	release  model.Time     // from its hold, AbsentTime when that is not lifted
+	release  model.Time // from its hold, AbsentTime when that is not lifted
 
 	kept    model.Duration // work saved by checkpoints, at speed 1
 	used    model.Duration // how long that was worked on
 	saved   int64          // bytes of the last one
 	limit   model.Duration // requested time from the next start on
+	outcome model.JobState // with which it ends by itself
 	resumes bool           // ran before the replay began, and has not started in it
 	endless bool           // its row ended at its walltime and it has not run at the rate of then, see SetSpeed
 	unrated bool           // is counted in SiteCounts.Unrated

@@ -46,10 +46,10 @@ type Kept struct {
 // Last is what was last noted of a job.
 type Last struct {
 	reason model.Reason
-	behind model.JobID
 	made   bool
 	// victims is the last note of why there are none, while the job has nodes to wait for.
 	victims scheduler.NoVictims
+	behind  model.JobID
 }
 
 // Update says whether the answer has changed, which it takes over.

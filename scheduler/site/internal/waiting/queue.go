@@ -5,6 +5,8 @@
 package waiting
 
 import (
+	"slices"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
 	"orrery/scheduler/score"
@@ -107,6 +109,9 @@ func (q *Queue) Row(ref model.Ref) *Job { return &q.Jobs[q.at[ref]] }
 
 // Has says whether the job under ref waits in this queue.
 func (q *Queue) Has(ref model.Ref) bool { return int(ref) < len(q.at) && q.at[ref] >= 0 }
+
+// Grow has room for so many more jobs, so that their rows are not moved when they join.
+func (q *Queue) Grow(n int) { q.Jobs = slices.Grow(q.Jobs, n) }
 
 // Add puts a job into the queue, with its row as far as the queue does not set it
 // itself. units is what each of its nodes counts for in Least. The cost is that of a
