@@ -17,7 +17,6 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 	if len(facts) > 0 {
 		s.ledger.Observed(now)
 		s.lastFact = now
-		makeRoom(s, facts)
 	}
 	for i := range facts {
 		f := &facts[i]
@@ -26,6 +25,9 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 		}
 		switch f.Kind {
 		case model.FactSubmitted:
+			if int(f.Ref) >= len(s.jobs) {
+				makeRoom(s, facts[i:])
+			}
 			s.submitted(f)
 		case model.FactCancelled:
 			s.withdrawn(f.Ref)

@@ -180,7 +180,7 @@ type output struct {
 
 // New returns the core of an idle site. cfg must be valid.
 func New(cfg Config) *Core {
-	s := &Core{cfg: cfg, nodeState: newNodeState(cfg.Site), jobTable: jobTable{graph: workflow.New(), noStint: &stint{}, alikes: alikes{}, nextDue: model.Never}, price: cfg.Price}
+	s := &Core{cfg: cfg, nodeState: newNodeState(cfg.Site), jobTable: jobTable{graph: workflow.New(), noStint: &stint{}, alikes: alikes{numbers: map[nodeQuery]int32{}}, nextDue: model.Never}, price: cfg.Price}
 	s.accounts = newAccounts(&s.cfg) // which keeps what it points at
 	s.promises = newPromises(cfg.Site, s.home)
 	n := len(cfg.Site.Nodes)

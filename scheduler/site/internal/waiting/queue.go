@@ -75,11 +75,12 @@ type Queue struct {
 	gated int         // jobs that are
 	looks uint64      // calls of Bounds.Set
 
-	cfg    Config
-	curve  score.Curve // of the wait
-	lists  lists
-	known  knownTerm // of a bound
-	waited knownTerm // of the last search
+	cfg      Config
+	curve    score.Curve // of the wait
+	unwaited Job         // weighed at its submission
+	lists    lists
+	known    knownTerm // of a bound
+	waited   knownTerm // of the last search
 }
 
 // Whole and OneGPU are the request sizes that ask for any node of the site, whole and by
@@ -95,6 +96,7 @@ func New(cfg Config, free *place.Free, all place.ClassID) Queue {
 	q := Queue{cfg: cfg, free: free}
 	if cfg.Reference > 0 {
 		q.curve = score.CurveOf(cfg.Reference)
+		q.weigh(&q.unwaited, q.unwaited.Submit)
 	}
 	q.SizeOf(all, place.Share{})
 	q.SizeOf(all, place.Share{GPUs: 1})
@@ -117,12 +119,19 @@ func (q *Queue) Grow(n int) { q.Jobs = slices.Grow(q.Jobs, n) }
 // itself. units is what each of its nodes counts for in Least. The cost is that of a
 // binary search, and of moving the jobs behind it in its indexes.
 func (q *Queue) Add(j Job, units int32, now model.Time) {
-	j.seen, q.least = model.AbsentTime, 0
+	j.seen = model.AbsentTime
 	if q.cfg.Reference > 0 {
-		q.weigh(&j, now)
+		if j.Submit == now { // the usual arrival
+			j.seen, j.wait, j.rate = now, q.unwaited.wait, q.unwaited.rate
+		} else {
+			q.weigh(&j, now)
+		}
 		j.perNode = q.perNode(j.Need)
 	}
 	q.sizes[j.Size].units = units
+	if q.least != 0 {
+		q.least = min(q.least, j.Need*units)
+	}
 	for int(j.Ref) >= len(q.at) {
 		q.at = append(q.at, -1)
 	}
@@ -140,7 +149,9 @@ func (q *Queue) perNode(need int32) model.Fixed {
 func (q *Queue) Remove(ref model.Ref) {
 	i := q.at[ref]
 	j := &q.Jobs[i]
-	q.least = 0
+	if j.Need*q.sizes[j.Size].units == q.least {
+		q.least = 0
+	}
 	q.unindex(j)
 	last := len(q.Jobs) - 1
 	*j = q.Jobs[last]
