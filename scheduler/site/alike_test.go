@@ -35,3 +35,18 @@ func TestDelaysAreFoundOnce(t *testing.T) {
 		})
 	}
 }
+
+// Jobs have the number of those before them that ask for the same nodes, whatever was asked for in between: 3 and 67 nodes, as
+// are remembered in the same place, take turns here.
+func TestAlikesAreNumbered(t *testing.T) {
+	spread := func(a *model.Allocation) { a.Topology = model.Spread }
+	cpus := func(a *model.Allocation) { a.CPUs = 2 }
+	s := newStand(t, alike(70, fcfs(order.Easy)))
+	var numbers []int32
+	for _, asked := range [][]func(*model.Allocation){
+		{size(3)}, {size(67)}, {size(3)}, {size(3), spread}, {size(67), spread}, {size(3), cpus}, {size(3)}, {size(67)}, {size(67), spread}, {size(3), cpus},
+	} {
+		numbers = append(numbers, s.core.Alike(model.Ref(s.submit(0, asked...))))
+	}
+	require.Equal(t, []int32{0, 1, 0, 2, 3, 4, 0, 1, 3, 4}, numbers)
+}

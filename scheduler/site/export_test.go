@@ -20,3 +20,6 @@ func (s *Core) Delays(v model.VClusterID) int {
 	}
 	return n
 }
+
+// Alike is the number of what the waiting job under ref asks for.
+func (s *Core) Alike(ref model.Ref) int32 { return s.jobs[ref].alike }

@@ -1,6 +1,7 @@
 package naive_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -136,6 +137,27 @@ func TestElsewhere(t *testing.T) {
 			w := c.world()
 			requireAlike(t, w)
 			require.Subset(t, w.proposals(site.New(w.cfg)), c.shows)
+			if limitsConcurrency(w) {
+				byQOS(w)
+				requireAlike(t, w)
+				require.Subset(t, w.proposals(site.New(w.cfg)), c.shows, "limits of qualities of service")
+			}
 		})
+	}
+}
+
+func limitsConcurrency(w *naiveWorld) bool {
+	return slices.ContainsFunc(w.cfg.Site.Tenants, func(t model.Tenant) bool { return t.Limits.MaxConcurrent > 0 })
+}
+
+// byQOS makes the limits on the running jobs of each tenant those of a quality of service.
+func byQOS(w *naiveWorld) {
+	for _, t := range w.cfg.Site.Tenants {
+		w.cfg.Site.QOS = append(w.cfg.Site.QOS, model.QOS{Name: t.Name, Class: -1, GroupJobs: t.Limits.MaxConcurrent, UsageFactor: model.One})
+	}
+	w.cfg.Site.Tenants, w.cfg.Quota.Tenants, w.cfg.Quota.QOS = nil, nil, w.cfg.Site.QOS
+	for i := range w.jobs {
+		j := &w.jobs[i]
+		j.QOS, j.Tenant = model.QOSID(j.Tenant), -1
 	}
 }
