@@ -3,18 +3,14 @@ package model
 // Allocation is a job, service or session in the words of the scheduler:
 // everything it may know of it. The truth about its runtime is not here.
 type Allocation struct {
-	Job     JobID
-	Kind    Kind
-	Hold    bool // not started until released
-	Awaited bool // others depend on it
-	// Scaled says that a policy sizes this reactive service while it runs: nodes above
-	// NodesMin may be borrowed, and go back to their home when that wants them.
-	Scaled bool  `json:",omitempty"`
-	ID     int64 // the log's own number
+	Job JobID
+	ID  int64 // the log's own number
 
 	Submit   Time
 	Eligible Time // not started before; at least Submit
 	Walltime Duration
+	Kind     Kind
+	Hold     bool // not started until released
 
 	VCluster    VClusterID
 	Tenant      TenantID
@@ -29,13 +25,14 @@ type Allocation struct {
 	GPUs       int32 // whole ones on each node
 	Amounts          // on each node beside them; without either the job takes whole nodes
 	Constraint ConstraintID
-	Class      int32 // preemption class, 0 to 10
 	Topology   Topology
+
+	Class      int32 // preemption class, 0 to 10
 	Sensitive  bool
 	Checkpoint Checkpoint
+	CkptBytes  int64 // of one checkpoint, 0 when unknown
 	Requeue    Requeue
 	MaxRequeue int32
-	CkptBytes  int64 // of one checkpoint, 0 when unknown
 
 	Power     int64 // W in all, 0 to take the nodes' own figures
 	IODemand  int64 // B/s in all
@@ -48,6 +45,11 @@ type Allocation struct {
 	MaxConcurrent int32 // running members of the task group, 0 for no bound
 	DAG           int32 // -1 none
 	Deps          []Dependency
+	Awaited       bool // others depend on it
+
+	// Scaled says that a policy sizes this reactive service while it runs: nodes above
+	// NodesMin may be borrowed, and go back to their home when that wants them.
+	Scaled bool `json:",omitempty"`
 }
 
 // Dependency makes a job wait for another.

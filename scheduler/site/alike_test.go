@@ -36,8 +36,8 @@ func TestDelaysAreFoundOnce(t *testing.T) {
 	}
 }
 
-// Jobs have the number of those before them that ask for the same nodes, whatever was asked for in between: 3 and 67 nodes, as
-// are remembered in the same place, take turns here.
+// A job has the number of those before it that ask for the same nodes, whatever was asked for in between. Requests for 3 and for
+// 67 nodes are remembered in one place.
 func TestAlikesAreNumbered(t *testing.T) {
 	spread := func(a *model.Allocation) { a.Topology = model.Spread }
 	cpus := func(a *model.Allocation) { a.CPUs = 2 }

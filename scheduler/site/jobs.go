@@ -68,7 +68,7 @@ type job struct {
 	heldIn     uint64 // the last pass, as Work counts them, in which a limit held it at its turn
 	seq        uint64 // of the last proposal to start it
 	preemptSeq uint64 // of the last proposal to preempt it
-	failedAt   int64  // facts observed, and one, when no victims for it were found: all if it is capped, else those that concern its vCluster
+	failedAt   int64  // facts observed, and one, when no victims for it were found: all where it is capped, else those that concern its vCluster
 }
 
 // stint is what is known of a job while it is on nodes, or they are proposed for it: it begins with the
@@ -131,8 +131,8 @@ func waitNoMore(t *jobTable, ref model.Ref) {
 	}
 }
 
-// makeRoom has a place in the table for each ref that the facts submit jobs under, and where it has to grow one in the queues: all
-// at once, for of many jobs either would be moved again and again.
+// makeRoom has a place in the table for each ref that the facts submit jobs under. Where the table has to grow, the queues
+// get room for these jobs as well: all at once, so that many jobs are not moved again and again.
 func makeRoom(s *Core, facts []model.Fact) {
 	n := len(s.jobs)
 	for i := range facts {
@@ -141,21 +141,17 @@ func makeRoom(s *Core, facts []model.Fact) {
 		}
 	}
 	if n > cap(s.jobs) {
-		for v := range s.vclusters {
-			s.vclusters[v].waiting.Grow(submittedTo(model.VClusterID(v), facts))
+		joining := make([]int, len(s.vclusters))
+		for i := range facts {
+			if facts[i].Kind == model.FactSubmitted {
+				joining[facts[i].Alloc.VCluster]++
+			}
+		}
+		for v, n := range joining {
+			s.vclusters[v].waiting.Grow(n)
 		}
 	}
 	s.jobs = slices.Grow(s.jobs, n-len(s.jobs))[:n]
-}
-
-// submittedTo is the number of jobs that the facts submit to a vCluster.
-func submittedTo(v model.VClusterID, facts []model.Fact) (n int) {
-	for i := range facts {
-		if f := &facts[i]; f.Kind == model.FactSubmitted && f.Alloc.VCluster == v {
-			n++
-		}
-	}
-	return n
 }
 
 // beginStint gives the job a stint.

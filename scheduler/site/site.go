@@ -223,7 +223,7 @@ func (s *Core) Consumed(t model.TenantID, now model.Time) (node, gpu model.Durat
 
 // Least is the smallest number of units (nodes, or GPUs where they are shared) that a
 // waiting job could start on, 0 when no job waits. Its cost is that of the vClusters, and
-// of the distinct request sizes of those whose queue has changed.
+// of the distinct request sizes where a job has left that could start on so few.
 func (s *Core) Least() int32 {
 	least := int32(math.MaxInt32)
 	for i := range s.vclusters {

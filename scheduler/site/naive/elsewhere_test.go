@@ -150,14 +150,16 @@ func limitsConcurrency(w *naiveWorld) bool {
 	return slices.ContainsFunc(w.cfg.Site.Tenants, func(t model.Tenant) bool { return t.Limits.MaxConcurrent > 0 })
 }
 
-// byQOS makes the limits on the running jobs of each tenant those of a quality of service.
+// byQOS makes the limits on the running jobs of each tenant those of a quality of service. Each job is of a tenant of its own, which
+// has none.
 func byQOS(w *naiveWorld) {
 	for _, t := range w.cfg.Site.Tenants {
 		w.cfg.Site.QOS = append(w.cfg.Site.QOS, model.QOS{Name: t.Name, Class: -1, GroupJobs: t.Limits.MaxConcurrent, UsageFactor: model.One})
 	}
-	w.cfg.Site.Tenants, w.cfg.Quota.Tenants, w.cfg.Quota.QOS = nil, nil, w.cfg.Site.QOS
+	w.cfg.Site.Tenants, w.cfg.Quota.QOS = make([]model.Tenant, len(w.jobs)), w.cfg.Site.QOS
+	w.cfg.Quota.Tenants = w.cfg.Site.Tenants
 	for i := range w.jobs {
 		j := &w.jobs[i]
-		j.QOS, j.Tenant = model.QOSID(j.Tenant), -1
+		j.QOS, j.Tenant = model.QOSID(j.Tenant), model.TenantID(i)
 	}
 }

@@ -21,6 +21,30 @@ func machine(nodes int) (*place.Space, *place.Free) {
 	return space, free
 }
 
+// The least need is that of all jobs, of which those of one GPU count for three units on each node.
+func TestLeast(t *testing.T) {
+	space, free := machine(4)
+	units := map[int32]int32{Whole: 1, OneGPU: 3}
+	rapid.Check(t, func(t *rapid.T) {
+		q := New(Config{Weights: &score.Weights{}, Nodes: 4}, free, space.Class(nil))
+		asked := map[model.Ref]int32{}
+		for ref := range model.Ref(rapid.IntRange(1, 40).Draw(t, "steps")) {
+			j := Job{Ref: ref, Job: model.JobID(ref), Size: rapid.SampledFrom([]int32{Whole, OneGPU}).Draw(t, "size"), Need: rapid.Int32Range(1, 9).Draw(t, "need"), Gated: rapid.Bool().Draw(t, "gated")}
+			q.Add(j, units[j.Size], 0)
+			asked[ref] = j.Need * units[j.Size]
+			if old := model.Ref(rapid.Int32Range(0, 40).Draw(t, "leaves")); q.Has(old) {
+				q.Remove(old)
+				delete(asked, old)
+			}
+			least := int32(math.MaxInt32)
+			for _, n := range asked { //detlint:unordered the least of them
+				least = min(least, n)
+			}
+			require.Equal(t, least, q.Least())
+		}
+	})
+}
+
 // TestQueue holds a queue against a plain list of its jobs: rows are found by their
 // ref, what fits is what asks for no more than is free and is not gated, the least request is the
 // smallest, and no bound is below the score that a job which is not gated has until then.

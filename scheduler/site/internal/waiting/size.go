@@ -170,7 +170,7 @@ func (q *Queue) GatedJobs(dst []model.Ref) []model.Ref {
 }
 
 // Least is the smallest number of units that a waiting job asks for, MaxInt32 when none
-// waits. Its cost is that of the request sizes when a job has joined or left.
+// waits. Its cost is that of the lists and request sizes when one that asked for so few has left.
 func (q *Queue) Least() int32 {
 	if q.least == 0 {
 		q.least = q.findLeast()
