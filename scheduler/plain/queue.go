@@ -28,7 +28,7 @@ func (c *Core) dequeue(ref model.Ref) (first bool) {
 // position is where ref stands, or belongs, in the queue.
 func (c *Core) position(ref model.Ref) queue.At {
 	j := &c.jobs[ref]
-	return c.q.Find(func(r model.Ref) bool { return c.inOrder(&c.jobs[r], j) })
+	return c.q.Find(0, func(r model.Ref) bool { return c.inOrder(&c.jobs[r], j) })
 }
 
 func (c *Core) inOrder(a, b *job) bool {

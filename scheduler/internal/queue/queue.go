@@ -13,6 +13,7 @@ import (
 // Job is what a pass asks of a waiting job. Need is at least 0, and so is Wall.
 type Job struct {
 	Wall model.Duration // requested
+	Key  int64          // jobs of higher keys come first
 	Need int32          // of the capacity
 	Ref  model.Ref
 }
@@ -123,7 +124,7 @@ func (at At) Behind() At { return At{at.block, at.i + 1} }
 // Blocks are the jobs in order: all of Block(0), and so on to Block(Blocks()-1).
 func (q *Queue) Blocks() int { return len(q.blocks) - q.head }
 
-// Block is a run of jobs, see Blocks. It may be empty.
+// Block is a run of jobs, see Blocks. It may be empty. Their keys may be changed where the order stays.
 func (q *Queue) Block(i int) []Job { return q.blocks[q.head+i].list() }
 
 // Refs appends the first n jobs to dst, or all.
@@ -140,37 +141,81 @@ func (q *Queue) Refs(dst []model.Ref, n int) []model.Ref {
 	return dst
 }
 
-// Find is the place behind all jobs for which before holds; these must be the first ones.
-func (q *Queue) Find(before func(model.Ref) bool) At {
+// Find is the place behind all jobs of higher keys and those of this key for which before holds, which must be the
+// first of them.
+func (q *Queue) Find(key int64, before func(model.Ref) bool) At {
 	if q.n == 0 {
 		return At{}
 	}
-	lo, hi := q.head, len(q.blocks)-1
-	if last := q.blocks[hi]; before(last.jobs[last.n-1].Ref) {
+	hi := len(q.blocks) - 1
+	if last := q.blocks[hi]; last.jobs[last.n-1].comesBefore(key, before) {
 		return At{hi, last.n} // the usual arrival
 	}
+	return q.findIn(q.head, hi, key, before)
+}
+
+// comesBefore says whether j is before the place that Find looks for.
+func (j *Job) comesBefore(key int64, before func(model.Ref) bool) bool {
+	return j.Key > key || j.Key == key && before(j.Ref)
+}
+
+// findIn is Find where the place is in the blocks from lo to hi, and not behind the last job of these.
+func (q *Queue) findIn(lo, hi int, key int64, before func(model.Ref) bool) At {
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
 		k := m
 		for k > lo && q.blocks[k].n == 0 {
 			k--
 		}
-		if b := q.blocks[k]; b.n == 0 || before(b.jobs[b.n-1].Ref) {
+		if b := q.blocks[k]; b.n == 0 || b.jobs[b.n-1].comesBefore(key, before) {
 			lo = m + 1
 		} else {
 			hi = k
 		}
 	}
 	list := q.blocks[lo].list()
-	i, j := 0, len(list)
+	return At{lo, firstNot(list, 0, len(list), key, before)}
+}
+
+// firstNot is the index of the first job of list from i to j that does not come before the place that Find looks for, j
+// where all do.
+func firstNot(list []Job, i, j int, key int64, before func(model.Ref) bool) int {
 	for i < j {
-		if m := int(uint(i+j) >> 1); before(list[m].Ref) {
+		if m := int(uint(i+j) >> 1); list[m].comesBefore(key, before) {
 			i = m + 1
 		} else {
 			j = m
 		}
 	}
-	return At{lo, i}
+	return i
+}
+
+// all is what Find asks where none of a key is to stand behind the place.
+func all(model.Ref) bool { return true }
+
+// Lower is the place of the first job of a lower key, which is not before at. Its cost grows with the logarithm of how
+// far from there it is.
+func (q *Queue) Lower(at At, key int64) At {
+	if at.block >= len(q.blocks) {
+		return at
+	}
+	list := q.blocks[at.block].list()
+	for i, step := at.i, 1; i < len(list); step *= 2 {
+		next := min(i+step, len(list))
+		if list[next-1].Key < key {
+			return At{at.block, firstNot(list, i, next-1, key, all)}
+		}
+		i = next
+	}
+	lo := at.block + 1
+	for step := 1; lo < len(q.blocks); step *= 2 {
+		next := min(lo+step, len(q.blocks))
+		if b := q.blocks[next-1]; b.n > 0 && b.jobs[b.n-1].Key < key {
+			return q.findIn(lo, next-1, key, all)
+		}
+		lo = next
+	}
+	return q.End()
 }
 
 // Insert puts a job at a place that Find has given; the job that was there is behind it.

@@ -27,14 +27,14 @@ func newLine(seed uint64, big int32) *line {
 // find is the place in the queue, and in the list, of a key.
 func (l *line) find(key int64) (At, int) {
 	i, _ := slices.BinarySearchFunc(l.list, key, func(j Job, key int64) int { return int(l.keys[j.Ref] - key) })
-	return l.q.Find(func(r model.Ref) bool { return l.keys[r] < key }), i
+	return l.q.Find(-(key >> 22), func(r model.Ref) bool { return l.keys[r] < key }), i
 }
 
 // insert puts a job of the given key, by which each is before those that come later with the same.
 func (l *line) insert(key int64) {
 	ref := model.Ref(len(l.keys))
 	l.keys = append(l.keys, key<<20+int64(ref))
-	j := Job{Wall: model.Duration(l.rng.Int64N(1 << uint(l.rng.IntN(30)))), Need: 1 + l.rng.Int32N(1+l.big>>l.rng.IntN(12))%l.big, Ref: ref}
+	j := Job{Key: -(l.keys[ref] >> 22), Wall: model.Duration(l.rng.Int64N(1 << uint(l.rng.IntN(30)))), Need: 1 + l.rng.Int32N(1+l.big>>l.rng.IntN(12))%l.big, Ref: ref}
 	if l.rng.IntN(20) == 0 {
 		j.Wall = model.Forever
 	}
@@ -100,6 +100,22 @@ func (l *line) check(t *testing.T) {
 		all = append(all, l.q.Block(i)...)
 	}
 	require.True(t, slices.Equal(l.list, all))
+	if n := len(all); n > 0 {
+		i := l.rng.IntN(n + 1)
+		at, _ := l.find(int64(math.MaxInt64))
+		if i < n {
+			at, _ = l.find(l.keys[all[i].Ref])
+		}
+		key := all[min(i+l.rng.IntN(1<<l.rng.IntN(16)), n-1)].Key + l.rng.Int64N(2)
+		for i < n && all[i].Key >= key {
+			i++
+		}
+		lower := l.q.Job(l.q.Lower(at, key))
+		require.Equal(t, i < n, lower != nil)
+		if lower != nil {
+			require.Equal(t, all[i], *lower)
+		}
+	}
 	first := l.q.Job(l.q.First())
 	require.Equal(t, len(l.list) > 0, first != nil)
 	if first != nil {
@@ -177,9 +193,9 @@ func TestSeekLooksAtFew(t *testing.T) {
 		case 500:
 			j = Job{Wall: model.Second, Need: 1024, Ref: i} // short, and large
 		}
-		q.Insert(q.Find(func(model.Ref) bool { return true }), j)
+		q.Insert(q.End(), j)
 	}
-	q.Insert(q.Find(func(model.Ref) bool { return true }), Job{Wall: model.Minute, Need: 4, Ref: jobs})
+	q.Insert(q.End(), Job{Wall: model.Minute, Need: 4, Ref: jobs})
 	at, ok := q.Seek(q.First(), Room{Free: 400, Limit: model.Minute})
 	require.True(t, ok)
 	require.EqualValues(t, jobs, q.Job(at).Ref)

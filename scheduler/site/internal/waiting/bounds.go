@@ -60,15 +60,23 @@ func (q *Queue) renew(l *list, now, until model.Time) {
 		return
 	}
 	l.rise = 0
+	l.changes++
+	last, inOrder := rank{bound: math.MaxInt64}, true
 	for i := range l.jobs.Blocks() {
-		for _, e := range l.jobs.Block(i) {
-			j := q.Row(e.Ref)
+		block := l.jobs.Block(i)
+		for k := range block {
+			j := q.Row(block[k].Ref)
 			j.bound = q.boundOf(l, j)
+			block[k].Key = int64(j.bound)
+			r := rankOf(j)
+			inOrder = inOrder && last.before(&r)
+			last = r
 		}
 	}
-	ranks := q.ranksOf(l, q.lists.ranks[:0])
-	q.lists.ranks = ranks
-	q.reorder(l, ranks)
+	if !inOrder {
+		q.reorder(l)
+	}
+	q.findTop(l)
 }
 
 const (
@@ -158,8 +166,8 @@ func (b *Bounds) Promising() model.Ref {
 	best, tier, most := model.Ref(-1), int32(math.MinInt32), model.Fixed(-1)
 	for _, id := range b.q.lists.live {
 		l := &b.q.lists.all[id]
-		if sum := b.penalty[l.tenant].Mul(l.rise + l.top.bound + b.f9(l) + b.fairShare[l.tenant] + b.terms.Common); l.top.tier > tier || (l.top.tier == tier && sum > most) {
-			best, tier, most = l.top.ref, l.top.tier, sum
+		if sum := b.penalty[l.tenant].Mul(l.rise + l.top.bound + b.f9(l) + b.fairShare[l.tenant] + b.terms.Common); l.tier > tier || (l.tier == tier && sum > most) {
+			best, tier, most = l.top.ref, l.tier, sum
 		}
 	}
 	return best
@@ -187,17 +195,19 @@ func (b *Bounds) Examine(lead *Leader, known []model.Ref, examine func(at int32)
 
 func (b *Bounds) examineList(l *list, lead *Leader, known []model.Ref, examine func(int32) bool) {
 	floor, f9, even := b.floor(l.tenant, lead.Key-b.Margin), b.f9(l), l.even()
-	if l.top.tier < lead.Tier || (l.top.tier == lead.Tier && l.rise+l.top.bound+f9 < floor) {
+	if l.tier < lead.Tier || (l.tier == lead.Tier && l.rise+l.top.bound+f9 < floor) {
 		return
 	}
 	for at, ok := l.jobs.First(), true; ok; {
-		row := b.q.at[l.jobs.Job(at).Ref]
-		j := &b.q.Jobs[row]
-		if j.Tier < lead.Tier || (j.Tier == lead.Tier && l.rise+j.bound+f9 < floor) {
+		e := l.jobs.Job(at)
+		bound := l.rise + model.Fixed(e.Key)
+		if l.tier == lead.Tier && bound+f9 < floor {
 			return // and so are all below
 		}
+		row := b.q.at[e.Ref]
+		j := &b.q.Jobs[row]
 		held, next := false, at.Behind()
-		if j.Tier > lead.Tier || (b.reach(l, j) >= floor && b.Of(j) >= lead.Key-b.Margin) {
+		if l.tier > lead.Tier || (b.reach(l, j) >= floor && b.Of(j) >= lead.Key-b.Margin) {
 			if slices.Contains(known, j.Ref) {
 				held = row != lead.At // or it would be the leader
 			} else {
@@ -206,15 +216,15 @@ func (b *Bounds) examineList(l *list, lead *Leader, known []model.Ref, examine f
 			}
 		}
 		if even && !held {
-			below, all := b.q.standsFor(l, j, b.penalty[l.tenant] == model.One)
+			below, all := l.standsFor(at, b.penalty[l.tenant] == model.One)
 			if all {
 				return
 			}
 			next = below
 		}
 		most := int32(math.MaxInt32)
-		if j.Tier == lead.Tier {
-			most = b.mostNodes(l.size, floor-l.rise-j.bound)
+		if l.tier == lead.Tier {
+			most = b.mostNodes(l.size, floor-bound)
 		}
 		at, ok = l.jobs.Seek(next, queue.Room{Free: most, Extra: most})
 	}

@@ -113,8 +113,8 @@ func TestSeeker(t *testing.T) {
 	})
 }
 
-// TestLists: whatever joins and leaves, each tenant's list has its waiting jobs, the highest tier
-// first and in it the highest bound, and the lists with jobs are the live ones.
+// TestLists: whatever joins and leaves, each tenant's list has its waiting jobs of a tier, the highest bound
+// first, and the lists with jobs are the live ones.
 func TestLists(t *testing.T) {
 	const tenants = 4
 	space, free := machine(8)
@@ -130,30 +130,30 @@ func TestLists(t *testing.T) {
 					Tenant: rapid.Int32Range(0, tenants-1).Draw(t, "tenant"), Borrows: rapid.Bool().Draw(t, "borrows"),
 				}, 1, 0)
 			}
-			want := map[[2]int32][]rank{}
+			type family struct {
+				tenant, tier int32
+				borrows      bool
+			}
+			want := map[family][]rank{}
 			for i := range q.Jobs {
 				j := &q.Jobs[i]
-				k := [2]int32{j.Tenant, 0}
-				if j.Borrows {
-					k[1] = 1
-				}
+				k := family{j.Tenant, j.Tier, j.Borrows}
 				want[k] = append(want[k], rankOf(j))
 			}
 			require.Len(t, q.lists.live, len(want))
 			for place, id := range q.lists.live {
 				l := &q.lists.all[id]
 				require.EqualValues(t, place, l.live)
-				k := [2]int32{l.tenant, 0}
-				if l.borrows {
-					k[1] = 1
-				}
-				list := want[k]
+				list := want[family{l.tenant, l.tier, l.borrows}]
 				slices.SortFunc(list, func(a, b rank) int {
-					return cmp.Or(int(b.tier-a.tier), int(b.bound-a.bound), int(a.job-b.job))
+					return cmp.Or(int(b.bound-a.bound), int(a.job-b.job))
 				})
 				var got []rank
-				for _, ref := range l.jobs.Refs(nil, l.jobs.Len()) {
-					got = append(got, rankOf(q.Row(ref)))
+				for i := range l.jobs.Blocks() {
+					for _, e := range l.jobs.Block(i) {
+						got = append(got, rankOf(q.Row(e.Ref)))
+						require.EqualValues(t, got[len(got)-1].bound, e.Key)
+					}
 				}
 				require.Equal(t, list, got)
 			}

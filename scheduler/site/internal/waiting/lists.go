@@ -8,15 +8,16 @@ import (
 	"orrery/scheduler/model"
 )
 
-// list is jobs of one tenant and one request size that are not gated, those that may borrow
-// apart from those that may not: the highest tier first, in it the highest upper bound, see bounds.go, and then by job. Where scores have no
+// list is jobs of one tenant, one request size and one tier that are not gated, those that may borrow
+// apart from those that may not: the highest upper bound first, see bounds.go, and then by job. Where scores have no
 // bounds, all tenants are one and the bounds are 0.
 type list struct {
-	top       rank // of the first job
-	clear     bool // no job is a little below that, see mayTie; if not, one may be
-	jobs      queue.Queue
+	top       rank        // of the first job
+	clear     bool        // no job is a little below that, see mayTie; if not, one may be
+	jobs      queue.Queue // by bound, which is their key there
 	tenant    int32
 	size      int32
+	tier      int32
 	borrows   bool
 	alike     int32       // as Job has it, -1 where they are not
 	live      int32       // place in lists.live, while it has jobs
@@ -43,7 +44,7 @@ func (l *list) even() bool { return l.oldest == l.youngest && l.least == l.most 
 // a penalty brings them nearer to each other.
 func (r *rank) mayTie(o *rank) bool {
 	apart := r.bound - o.bound
-	return r.tier == o.tier && apart != 0 && apart < blur && apart > -blur
+	return apart != 0 && apart < blur && apart > -blur
 }
 
 // lists are those of all tenants and sizes. A list is in live while it has jobs.
@@ -51,14 +52,15 @@ type lists struct {
 	all   []list
 	live  []int32    // in no order
 	of    [][]family // by size, two for each, and tenant
+	tiers []int32    // in the order in which they came first
 	ranks []rank     // memory for renewals, and for setting families apart
 }
 
-// family is the jobs of one tenant and one request size: in one list, or where they are many in one for
-// each class of needs, in which scores differ by little else than what bounds tell. As long as they are few,
+// family is the jobs of one tenant and one request size: in one list for each tier, or where they are many in one for
+// each tier and class of needs, in which scores differ by little else than what bounds tell. As long as they are few,
 // more lists would cost more than they save.
 type family struct {
-	lists []int32 // in lists.all by class of needs, -1 for none; the first is that of all as long as they are few
+	lists []int32 // in lists.all by tier and class of needs, -1 for none; the first of a tier is that of all as long as they are few
 	jobs  int32
 	apart bool
 }
@@ -68,19 +70,15 @@ const many = 256
 
 // rank is what the order of a list hangs on.
 type rank struct {
-	tier  int32
 	job   model.JobID
 	bound model.Fixed
 	ref   model.Ref
 }
 
-func rankOf(j *Job) rank { return rank{j.Tier, j.Job, j.bound, j.Ref} }
+func rankOf(j *Job) rank { return rank{j.Job, j.bound, j.Ref} }
 
 // before says whether r comes before o. Of two jobs one does.
 func (r *rank) before(o *rank) bool {
-	if r.tier != o.tier {
-		return r.tier > o.tier
-	}
 	return r.bound > o.bound || (r.bound == o.bound && r.job < o.job)
 }
 
@@ -104,30 +102,51 @@ func (q *Queue) familyOf(j *Job) *family {
 
 // listOf is the number of the list that a job of a family belongs to, made when it is new.
 func (q *Queue) listOf(f *family, j *Job) int32 {
-	x, class := &q.lists, 0
-	if f.apart {
-		class = queue.Class(j.Need)
+	x, i := &q.lists, q.tierOf(j)
+	if i > 0 {
+		i *= q.classes()
 	}
-	for class >= len(f.lists) {
+	if f.apart {
+		i += queue.Class(j.Need)
+	}
+	for i >= len(f.lists) {
 		f.lists = append(f.lists, -1)
 	}
-	id := &f.lists[class]
+	id := &f.lists[i]
 	if *id < 0 {
 		*id = int32(len(x.all))
-		x.all = append(x.all, list{jobs: queue.New(q.cfg.Nodes), tenant: j.Tenant, size: j.Size, borrows: j.Borrows, least: math.MaxInt32})
+		x.all = append(x.all, list{jobs: queue.New(q.cfg.Nodes), tenant: j.Tenant, size: j.Size, tier: j.Tier, borrows: j.Borrows, least: math.MaxInt32})
 	}
 	return *id
 }
 
-// setApart gives the jobs of a family, which are all in one list, a list for each class of needs.
+// tierOf numbers the tier of a job.
+func (q *Queue) tierOf(j *Job) int {
+	for i, tier := range q.lists.tiers {
+		if tier == j.Tier {
+			return i
+		}
+	}
+	q.lists.tiers = append(q.lists.tiers, j.Tier)
+	return len(q.lists.tiers) - 1
+}
+
+// classes is the number of classes of needs.
+func (q *Queue) classes() int { return queue.Class(q.cfg.Nodes) + 1 }
+
+// setApart gives the jobs of a family, which are in one list for each tier, a list for each class of needs.
 func (q *Queue) setApart(f *family, now model.Time) {
 	f.apart = true
-	id := f.lists[0]
-	l := &q.lists.all[id]
-	q.lists.ranks = q.ranksOf(l, q.lists.ranks[:0])
-	l.jobs.Clear()
-	l.least = math.MaxInt32
-	q.retire(l)
+	q.lists.ranks = q.lists.ranks[:0]
+	for i := 0; i < len(f.lists); i += q.classes() {
+		if id := f.lists[i]; id >= 0 && q.lists.all[id].jobs.Len() > 0 {
+			l := &q.lists.all[id]
+			q.lists.ranks = q.ranksOf(l, q.lists.ranks)
+			l.jobs.Clear()
+			l.least = math.MaxInt32
+			q.retire(l)
+		}
+	}
 	for i := range q.lists.ranks {
 		j := q.Row(q.lists.ranks[i].ref)
 		q.joinList(q.listOf(f, j), j, now)
@@ -145,7 +164,9 @@ func (q *Queue) ranksOf(l *list, dst []rank) []rank {
 }
 
 // entryOf is what a search asks of a job.
-func entryOf(j *Job) queue.Job { return queue.Job{Wall: max(j.Left, 0), Need: j.Need, Ref: j.Ref} }
+func entryOf(j *Job) queue.Job {
+	return queue.Job{Wall: max(j.Left, 0), Key: int64(j.bound), Need: j.Need, Ref: j.Ref}
+}
 
 // join puts a job into its list.
 func (q *Queue) join(j *Job, now model.Time) {
@@ -179,10 +200,10 @@ func (q *Queue) joinList(id int32, j *Job, now model.Time) {
 	r := rankOf(j)
 	at := q.place(l, r)
 	if !l.close && l.oldest == l.youngest { // else it is even no more
-		l.close = q.mayTieWith(&r, l.jobs.Job(at)) || q.mayTieWith(&r, l.jobs.Before(at))
+		l.close = r.mayTieWith(l.jobs.Job(at)) || r.mayTieWith(l.jobs.Before(at))
 	}
 	if l.jobs.Len() == 0 || r.before(&l.top) {
-		l.clear = l.jobs.Len() > 0 && l.clear && l.top.bound == r.bound && l.top.tier == r.tier
+		l.clear = l.jobs.Len() > 0 && l.clear && l.top.bound == r.bound
 		l.top = r
 	} else if r.mayTie(&l.top) {
 		l.clear = false
@@ -191,42 +212,32 @@ func (q *Queue) joinList(id int32, j *Job, now model.Time) {
 }
 
 // mayTieWith is mayTie for the job of an entry, if there is one.
-func (q *Queue) mayTieWith(r *rank, e *queue.Job) bool {
-	if e == nil {
-		return false
-	}
-	o := rankOf(q.Row(e.Ref))
-	return r.mayTie(&o)
+func (r *rank) mayTieWith(e *queue.Job) bool {
+	return e != nil && r.mayTie(&rank{bound: model.Fixed(e.Key)})
 }
 
 // findTop finds the first job of a list anew.
 func (q *Queue) findTop(l *list) {
 	was := l.top
 	l.top = rankOf(q.first(l))
-	l.clear = l.clear && l.top.bound == was.bound && l.top.tier == was.tier
+	l.clear = l.clear && l.top.bound == was.bound
 }
 
-// below is the place of the first job of a list behind those of a tier and bound, and says whether it may tie with them.
-func (q *Queue) below(l *list, r rank) (at queue.At, ties bool) {
-	next := rank{tier: r.tier, bound: r.bound - 1, job: -1}
-	at = q.place(l, next)
-	return at, q.mayTieWith(&r, l.jobs.Job(at))
-}
-
-// standsFor says whether no other job of a list comes before j at any time, which is of the highest bound of those
-// that have not been looked at; if not, at is the place of the first that may.
-func (q *Queue) standsFor(l *list, j *Job, exact bool) (at queue.At, all bool) {
+// standsFor says whether no other job of a list comes before the one at a place at any time, which is of the highest
+// bound of those that have not been looked at; if not, next is the place of the first that may.
+func (l *list) standsFor(at queue.At, exact bool) (next queue.At, all bool) {
 	if exact || !l.close {
-		return at, true
+		return next, true
 	}
-	r := rankOf(j)
-	first := r.tier == l.top.tier && r.bound == l.top.bound
+	r := rank{bound: model.Fixed(l.jobs.Job(at).Key)}
+	first := r.bound == l.top.bound
 	if first && l.clear {
-		return at, true
+		return next, true
 	}
-	at, ties := q.below(l, r)
+	next = l.jobs.Lower(at.Behind(), int64(r.bound))
+	ties := r.mayTieWith(l.jobs.Job(next))
 	l.clear = l.clear || first && !ties
-	return at, !ties
+	return next, !ties
 }
 
 // quit takes a job out of its list.
@@ -262,31 +273,22 @@ func (q *Queue) retire(l *list) {
 
 // place is where a job of a rank is in its list, or belongs.
 func (q *Queue) place(l *list, r rank) queue.At {
-	return l.jobs.Find(func(ref model.Ref) bool {
-		o := rankOf(q.Row(ref))
-		return o.before(&r)
-	})
+	return l.jobs.Find(int64(r.bound), func(ref model.Ref) bool { return q.Row(ref).Job < r.job })
 }
 
-// reorder brings a list whose bounds have changed into order. ranks are those of all that are in
-// it, in the order that was.
-func (q *Queue) reorder(l *list, ranks []rank) {
-	compare := func(a, b rank) int {
+// reorder brings a list whose bounds have changed into order.
+func (q *Queue) reorder(l *list) {
+	q.lists.ranks = q.ranksOf(l, q.lists.ranks[:0])
+	ranks := q.lists.ranks
+	//detlint:total no two are of one job, and its id decides last
+	slices.SortFunc(ranks, func(a, b rank) int {
 		if a.before(&b) {
 			return -1
 		}
 		return 1
-	}
-	l.changes++
-	if slices.IsSortedFunc(ranks, compare) {
-		q.findTop(l)
-		return
-	}
-	//detlint:total no two are of one job, and its id decides last
-	slices.SortFunc(ranks, compare)
+	})
 	l.jobs.Clear()
 	for i := range ranks {
 		l.jobs.Insert(l.jobs.End(), entryOf(q.Row(ranks[i].ref)))
 	}
-	q.findTop(l)
 }

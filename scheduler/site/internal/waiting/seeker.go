@@ -82,7 +82,7 @@ func (s *Seeker) push(l *list, r *rank) {
 	if l.oldest == l.youngest { // the bound is of the same wait for all
 		own += b.q.waited.of(b.q, l.oldest, b.now) - b.q.known.of(b.q, l.oldest, l.until)
 	}
-	s.heap.Push(order.Candidate{Key: int64(b.score(l.tenant, own+b.f9(l))), Tier: r.tier, Ref: model.Ref(^l.cursor)})
+	s.heap.Push(order.Candidate{Key: int64(b.score(l.tenant, own+b.f9(l))), Tier: l.tier, Ref: model.Ref(^l.cursor)})
 }
 
 // Next is the next job, with its key; ok is false behind the last.
@@ -142,8 +142,11 @@ func (s *Seeker) Release(tier int32, key model.Fixed, job model.JobID) {
 		if !c.parked {
 			continue
 		}
-		c.parked, c.late, c.passed = false, true, rank{tier: tier, bound: key, job: job}
-		s.push(&s.bounds.q.lists.all[c.list], &c.last) // also where it stands there still
+		c.parked = false
+		if l := &s.bounds.q.lists.all[c.list]; l.tier <= tier { // else all had their turn
+			c.late, c.passed = l.tier == tier, rank{bound: key, job: job}
+			s.push(l, &c.last) // also where it stands there still
+		}
 	}
 }
 
@@ -183,14 +186,14 @@ func (s *Seeker) advance(i int32) {
 		j := &q.Jobs[at]
 		key := s.test.Key(at)
 		if c.late {
-			if r := (rank{tier: j.Tier, bound: key, job: j.Job}); r.before(&c.passed) {
+			if r := (rank{bound: key, job: j.Job}); r.before(&c.passed) {
 				continue
 			}
 		}
 		c.begun, c.last = true, rankOf(j)
 		s.heap.Push(order.Candidate{Key: int64(key), Tier: j.Tier, Ref: j.Ref, At: at})
 		if l.even() {
-			_, c.waits = q.standsFor(l, j, s.bounds.penalty[l.tenant] == model.One)
+			_, c.waits = l.standsFor(found, s.bounds.penalty[l.tenant] == model.One)
 		}
 		if !c.waits {
 			s.push(l, &c.last)
