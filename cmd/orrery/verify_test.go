@@ -42,6 +42,19 @@ func TestVerifyCatchesABrokenScheduler(t *testing.T) {
 	requireFirstWrongTie(t, v.Divergence)
 }
 
+// TestVerifyAgainstAnotherVersion: a build of another version that decides the same is no mismatch.
+func TestVerifyAgainstAnotherVersion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	other := filepath.Join(t.TempDir(), "orrery")
+	out, err := exec.Command("go", "build", "-ldflags", "-X main.buildVersion=v9.9.9", "-o", other, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	got := inProcess(t, "verify", small(t), "--against", other)
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `run\.json .* identical`, got.stdout)
+}
+
 // TestVerifyTellsOfBrokenInvariants: a table of what was found, and exit code 4.
 func TestVerifyTellsOfBrokenInvariants(t *testing.T) {
 	w := watched{"aa", &watch.Report{Count: 102, Breaches: []watch.Breach{

@@ -26,7 +26,7 @@ const RunVersion = 2
 // Keys of run.json that say what the directory holds.
 const (
 	keyFiles  = "files"  // the SHA-256 of each file beside it that is a function of the spec
-	keyDigest = "digest" // the SHA-256 of run.json without this key
+	KeyDigest = "digest" // the SHA-256 of run.json without this key
 )
 
 // manifest is what run.json says of the files beside it.
@@ -51,7 +51,7 @@ func withManifest(document []byte, written map[string]string) ([]byte, error) {
 	if document, err = AppendJSON(nil, tree); err != nil {
 		return nil, err
 	}
-	tree[keyDigest] = digestOf(document)
+	tree[KeyDigest] = digestOf(document)
 	return AppendJSON(nil, tree)
 }
 
@@ -117,12 +117,12 @@ func (m *manifest) take(path string, tree map[string]any) error {
 			m.files[name], _ = digest.(string)
 		}
 	}
-	digest, _ := tree[keyDigest].(string)
+	digest, _ := tree[KeyDigest].(string)
 	whole, err := AppendJSON(nil, tree)
 	if err != nil {
 		return err
 	}
-	delete(tree, keyDigest)
+	delete(tree, KeyDigest)
 	rest, err := AppendJSON(nil, tree)
 	if err != nil {
 		return err

@@ -119,7 +119,7 @@ func (e *Event) String() string {
 
 // Compare compares every byte of the reproducible files of two runs, that is of
 // all but host.json, their fingerprints and, when anything differs, their logs.
-// anyVersion leaves out of run.json the version of the program that wrote it.
+// anyVersion leaves out of run.json the version of the program that wrote it, and its digest.
 // Memory does not grow with the runs.
 func Compare(a, b Recorded, anyVersion bool) (*Verification, error) {
 	v := &Verification{}
@@ -226,7 +226,7 @@ func notEnd(err error) error {
 	return err
 }
 
-// sameButVersion compares two JSON objects without the key version.
+// sameButVersion compares two run.json without the version of the program, and without their digests, which cover it.
 func sameButVersion(a, b fs.FS, name string) (n int64, equal bool, err error) {
 	var texts [2][]byte
 	for i, files := range []fs.FS{a, b} {
@@ -239,6 +239,7 @@ func sameButVersion(a, b fs.FS, name string) (n int64, equal bool, err error) {
 			return 0, false, err
 		}
 		delete(object, "version")
+		delete(object, record.KeyDigest)
 		if texts[i], err = record.AppendJSON(nil, object); err != nil {
 			return 0, false, err
 		}

@@ -105,7 +105,8 @@ func TestVerifyFilesThatOnlyOneRunHas(t *testing.T) {
 }
 
 func TestVerifyVersions(t *testing.T) {
-	a, b := recorded(nil), recorded(map[string]string{"run.json": `{"version":"2","fingerprint":"aa"}`})
+	a := recorded(map[string]string{"run.json": `{"digest":"d1","fingerprint":"aa","version":"1"}`})
+	b := recorded(map[string]string{"run.json": `{"digest":"d2","version":"2","fingerprint":"aa"}`})
 	v, err := Compare(a, b, true)
 	require.NoError(t, err)
 	require.True(t, v.Equal())
