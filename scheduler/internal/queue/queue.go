@@ -163,10 +163,7 @@ func (j *Job) comesBefore(key int64, before func(model.Ref) bool) bool {
 func (q *Queue) findIn(lo, hi int, key int64, before func(model.Ref) bool) At {
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
-		k := m
-		for k > lo && q.blocks[k].n == 0 {
-			k--
-		}
+		k := q.lastOf(lo, m)
 		if b := q.blocks[k]; b.n == 0 || b.jobs[b.n-1].comesBefore(key, before) {
 			lo = m + 1
 		} else {
@@ -175,6 +172,14 @@ func (q *Queue) findIn(lo, hi int, key int64, before func(model.Ref) bool) At {
 	}
 	list := q.blocks[lo].list()
 	return At{lo, firstNot(list, 0, len(list), key, before)}
+}
+
+// lastOf is the last of the blocks from lo to hi that has jobs, lo where none has.
+func (q *Queue) lastOf(lo, hi int) int {
+	for hi > lo && q.blocks[hi].n == 0 {
+		hi--
+	}
+	return hi
 }
 
 // firstNot is the index of the first job of list from i to j that does not come before the place that Find looks for, j
@@ -193,12 +198,9 @@ func firstNot(list []Job, i, j int, key int64, before func(model.Ref) bool) int 
 // all is what Find asks where none of a key is to stand behind the place.
 func all(model.Ref) bool { return true }
 
-// Lower is the place of the first job of a lower key, which is not before at. Its cost grows with the logarithm of how
-// far from there it is.
+// Lower is the place of the first job of a lower key, End where there is none; at is behind a job, and none before it
+// has one. Its cost grows with the logarithm of how far from there the place is.
 func (q *Queue) Lower(at At, key int64) At {
-	if at.block >= len(q.blocks) {
-		return at
-	}
 	list := q.blocks[at.block].list()
 	for i, step := at.i, 1; i < len(list); step *= 2 {
 		next := min(i+step, len(list))
@@ -210,8 +212,9 @@ func (q *Queue) Lower(at At, key int64) At {
 	lo := at.block + 1
 	for step := 1; lo < len(q.blocks); step *= 2 {
 		next := min(lo+step, len(q.blocks))
-		if b := q.blocks[next-1]; b.n > 0 && b.jobs[b.n-1].Key < key {
-			return q.findIn(lo, next-1, key, all)
+		k := q.lastOf(lo, next-1)
+		if b := q.blocks[k]; b.n > 0 && b.jobs[b.n-1].Key < key {
+			return q.findIn(lo, k, key, all)
 		}
 		lo = next
 	}

@@ -100,22 +100,6 @@ func (l *line) check(t *testing.T) {
 		all = append(all, l.q.Block(i)...)
 	}
 	require.True(t, slices.Equal(l.list, all))
-	if n := len(all); n > 0 {
-		i := l.rng.IntN(n + 1)
-		at, _ := l.find(int64(math.MaxInt64))
-		if i < n {
-			at, _ = l.find(l.keys[all[i].Ref])
-		}
-		key := all[min(i+l.rng.IntN(1<<l.rng.IntN(16)), n-1)].Key + l.rng.Int64N(2)
-		for i < n && all[i].Key >= key {
-			i++
-		}
-		lower := l.q.Job(l.q.Lower(at, key))
-		require.Equal(t, i < n, lower != nil)
-		if lower != nil {
-			require.Equal(t, all[i], *lower)
-		}
-	}
 	first := l.q.Job(l.q.First())
 	require.Equal(t, len(l.list) > 0, first != nil)
 	if first != nil {
@@ -146,6 +130,47 @@ func TestQueueAgainstASlice(t *testing.T) {
 			l.shrink(t, 0)
 			l.insert(7)
 			l.check(t)
+		}
+	}
+}
+
+// Places are found by keys and by what comes before, from every job on, also where whole blocks have left.
+func TestPlaces(t *testing.T) {
+	const jobs = 20 * perBlock
+	for _, each := range []int{1, 3, perBlock / 2, perBlock, 2*perBlock + 1} { // jobs of one key
+		q, left := New(1), []Job{}
+		for i := range jobs {
+			q.Insert(q.End(), Job{Key: int64(-i / each), Need: 1, Ref: model.Ref(i)})
+		}
+		for b := range jobs / perBlock {
+			for i := range perBlock {
+				if ref := model.Ref(b*perBlock + i); (b > 2 && b < 6) || b == 8 || b == 11 || b > 17 || i%5 == 3 {
+					q.Remove(q.Find(int64(-int(ref)/each), func(r model.Ref) bool { return r < ref }))
+				} else {
+					left = append(left, Job{Key: int64(-int(ref) / each), Need: 1, Ref: ref})
+				}
+			}
+		}
+		require.Equal(t, 13, q.Blocks()-5, "some are empty")
+		for i, j := range left {
+			at := q.Find(j.Key, func(r model.Ref) bool { return r < j.Ref })
+			require.Equal(t, j, *q.Job(at))
+			for _, down := range []int64{0, 1, 2, 7, 40, jobs} {
+				key := j.Key - down
+				n, _ := slices.BinarySearchFunc(left, key, func(e Job, key int64) int {
+					if e.Key >= key {
+						return -1
+					}
+					return 1
+				})
+				n = max(n, i+1)
+				if found := q.Job(q.Lower(at.Behind(), key)); n < len(left) {
+					require.NotNil(t, found)
+					require.Equal(t, left[n], *found)
+				} else {
+					require.Nil(t, found)
+				}
+			}
 		}
 	}
 }
