@@ -130,35 +130,111 @@ func TestLists(t *testing.T) {
 					Tenant: rapid.Int32Range(0, tenants-1).Draw(t, "tenant"), Borrows: rapid.Bool().Draw(t, "borrows"),
 				}, 1, 0)
 			}
-			type family struct {
-				tenant, tier int32
-				borrows      bool
-			}
-			want := map[family][]rank{}
-			for i := range q.Jobs {
-				j := &q.Jobs[i]
-				k := family{j.Tenant, j.Tier, j.Borrows}
-				want[k] = append(want[k], rankOf(j))
-			}
-			require.Len(t, q.lists.live, len(want))
-			for place, id := range q.lists.live {
-				l := &q.lists.all[id]
-				require.EqualValues(t, place, l.live)
-				list := want[family{l.tenant, l.tier, l.borrows}]
-				slices.SortFunc(list, func(a, b rank) int {
-					return cmp.Or(int(b.bound-a.bound), int(a.job-b.job))
-				})
-				var got []rank
-				for i := range l.jobs.Blocks() {
-					for _, e := range l.jobs.Block(i) {
-						got = append(got, rankOf(q.Row(e.Ref)))
-						require.EqualValues(t, got[len(got)-1].bound, e.Key)
-					}
-				}
-				require.Equal(t, list, got)
-			}
+			checkLists(t, &q)
 		}
 	})
+}
+
+// checkLists holds the lists against the jobs of the queue.
+func checkLists(t require.TestingT, q *Queue) {
+	type kind struct {
+		tenant, tier int32
+		borrows      bool
+		class        int // of needs, where the family is set apart
+	}
+	kindOf := func(j *Job) kind {
+		k := kind{tenant: j.Tenant, tier: j.Tier, borrows: j.Borrows}
+		if q.familyOf(j).apart {
+			k.class = queue.Class(j.Need)
+		}
+		return k
+	}
+	want := map[kind][]rank{}
+	for i := range q.Jobs {
+		j := &q.Jobs[i]
+		want[kindOf(j)] = append(want[kindOf(j)], rankOf(j))
+	}
+	require.Len(t, q.lists.live, len(want))
+	for place, id := range q.lists.live {
+		l := &q.lists.all[id]
+		require.EqualValues(t, place, l.live)
+		var got []rank
+		for i := range l.jobs.Blocks() {
+			for _, e := range l.jobs.Block(i) {
+				got = append(got, rankOf(q.Row(e.Ref)))
+				require.EqualValues(t, got[len(got)-1].bound, e.Key)
+			}
+		}
+		require.NotEmpty(t, got)
+		list := want[kindOf(q.Row(got[0].ref))]
+		slices.SortFunc(list, func(a, b rank) int {
+			return cmp.Or(int(b.bound-a.bound), int(a.job-b.job))
+		})
+		require.Equal(t, list, got)
+	}
+}
+
+// TestSetApart: of a family of many jobs those of every tier get a list for each class of needs, whether there were jobs of
+// the tier before, are some or are none.
+func TestSetApart(t *testing.T) {
+	const nodes = 64
+	space, free := machine(nodes)
+	weights := score.Weights{score.Wait: model.One}
+	for _, tiers := range [][]int32{{2}, {1, 2}, {2, 3, 1}} {
+		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: nodes, Bounded: true}, free, space.Class(nil))
+		ref := model.Ref(0)
+		add := func(tenant, tier int32) model.Ref {
+			q.Add(Job{Need: 1 + int32(ref)%nodes, Tier: tier, Tenant: tenant, Ref: ref, Job: model.JobID(ref)}, 1, 0)
+			ref++
+			return ref - 1
+		}
+		for tier := range int32(4) {
+			add(1, tier) // of another tenant
+		}
+		q.Remove(add(0, 0)) // none of this tier is left
+		for range 2 {
+			for i := range 2 * many {
+				add(0, tiers[i%len(tiers)])
+			}
+			require.True(t, q.familyOf(q.Row(ref-1)).apart)
+			checkLists(t, &q)
+			for _, left := range []int{10, 0} {
+				for len(q.Jobs) > left {
+					q.Remove(q.Jobs[len(q.Jobs)/2].Ref)
+				}
+				checkLists(t, &q)
+			}
+		}
+	}
+}
+
+// TestReleaseInALowerTier: jobs that are parked have had their turn when one of a lower tier starts.
+func TestReleaseInALowerTier(t *testing.T) {
+	space, free := machine(8)
+	weights := score.Weights{score.Wait: model.One}
+	for _, tier := range []int32{0, 2} {
+		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: 8, Bounded: true}, free, space.Class(nil))
+		for ref := range model.Ref(4) {
+			q.Add(Job{Static: (40 - 10*min(model.Fixed(ref), 2)) << 10, Need: 1, Left: model.Hour, Tenant: 1, Tier: 2, Ref: 2*ref + 1, Job: model.JobID(ref)}, 1, 0)
+		}
+		q.Add(Job{Static: 35 << 10, Need: 1, Left: model.Hour, Tenant: 2, Tier: tier, Ref: 9, Job: 9}, 1, 0)
+		one := []model.Fixed{model.One, model.One, model.One}
+		var b Bounds
+		b.Set(&q, 0, 0, &Terms{FairShare: make([]model.Fixed, 3), Penalty: one, Inverse: one}, func(place.ClassID) int32 { return 8 })
+		var s Seeker
+		s.Start(&b, &room{q: &q, keyOf: func(j *Job) model.Fixed { return j.Static }, room: queue.Room{Free: 8, Limit: model.Day}})
+		c, ok := s.Next()
+		require.True(t, ok)
+		require.EqualValues(t, 1, c.Ref)
+		s.Park(c.Ref, 0)
+		c, ok = s.Next()
+		require.True(t, ok)
+		require.EqualValues(t, 9, c.Ref)
+		q.Remove(9)
+		s.Release(c.Tier, model.Fixed(c.Key), 9)
+		_, ok = s.Next()
+		require.Equal(t, tier == 2, ok)
+	}
 }
 
 // TestMostNodesIsNoLess: what a job may ask for at most is told without overflow, and a job
