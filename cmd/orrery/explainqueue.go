@@ -146,7 +146,7 @@ func scored(of, s *explain.Score) (cells []any) {
 func instantOf(run *record.Run, text string) (model.Time, error) {
 	var d rundir.Document
 	_ = json.Unmarshal(run.Info(), &d) // explain says what is wrong with it
-	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly} {
+	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly} {
 		t, err := time.Parse(layout, text)
 		if err == nil && !d.Trace.EpochKnown {
 			return 0, usagef("--at %s: the trace of %s knows no dates: give a span since it begins, such as 36h", text, run.Dir())

@@ -69,7 +69,7 @@ func (r *ranges) finish() []byte {
 // appendNode appends the number of a node and a separator. Placements are written for
 // every attempt of a job, so a number of up to seven digits is put together in one word.
 func appendNode(dst []byte, n uint32, separator byte) []byte {
-	const short = uint32(len(shortNumbers))
+	const short = 10000
 	if n >= 1000*short {
 		return append(strconv.AppendUint(dst, uint64(n), 10), separator)
 	}
@@ -84,19 +84,18 @@ func appendNode(dst []byte, n uint32, separator byte) []byte {
 	return dst[:len(dst)-7+length]
 }
 
-// digits are the digits of a short number, the first in the lowest byte, and how many.
+// digits are the digits of a number of up to four, the first in the lowest byte, and how many.
 func digits(n uint32) (text uint64, length int) {
-	x := shortNumbers[n]
-	return uint64(x), (bits.Len32(x) + 7) / 8
+	const zeros = '0' | '0'<<8 | '0'<<16 | '0'<<24
+	four := uint32(pairs[n/100]) | uint32(pairs[n%100])<<16
+	leading := bits.TrailingZeros32(four^zeros|1<<24) &^ 7
+	return uint64(four >> leading), 4 - leading/8
 }
 
-// shortNumbers are the decimal digits of numbers, the first in the lowest byte, and 0
-// behind the last.
-var shortNumbers = func() (list [10000]uint32) {
+// pairs are the two digits of numbers, the first in the lower byte.
+var pairs = func() (list [100]uint16) {
 	for n := range list {
-		var text [4]byte
-		strconv.AppendInt(text[:0], int64(n), 10)
-		list[n] = binary.LittleEndian.Uint32(text[:])
+		list[n] = uint16('0'+n/10) | uint16('0'+n%10)<<8
 	}
 	return list
 }()
