@@ -44,8 +44,9 @@ plain cluster the tables tell what they can.
 position of each waiting job, its score and what each factor adds to it, why it
 waits as of the last pass, and when it is predicted to start by its reservation or
 the plan (a job without one has no prediction). With JOB it shows that job alone.
-TIME is 2026-05-03 14:00:00 (UTC), RFC 3339, or a span since the epoch of the
-trace, such as 36h. It replays the run once more, so it needs the trace. With
+TIME is 2026-05-03 14:00:00 (UTC; T may stand for the space, and the seconds or
+the time may be left out), RFC 3339, or a span since the epoch of the trace, such
+as 36h. It replays the run once more, so it needs the trace. With
 --trace the places of JOB in its queue, when it was submitted and when the replay
 stopped, are told as well.
 

@@ -43,7 +43,7 @@ func (m *Main) verifyCommand() *cobra.Command {
 compare every byte of the run directories but host.json, and the fingerprints.
 When they differ, the first diverging event of the committed log is named, with
 what each process did. --against takes another build of orrery for the second
-process; the version in run.json may then differ.
+process; the version in run.json, and its digest, may then differ.
 
 Of a run directory RUN, every file is compared with the digest that run.json has of
 it, the tables with the spec of the run, and facts.parquet with its fingerprint; with

@@ -13,7 +13,7 @@ import (
 // Job is what a pass asks of a waiting job. Need is at least 0, and so is Wall.
 type Job struct {
 	Wall model.Duration // requested
-	Key  int64          // jobs of higher keys come first
+	Key  int64          // jobs of higher keys come first; those of one key are in an order that the caller knows
 	Need int32          // of the capacity
 	Ref  model.Ref
 }
@@ -124,7 +124,8 @@ func (at At) Behind() At { return At{at.block, at.i + 1} }
 // Blocks are the jobs in order: all of Block(0), and so on to Block(Blocks()-1).
 func (q *Queue) Blocks() int { return len(q.blocks) - q.head }
 
-// Block is a run of jobs, see Blocks. It may be empty. Their keys may be changed where the order stays.
+// Block is a run of jobs, see Blocks. It may be empty. The keys of the jobs may be changed; while they are not in
+// order, Find and Lower are not to be asked.
 func (q *Queue) Block(i int) []Job { return q.blocks[q.head+i].list() }
 
 // Refs appends the first n jobs to dst, or all.

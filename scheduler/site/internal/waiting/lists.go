@@ -47,7 +47,7 @@ func (r *rank) mayTie(o *rank) bool {
 	return apart != 0 && apart < blur && apart > -blur
 }
 
-// lists are those of all tenants and sizes. A list is in live while it has jobs.
+// lists are those of all tenants, sizes and tiers. A list is in live while it has jobs.
 type lists struct {
 	all   []list
 	live  []int32    // in no order
@@ -102,12 +102,9 @@ func (q *Queue) familyOf(j *Job) *family {
 
 // listOf is the number of the list that a job of a family belongs to, made when it is new.
 func (q *Queue) listOf(f *family, j *Job) int32 {
-	x, i := &q.lists, q.tierOf(j)
-	if i > 0 {
-		i *= q.classes()
-	}
+	x, i := &q.lists, q.tierOf(j)*q.classes()
 	if f.apart {
-		i += queue.Class(j.Need)
+		i += min(queue.Class(j.Need), q.classes()-1)
 	}
 	for i >= len(f.lists) {
 		f.lists = append(f.lists, -1)

@@ -1,5 +1,5 @@
 // Package waiting is the waiting queue of one vCluster: a row for each job that may
-// start, and for each tenant and request size a list in the order of an upper bound on the
+// start, and for each tenant, request size and tier a list in the order of an upper bound on the
 // score, or one for each class of needs where they are many, which answers what may come first, and what does so of that which fits. It knows
 // what a job asks for and how its score is made up, but no limits, nodes or other jobs.
 package waiting
@@ -65,7 +65,7 @@ type Config struct {
 }
 
 // Queue is the waiting jobs of one vCluster. Each is in Jobs once, at the index that At
-// gives, and once in a list of its tenant and request size, see family, or, gated, among those of that size.
+// gives, and once in a list of its tenant, request size and tier, see family, or, gated, among those of that size.
 type Queue struct {
 	Jobs  []Job // in no order; rows move when one is removed
 	at    []int32

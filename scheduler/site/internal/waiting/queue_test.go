@@ -64,7 +64,7 @@ func TestQueue(t *testing.T) {
 			}
 			j := Job{
 				Static: model.Fixed(rapid.Int64Range(0, int64(model.One)/4).Draw(t, "static")), Need: rapid.Int32Range(1, 2*nodes).Draw(t, "need"),
-				Tenant: rapid.Int32Range(0, tenants-1).Draw(t, "tenant"), Ref: ref, Submit: now, Size: Whole,
+				Tenant: rapid.Int32Range(0, tenants-1).Draw(t, "tenant"), Ref: ref, Job: model.JobID(ref), Submit: now, Size: Whole,
 			}
 			j.Gated = rapid.Bool().Draw(t, "gated")
 			q.Add(j, 1, now)
