@@ -29,10 +29,10 @@ func TestExitCodesOfASmallComputer(t *testing.T) {
 		code  int
 		says  string
 	}{
-		{"TMPDIR=/nonexistent $ORRERY replay - --out new <log.swf", exitFailed, "the folder for temporary files, /nonexistent (TMPDIR)"},
-		{"TMPDIR=/nonexistent $ORRERY replay --out new", exitFailed, "the folder for temporary files, /nonexistent (TMPDIR)"},
-		{"cat log.swf | TMPDIR=/nonexistent $ORRERY import /dev/stdin --out new.trace", exitFailed, "the folder for temporary files, /nonexistent (TMPDIR)"},
-		{"TMPDIR=/nonexistent $ORRERY verify log.swf", exitFailed, "/nonexistent"},
+		{"TMPDIR=log.swf/none $ORRERY replay - --out new <log.swf", exitFailed, "the folder for temporary files, log.swf/none (TMPDIR)"},
+		{"TMPDIR=log.swf/none $ORRERY replay --out new", exitFailed, "the folder for temporary files, log.swf/none (TMPDIR)"},
+		{"cat log.swf | TMPDIR=log.swf/none $ORRERY import /dev/stdin --out new.trace", exitFailed, "the folder for temporary files, log.swf/none (TMPDIR)"},
+		{"TMPDIR=log.swf/none $ORRERY verify log.swf", exitFailed, "log.swf/none"},
 		{"$ORRERY version >/dev/full", exitFailed, "no space left"},
 		{"$ORRERY help metrics >/dev/full", exitFailed, "no space left"},
 		{"$ORRERY replay --help >/dev/full", exitFailed, "no space left"},
