@@ -76,9 +76,7 @@ func appendNode(dst []byte, n uint32, separator byte) []byte {
 	text, length := digits(n % short)
 	if n >= short {
 		head, more := digits(n / short)
-		missing := 8 * (4 - length)
-		text = head | (text<<missing|0x30303030&(1<<missing-1))<<(8*more) // with zeros up to four digits
-		length = 4 + more
+		text, length = head|uint64(fourDigits(n%short))<<(8*more), 4+more
 	}
 	dst = binary.LittleEndian.AppendUint64(dst, text|uint64(separator)<<(8*length))
 	return dst[:len(dst)-7+length]
@@ -87,10 +85,13 @@ func appendNode(dst []byte, n uint32, separator byte) []byte {
 // digits are the digits of a number of up to four, the first in the lowest byte, and how many.
 func digits(n uint32) (text uint64, length int) {
 	const zeros = '0' | '0'<<8 | '0'<<16 | '0'<<24
-	four := uint32(pairs[n/100]) | uint32(pairs[n%100])<<16
+	four := fourDigits(n)
 	leading := bits.TrailingZeros32(four^zeros|1<<24) &^ 7
 	return uint64(four >> leading), 4 - leading/8
 }
+
+// fourDigits are the digits of a number of up to four with zeros before them.
+func fourDigits(n uint32) uint32 { return uint32(pairs[n/100]) | uint32(pairs[n%100])<<16 }
 
 // pairs are the two digits of numbers, the first in the lower byte.
 var pairs = func() (list [100]uint16) {
