@@ -106,9 +106,7 @@ func TestRealSlurmCapture(t *testing.T) {
 		jobs, kills = 300, 20
 	}
 	dir := t.TempDir()
-	program, captured := filepath.Join(dir, "orrery"), filepath.Join(dir, "captured")
-	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
-	require.NoError(t, err, string(out))
+	program, captured := built(t), filepath.Join(dir, "captured")
 
 	stop := make(chan struct{})
 	killed := make(chan int, 1)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,6 +60,15 @@ func small(t testing.TB) string {
 	path := filepath.Join(t.TempDir(), "log.swf")
 	require.NoError(t, os.WriteFile(path, []byte(smallLog()), 0o600))
 	return path
+}
+
+// built is a program of this package, compiled with further flags.
+func built(t *testing.T, flags ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "orrery")
+	out, err := exec.Command("go", slices.Concat([]string{"build"}, flags, []string{"-o", program, "."})...).CombinedOutput()
+	require.NoError(t, err, string(out))
+	return program
 }
 
 // TestScripts runs the program as users do. Beside the commands of testscript

@@ -29,9 +29,7 @@ import (
 func TestRealSlurmSweep(t *testing.T) {
 	slurm := realSlurm(t)
 	dir := t.TempDir()
-	program, file := filepath.Join(dir, "orrery"), filepath.Join(dir, "experiment.yaml")
-	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
-	require.NoError(t, err, string(out))
+	program, file := built(t), filepath.Join(dir, "experiment.yaml")
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache")) // not before: what go has built is there too
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `traces: [%s]
 jitter: {by: 30s, seeds: [1]}

@@ -47,10 +47,8 @@ func TestVerifyAgainstAnotherVersion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
-	other := filepath.Join(t.TempDir(), "orrery")
-	out, err := exec.Command("go", "build", "-ldflags", "-X main.buildVersion=v9.9.9", "-o", other, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	out, err = exec.Command(other, "version").CombinedOutput()
+	other := built(t, "-ldflags", "-X main.buildVersion=v9.9.9")
+	out, err := exec.Command(other, "version").CombinedOutput()
 	require.NoError(t, err)
 	require.Contains(t, string(out), "v9.9.9")
 	got := inProcess(t, "verify", small(t), "--against", other)
@@ -109,8 +107,5 @@ func brokenBuild(t *testing.T, file, right, wrong string) string {
 	require.NoError(t, err)
 	list := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(list, overlay, 0o600))
-	program := filepath.Join(dir, "broken")
-	out, err := exec.Command("go", "build", "-overlay", list, "-o", program, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return program
+	return built(t, "-overlay", list)
 }
