@@ -47,7 +47,7 @@ func try(p *pass, c order.Candidate) {
 // passFast starts the best jobs as long as they have room, and then looks behind the
 // one that is blocked. ok says whether that made the pass; if not, the rest of the queue
 // has to be looked at in order. anyFits says whether jobs may have room. contenders are those
-// that may come first within the foresight, with their scores; they are valid until the
+// that may come first within the foresight; they are valid until the
 // next call.
 func (p *pass) passFast(anyFits bool) (contenders []model.Ref, ok bool) {
 	first := len(p.core.plan.Proposals)
@@ -114,25 +114,24 @@ func setBounds(p *pass) *waiting.Bounds {
 }
 
 // best is the index of the best job of the queue that no limit holds, -1 for none.
-// contenders are the jobs that may overtake it within the foresight, with their scores;
+// contenders are the jobs that may overtake it within the foresight;
 // they are valid until the next call.
 func (p *pass) best() (at int32, contenders []model.Ref) {
 	b := setBounds(p)
 	p.qs.scratch.limited = p.qs.scratch.limited[:0]
 	lead, contenders := waiting.NoLeader, p.qs.scratch.contenders[:0]
-	examine := func(at int32) (held bool) {
-		contenders = append(contenders, p.qs.waiting.Jobs[at].Ref)
-		return p.examine(&lead, at)
-	}
+	examine := func(at int32) (held bool) { return p.examine(&lead, at) }
 	if ref := p.qs.best; ref >= 0 && p.qs.waiting.Has(ref) {
+		contenders = append(contenders, ref)
 		examine(p.qs.waiting.At(ref))
 	}
 	if lead.At < 0 {
 		if ref := b.Promising(); ref >= 0 && !slices.Contains(contenders, ref) {
+			contenders = append(contenders, ref)
 			examine(p.qs.waiting.At(ref))
 		}
 	}
-	b.Examine(&lead, contenders, examine)
+	contenders = b.Examine(&lead, contenders, examine)
 	turnsBefore(p, &lead)
 	takeOutGated(p)
 	if p.qs.best = -1; lead.At >= 0 {

@@ -138,6 +138,8 @@ func isOpen(s *Core, ref model.Ref) bool {
 func concludes(p *pass) bool {
 	qs, s := p.qs, p.core
 	switch {
+	case len(s.vclusters) == 1:
+		return false // no others are to be told apart
 	case qs.policy.Cycle == 0 || !p.fast || p.triesLeft || qs.quietUntil <= p.now || s.caps.Met:
 		return false
 	case qs.blocked && qs.reservation.Ref >= 0 && !s.caps.Cap.Allows(s.jobs[qs.reservation.Ref].needs, s.caps.Used):

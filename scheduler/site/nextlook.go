@@ -173,7 +173,7 @@ const blur = 8
 
 // untilPassed brings quietUntil down to a bound on the instant at which another job
 // comes before the blocked one. In a time d no wait factor grows by more than that of a
-// job submitted at its beginning, so that most are not examined closely. Jobs that cannot
+// job submitted at its beginning, so that most need no more than their scores. Jobs that cannot
 // come first within the foresight do not count, so that it makes no difference which the
 // pass has examined beside those that may.
 func (p *pass) untilPassed(contenders []model.Ref, all bool) {
@@ -197,7 +197,9 @@ func (p *pass) untilPassed(contenders []model.Ref, all bool) {
 		}
 	}
 	for _, ref := range contenders {
-		look(p.qs.waiting.Row(ref))
+		q := p.qs.waiting.Row(ref)
+		q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now))
+		look(q)
 	}
 	for i := 0; all && i < len(p.qs.waiting.Jobs); i++ {
 		look(&p.qs.waiting.Jobs[i])

@@ -100,8 +100,8 @@ type queueScratch struct {
 }
 
 // newQueueState is the state of an idle vCluster on a site whose free nodes are those of
-// free.
-func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, free *place.Free, space *place.Space) queueState {
+// free; few is waiting.Config.Few.
+func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, free *place.Free, space *place.Space, few int32) queueState {
 	qs := queueState{
 		id: id, policy: policy, free: space.NewFree(), best: -1, reservation: future.NewReservation(space.NewFree()),
 		nextLook: nextLook{heldBack: heldBack{by: -1}, quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime, againAt: model.AbsentTime, stuckAt: model.AbsentTime},
@@ -109,7 +109,7 @@ func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, fr
 		mode:     policy.mode(),
 	}
 	qs.free.CopyFrom(free)
-	c := waiting.Config{Weights: &policy.Weights, Nodes: int32(space.Nodes()), Bounded: qs.mode.bounded}
+	c := waiting.Config{Weights: &policy.Weights, Nodes: int32(space.Nodes()), Bounded: qs.mode.bounded, Few: few}
 	if policy.Ranking == ByScore {
 		c.Reference = policy.Reference
 	}

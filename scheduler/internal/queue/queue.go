@@ -25,9 +25,9 @@ type Room struct {
 	Limit       model.Duration
 }
 
-// holds says whether j may take of r what it needs.
-func (r *Room) holds(j *Job) bool {
-	return j.Need <= r.Free && (j.Wall <= r.Limit || j.Need <= r.Extra)
+// Holds says whether a job may take of r what it needs for so long.
+func (r *Room) Holds(need int32, wall model.Duration) bool {
+	return need <= r.Free && (wall <= r.Limit || need <= r.Extra)
 }
 
 const (
@@ -50,7 +50,7 @@ func (b *block) list() []Job { return b.jobs[:b.n] }
 // seek is the index of the first job from i on that r holds, b.n when there is none.
 func (b *block) seek(i int, r *Room) int {
 	for ; i < b.n; i++ {
-		if r.holds(&b.jobs[i]) {
+		if j := &b.jobs[i]; r.Holds(j.Need, j.Wall) {
 			return i
 		}
 	}

@@ -36,7 +36,8 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 		c.weights[i] = model.One / 9
 	}
 	space := place.NewSpace(st)
-	c.q = New(Config{Weights: &c.weights, Reference: model.Hour, Nodes: nodes, Bounded: true}, space.NewFree(), space.Class(nil))
+	few := []int32{0, 40, Few}[seed/7%3]
+	c.q = New(Config{Weights: &c.weights, Reference: model.Hour, Nodes: nodes, Bounded: true, Few: few}, space.NewFree(), space.Class(nil))
 	c.terms = Terms{
 		FairShare: make([]model.Fixed, 3),
 		Penalty:   []model.Fixed{model.One, model.One / 2, model.One / 10},
@@ -82,7 +83,6 @@ func (c *crowd) best() int32 {
 	lead, seen := NoLeader, []model.Ref(nil)
 	examine := func(at int32) (held bool) {
 		j := &c.q.Jobs[at]
-		seen = append(seen, j.Ref)
 		if lead.At >= 0 && !c.before(j, &c.q.Jobs[lead.At]) {
 			return false
 		}
@@ -93,9 +93,10 @@ func (c *crowd) best() int32 {
 		return false
 	}
 	if ref := b.Promising(); ref >= 0 && c.rng.IntN(2) == 0 {
+		seen = append(seen, ref)
 		examine(c.q.At(ref))
 	}
-	b.Examine(&lead, seen[:len(seen):len(seen)], examine)
+	b.Examine(&lead, seen, examine)
 	return lead.At
 }
 

@@ -109,22 +109,26 @@ type Bounds struct {
 // less than two hours away; group is the largest free conformance group of a class of
 // nodes.
 func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(place.ClassID) int32) {
-	q.looks++
+	for _, i := range q.used {
+		q.sizes[i].group = group(q.sizes[i].class)
+	}
+	if !q.listed && until > q.until {
+		q.renewRows(now)
+	}
 	for _, id := range q.lists.live {
-		l := &q.lists.all[id]
-		if z := &q.sizes[l.size]; z.look != q.looks {
-			z.look, z.group = q.looks, group(z.class)
-		}
-		q.renew(l, now, until)
+		q.renew(&q.lists.all[id], now, until)
 	}
 	b.q, b.sizes, b.terms, b.fairShare, b.penalty = q, q.sizes, terms, terms.FairShare, terms.Penalty
 	b.now, b.until, b.common, b.most = now, until, terms.Common+slack, q.cfg.Weights[score.Conformance]
 }
 
-// Of is at least the score of a job in the queue: from when it was weighed its wait has
+// Of is at least the score of a job in the queue until the end of the bounds.
+func (b *Bounds) Of(j *Job) model.Fixed { return b.at(j, b.until) }
+
+// at is that at an instant: from when it was weighed the wait of a job has
 // grown along the tangent. Its cost is three multiplications.
-func (b *Bounds) Of(j *Job) model.Fixed {
-	hi, lo := bits.Mul64(j.rate, uint64(b.until-j.seen))
+func (b *Bounds) at(j *Job, at model.Time) model.Fixed {
+	hi, lo := bits.Mul64(j.rate, uint64(at-j.seen))
 	if hi >= 1<<30 {
 		return math.MaxInt64
 	}
@@ -135,10 +139,15 @@ func (b *Bounds) Of(j *Job) model.Fixed {
 func (b *Bounds) score(tenant int32, own model.Fixed) model.Fixed {
 	sum := own + b.fairShare[tenant] + b.common
 	if p := b.penalty[tenant]; p != model.One {
-		hi, lo := bits.Mul64(uint64(p), uint64(sum))
-		return model.Fixed(hi<<32|lo>>32) + 1
+		return reduced(sum, p)
 	}
 	return sum
+}
+
+// reduced is at least a sum times a penalty.
+func reduced(sum, penalty model.Fixed) model.Fixed {
+	hi, lo := bits.Mul64(uint64(penalty), uint64(sum))
+	return model.Fixed(hi<<32|lo>>32) + 1
 }
 
 // f9 is the most that the weighted f9 of a job of a list comes to.
@@ -161,8 +170,11 @@ func (b *Bounds) floor(tenant int32, key model.Fixed) model.Fixed {
 func (q *Queue) first(l *list) *Job { return q.Row(l.jobs.Job(l.jobs.First()).Ref) }
 
 // Promising is the job of the highest tier whose score may be the highest by its upper
-// bound, -1 for none. Its cost is a multiplication for each list.
+// bound, -1 for none. Its cost is a multiplication for each list, or row where there are none.
 func (b *Bounds) Promising() model.Ref {
+	if !b.q.listed {
+		return b.highestRow()
+	}
 	best, tier, most := model.Ref(-1), int32(math.MinInt32), model.Fixed(-1)
 	for _, id := range b.q.lists.live {
 		l := &b.q.lists.all[id]
@@ -183,42 +195,51 @@ type Leader struct {
 // NoLeader is the beginning of a search.
 var NoLeader = Leader{At: -1, Tier: math.MinInt32, Key: -1}
 
-// Examine calls examine with every job that may come before the leader, or within the margin behind it, within the time
-// of the bounds, except those of known, which have been examined already, and those that stay
-// behind one that may. examine takes the score of the job at an index and makes it the leader if
-// it is better; it says whether it is, but a limit holds it.
-func (b *Bounds) Examine(lead *Leader, known []model.Ref, examine func(at int32) (held bool)) {
-	for _, id := range b.q.lists.live {
-		b.examineList(&b.q.lists.all[id], lead, known, examine)
+// Examine calls examine with every job that may come before the leader, except those of known, which have been
+// examined already, and those that stay behind one that may. examine takes the score of the job at an index and makes it the leader if
+// it is better; it says whether it is, but a limit holds it. To known are added the jobs that may come before the leader, or
+// within the margin behind it, within the time of the bounds.
+func (b *Bounds) Examine(lead *Leader, known []model.Ref, examine func(at int32) (held bool)) (contenders []model.Ref) {
+	if !b.q.listed {
+		return b.examineRows(lead, known, examine)
 	}
+	first := len(known)
+	for _, id := range b.q.lists.live {
+		known = b.examineList(&b.q.lists.all[id], lead, known, first, examine)
+	}
+	return known
 }
 
-func (b *Bounds) examineList(l *list, lead *Leader, known []model.Ref, examine func(int32) bool) {
+// examineList is Examine for a list; before the first of the contenders are those that were known before.
+func (b *Bounds) examineList(l *list, lead *Leader, contenders []model.Ref, first int, examine func(int32) bool) []model.Ref {
 	floor, f9, even := b.floor(l.tenant, lead.Key-b.Margin), b.f9(l), l.even()
 	if l.tier < lead.Tier || (l.tier == lead.Tier && l.rise+l.top.bound+f9 < floor) {
-		return
+		return contenders
 	}
 	for at, ok := l.jobs.First(), true; ok; {
 		e := l.jobs.Job(at)
 		bound := l.rise + model.Fixed(e.Key)
 		if l.tier == lead.Tier && bound+f9 < floor {
-			return // and so are all below
+			return contenders // and so are all below
 		}
 		row := b.q.at[e.Ref]
 		j := &b.q.Jobs[row]
 		held, next := false, at.Behind()
 		if l.tier > lead.Tier || (b.reach(l, j) >= floor && b.Of(j) >= lead.Key-b.Margin) {
-			if slices.Contains(known, j.Ref) {
+			if slices.Contains(contenders[:first], j.Ref) {
 				held = row != lead.At // or it would be the leader
 			} else {
-				held = examine(row)
-				floor = b.floor(l.tenant, lead.Key-b.Margin)
+				contenders = append(contenders, j.Ref)
+				if l.tier > lead.Tier || b.at(j, b.now) >= lead.Key {
+					held = examine(row)
+					floor = b.floor(l.tenant, lead.Key-b.Margin)
+				}
 			}
 		}
 		if even && !held {
 			below, all := l.standsFor(at, b.penalty[l.tenant] == model.One)
 			if all {
-				return
+				return contenders
 			}
 			next = below
 		}
@@ -228,6 +249,7 @@ func (b *Bounds) examineList(l *list, lead *Leader, known []model.Ref, examine f
 		}
 		at, ok = l.jobs.Seek(next, queue.Room{Free: most, Extra: most})
 	}
+	return contenders
 }
 
 // mostNodes is no less than a job may ask for whose f9 is to make up for so much.

@@ -16,7 +16,7 @@ import (
 	"orrery/scheduler/score"
 )
 
-// room lets jobs through by their need and time, and those of odd refs alone. Each that is found
+// room lets jobs through by their need and time, and those of odd refs alone; such that borrow have one node more. Each that is found
 // may take of it.
 type room struct {
 	q     *Queue
@@ -24,11 +24,18 @@ type room struct {
 	keyOf func(*Job) model.Fixed
 }
 
-func (r *room) Room(int32, bool) queue.Room { return r.room }
-func (r *room) MayStart(at int32) bool      { return r.q.Jobs[at].Ref%2 == 1 }
-func (r *room) Key(at int32) model.Fixed    { return r.keyOf(&r.q.Jobs[at]) }
-func (r *room) Before(a, b model.Ref) bool  { return r.q.Row(a).Job < r.q.Row(b).Job }
-func (r *room) fits(j *Job, in *queue.Room) bool {
+func (r *room) Room(_ int32, borrows bool) queue.Room {
+	in := r.room
+	if borrows {
+		in.Free++
+	}
+	return in
+}
+func (r *room) MayStart(at int32) bool     { return r.q.Jobs[at].Ref%2 == 1 }
+func (r *room) Key(at int32) model.Fixed   { return r.keyOf(&r.q.Jobs[at]) }
+func (r *room) Before(a, b model.Ref) bool { return r.q.Row(a).Job < r.q.Row(b).Job }
+func (r *room) fits(j *Job) bool {
+	in := r.Room(j.Size, j.Borrows)
 	return j.Need <= in.Free && (j.Left <= in.Limit || j.Need <= in.Extra)
 }
 
@@ -41,7 +48,7 @@ func TestSeeker(t *testing.T) {
 	space, free := machine(nodes)
 	weights := score.Weights{score.Wait: model.One / 2, score.Conformance: model.One / 4}
 	rapid.Check(t, func(t *rapid.T) {
-		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: nodes, Bounded: true}, free, space.Class(nil))
+		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: nodes, Bounded: true, Few: drawFew(t)}, free, space.Class(nil))
 		terms := Terms{FairShare: make([]model.Fixed, tenants), Penalty: []model.Fixed{model.One, model.One / 2, model.One}, Inverse: []model.Fixed{model.One, 2 * model.One, model.One}}
 		now := model.Time(0)
 		burst := rapid.SampledFrom([]model.Ref{50, 1000}).Draw(t, "submitted at once")
@@ -54,7 +61,7 @@ func TestSeeker(t *testing.T) {
 			}
 			q.Add(Job{
 				Static: model.Fixed(rapid.Int64Range(0, 40).Draw(t, "static"))*model.One/160 + blurs*model.Fixed(ref%3), Need: 1 + int32(ref)*7%needs,
-				Left: model.Duration(ref*13%100) * model.Minute, Tenant: int32(ref) % tenants, Tier: int32(ref) / 3 % 2, Alike: int32(ref) % kinds, Ref: ref, Job: 1000 - model.JobID(ref), Submit: now,
+				Left: model.Duration(ref*13%100) * model.Minute, Tenant: int32(ref) % tenants, Tier: int32(ref) / 3 % 2, Alike: int32(ref) % kinds, Borrows: ref%7 == 0, Ref: ref, Job: 1000 - model.JobID(ref), Submit: now,
 			}, 1, now)
 		}
 		now = now.Add(model.Duration(rapid.Int64Range(0, int64(20*model.Day)).Draw(t, "waited")))
@@ -83,12 +90,13 @@ func TestSeeker(t *testing.T) {
 		}
 		var parked []park
 		found := func(j *Job) bool { // it is to be, though it may also be where it is parked
-			return r.fits(j, &r.room) && j.Ref%2 == 1 &&
+			return r.fits(j) && j.Ref%2 == 1 &&
 				!slices.ContainsFunc(parked, func(p park) bool { return j.Tenant == p.tenant && j.Alike == p.alike && j.Left > p.limit })
 		}
 		for c, ok := s.Next(); ok; c, ok = s.Next() {
 			i := slices.IndexFunc(naive, func(j Job) bool { return j.Ref == c.Ref })
 			require.Greater(t, i, last, "in order, and once")
+			require.True(t, r.MayStart(q.At(c.Ref)))
 			for _, j := range naive[last+1 : i] {
 				require.False(t, found(&j), "left out %d", j.Ref)
 			}

@@ -260,6 +260,18 @@ func (q *Queue) quit(j *Job) {
 	}
 }
 
+// clearLists makes all lists empty.
+func (q *Queue) clearLists() {
+	for len(q.lists.live) > 0 {
+		l := &q.lists.all[q.lists.live[0]]
+		f := q.familyOf(q.first(l))
+		f.jobs, f.apart = 0, false
+		l.jobs.Clear()
+		l.least = math.MaxInt32
+		q.retire(l)
+	}
+}
+
 // retire takes a list that has no jobs any more out of the live ones.
 func (q *Queue) retire(l *list) {
 	x := &q.lists

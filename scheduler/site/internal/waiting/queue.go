@@ -1,5 +1,5 @@
 // Package waiting is the waiting queue of one vCluster: a row for each job that may
-// start, and for each tenant, request size and tier a list in the order of an upper bound on the
+// start, and, unless these are few, for each tenant, request size and tier a list in the order of an upper bound on the
 // score, or one for each class of needs where they are many, which answers what may come first, and what does so of that which fits. It knows
 // what a job asks for and how its score is made up, but no limits, nodes or other jobs.
 package waiting
@@ -39,7 +39,7 @@ type Job struct {
 	Borrows bool        // may run on nodes of other vClusters
 	Rank    int8        // class by which it preempts others
 	Below   int8        // classes below this are those that it may preempt, by its class and quality of service
-	Key     model.Fixed // score when it was examined last, by which rows examined at one instant are compared
+	Key     model.Fixed // score when it was last asked for, by which rows are compared for which that was at one instant
 	Submit  model.Time
 	Left    model.Duration // requested time
 	Needs   caps.Usage     // as far as it is stated
@@ -62,18 +62,24 @@ type Config struct {
 	// Bounded keeps the jobs in the order of upper bounds on their scores, which Bounds and
 	// Seeker need.
 	Bounded bool
+	// Few is the most jobs of a queue that has no lists: it is looked through row by row.
+	Few int32
 }
 
 // Queue is the waiting jobs of one vCluster. Each is in Jobs once, at the index that At
-// gives, and once in a list of its tenant, request size and tier, see family, or, gated, among those of that size.
+// gives, and once in a list of its tenant, request size and tier, see family, or, gated, among those of that size. A short queue
+// has no lists.
 type Queue struct {
-	Jobs  []Job // in no order; rows move when one is removed
-	at    []int32
-	sizes []size
-	free  *place.Free // of the vCluster
-	least int32       // as Least has it, 0 when it is to be found anew
-	gated int         // jobs that are
-	looks uint64      // calls of Bounds.Set
+	Jobs   []Job // in no order; rows move when one is removed
+	at     []int32
+	sizes  []size
+	used   []int32     // sizes that a job asks for which is not gated, in no order
+	free   *place.Free // of the vCluster
+	least  int32       // as Least has it, 0 when it is to be found anew
+	gated  int         // jobs that are
+	listed bool        // the others are in lists, see rows.go
+	briefs []brief     // of Jobs, where it is not
+	until  model.Time  // bounds of briefs hold
 
 	cfg      Config
 	curve    score.Curve // of the wait
@@ -117,7 +123,7 @@ func (q *Queue) Grow(n int) { q.Jobs = slices.Grow(q.Jobs, n) }
 
 // Add puts a job into the queue, with its row as far as the queue does not set it
 // itself. units is what each of its nodes counts for in Least. The cost is that of a
-// binary search, and of moving the jobs behind it in its indexes.
+// binary search, and of moving the jobs behind it in its indexes; now and then it is that of arranging Few jobs anew.
 func (q *Queue) Add(j Job, units int32, now model.Time) {
 	j.seen = model.AbsentTime
 	if q.cfg.Reference > 0 {
@@ -135,8 +141,12 @@ func (q *Queue) Add(j Job, units int32, now model.Time) {
 	for int(j.Ref) >= len(q.at) {
 		q.at = append(q.at, -1)
 	}
+	q.arrange(now)
 	q.at[j.Ref] = int32(len(q.Jobs))
 	q.Jobs = append(q.Jobs, j)
+	if !q.listed {
+		q.briefs = append(q.briefs, brief{})
+	}
 	q.index(&q.Jobs[len(q.Jobs)-1], now)
 }
 
@@ -158,6 +168,10 @@ func (q *Queue) Remove(ref model.Ref) {
 	q.at[j.Ref] = i
 	q.at[ref] = -1
 	q.Jobs = q.Jobs[:last]
+	if !q.listed {
+		q.briefs[i] = q.briefs[last]
+		q.briefs = q.briefs[:last]
+	}
 }
 
 // SetGated makes a job in the queue one that is gated, or is so no more. Its cost is that of
@@ -171,12 +185,18 @@ func (q *Queue) SetGated(ref model.Ref, gated bool, now model.Time) {
 
 // index puts a job into its list, or among the gated ones.
 func (q *Queue) index(j *Job, now model.Time) {
+	if !q.listed {
+		q.briefs[q.at[j.Ref]] = q.briefOf(j)
+	}
 	if j.Gated {
 		q.gated++
 		q.sizes[j.Size].gated.add(requestOf(j.Need, j.Ref))
 		return
 	}
-	q.join(j, now)
+	q.use(j)
+	if q.listed {
+		q.join(j, now)
+	}
 }
 
 // unindex undoes index.
@@ -186,7 +206,10 @@ func (q *Queue) unindex(j *Job) {
 		q.sizes[j.Size].gated.remove(requestOf(j.Need, j.Ref))
 		return
 	}
-	q.quit(j)
+	q.disuse(j)
+	if q.listed {
+		q.quit(j)
+	}
 }
 
 // Factor is the wait factor f2 after so long.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"orrery/scheduler/internal/queue"
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
 	"orrery/scheduler/score"
@@ -21,12 +22,17 @@ func machine(nodes int) (*place.Space, *place.Free) {
 	return space, free
 }
 
+// drawFew draws how long a queue gets lists: from the first job on, never in these tests, or now and then.
+func drawFew(t *rapid.T) int32 {
+	return rapid.SampledFrom([]int32{0, 8, 20, math.MaxInt32}).Draw(t, "few")
+}
+
 // The least need is that of all jobs, of which those of one GPU count for three units on each node.
 func TestLeast(t *testing.T) {
 	space, free := machine(4)
 	units := map[int32]int32{Whole: 1, OneGPU: 3}
 	rapid.Check(t, func(t *rapid.T) {
-		q := New(Config{Weights: &score.Weights{}, Nodes: 4}, free, space.Class(nil))
+		q := New(Config{Weights: &score.Weights{}, Nodes: 4, Few: drawFew(t)}, free, space.Class(nil))
 		asked := map[model.Ref]int32{}
 		for ref := range model.Ref(rapid.IntRange(1, 40).Draw(t, "steps")) {
 			j := Job{Ref: ref, Job: model.JobID(ref), Size: rapid.SampledFrom([]int32{Whole, OneGPU}).Draw(t, "size"), Need: rapid.Int32Range(1, 9).Draw(t, "need"), Gated: rapid.Bool().Draw(t, "gated")}
@@ -53,7 +59,7 @@ func TestQueue(t *testing.T) {
 	space, free := machine(nodes)
 	weights := score.Weights{score.Wait: model.One / 2, score.Conformance: model.One / 4, score.FairShare: model.One / 4}
 	rapid.Check(t, func(t *rapid.T) {
-		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: nodes, Bounded: true}, free, space.Class(nil))
+		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: nodes, Bounded: true, Few: drawFew(t)}, free, space.Class(nil))
 		naive := map[model.Ref]Job{}
 		now := model.Time(0)
 		for ref := range model.Ref(rapid.IntRange(1, 60).Draw(t, "steps")) {
@@ -65,6 +71,7 @@ func TestQueue(t *testing.T) {
 			j := Job{
 				Static: model.Fixed(rapid.Int64Range(0, int64(model.One)/4).Draw(t, "static")), Need: rapid.Int32Range(1, 2*nodes).Draw(t, "need"),
 				Tenant: rapid.Int32Range(0, tenants-1).Draw(t, "tenant"), Ref: ref, Job: model.JobID(ref), Submit: now, Size: Whole,
+				Borrows: rapid.Bool().Draw(t, "borrows"),
 			}
 			j.Gated = rapid.Bool().Draw(t, "gated")
 			q.Add(j, 1, now)
@@ -76,7 +83,7 @@ func TestQueue(t *testing.T) {
 				naive[old] = turned
 			}
 
-			least, fits, gated := int32(math.MaxInt32), 0, []model.Ref(nil)
+			least, lacking, fits, gated := int32(math.MaxInt32), int32(math.MaxInt32), 0, []model.Ref(nil)
 			for r, j := range naive { //detlint:unordered sums and tests of each
 				require.Equal(t, j.Need, q.Row(r).Need)
 				least = min(least, j.Need)
@@ -85,8 +92,13 @@ func TestQueue(t *testing.T) {
 					gated = append(gated, r)
 				case j.Need <= nodes:
 					fits++
+				case j.Borrows:
+					lacking = min(lacking, j.Need-nodes)
 				}
 			}
+			require.Equal(t, lacking, q.LeastLacking())
+			borrowed := rapid.Int32Range(0, nodes).Draw(t, "borrowed")
+			require.Equal(t, fits > 0 || lacking <= borrowed, q.AnyFits(borrowed, nil))
 			require.ElementsMatch(t, gated, q.GatedJobs(nil))
 			require.Len(t, q.Jobs, len(naive))
 			require.Equal(t, least, q.Least())
@@ -123,8 +135,12 @@ func TestQueue(t *testing.T) {
 				require.GreaterOrEqual(t, b.Of(&q.Jobs[i]), scoreAt(&q.Jobs[i], until))
 				best = max(best, scoreAt(&q.Jobs[i], now))
 			}
+			if ref := b.Promising(); ref >= 0 {
+				require.False(t, q.Row(ref).Gated)
+			}
 			lead := NoLeader
 			b.Examine(&lead, nil, func(at int32) bool {
+				require.False(t, q.Jobs[at].Gated)
 				key := scoreAt(&q.Jobs[at], now)
 				if key > lead.Key {
 					lead = Leader{At: at, Tier: q.Jobs[at].Tier, Key: key}
@@ -134,4 +150,34 @@ func TestQueue(t *testing.T) {
 			require.Equal(t, best, lead.Key, "the best is among those examined")
 		}
 	})
+}
+
+// TestGatedAlone: no search finds gated jobs, whatever the penalties, where there are no others.
+func TestGatedAlone(t *testing.T) {
+	space, free := machine(8)
+	weights := score.Weights{score.Wait: model.One}
+	for _, penalty := range []model.Fixed{model.One, model.One / 2, 1} {
+		for _, few := range []int32{0, Few} {
+			q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: 8, Bounded: true, Few: few}, free, space.Class(nil))
+			for ref := range model.Ref(3) {
+				q.Add(Job{Need: 1, Gated: true, Ref: ref, Job: model.JobID(ref)}, 1, 0)
+			}
+			terms := Terms{FairShare: []model.Fixed{model.One}, Penalty: []model.Fixed{penalty}, Inverse: []model.Fixed{model.Ratio(int64(model.One), int64(penalty))}}
+			var b Bounds
+			b.Set(&q, 0, 0, &terms, func(place.ClassID) int32 { return 8 })
+			require.EqualValues(t, -1, b.Promising())
+			lead := NoLeader
+			require.Empty(t, b.Examine(&lead, nil, func(int32) bool {
+				t.Error("examined a gated job")
+				return false
+			}))
+			var s Seeker
+			s.Start(&b, &room{q: &q, room: queue.Room{Free: 8, Extra: 8, Limit: model.Forever}, keyOf: func(*Job) model.Fixed { return 0 }})
+			_, found := s.Next()
+			require.False(t, found)
+			require.False(t, q.AnyFits(8, nil))
+			require.EqualValues(t, math.MaxInt32, q.LeastLacking())
+			require.EqualValues(t, 1, q.Least())
+		}
+	}
 }

@@ -31,8 +31,9 @@ type Seeker struct {
 	test    Test
 	heap    order.Heap // of jobs by their scores, and, with negative refs, of cursors by their bounds
 	cursors []cursor
-	waits   int32 // cursor that goes on when the next job is asked for, -1 for none
-	parked  bool  // some cursors are
+	rooms   []queue.Room // of a search of rows, by size, two for each
+	waits   int32        // cursor that goes on when the next job is asked for, -1 for none
+	parked  bool         // some cursors are
 }
 
 // cursor is how far a list has been searched.
@@ -54,6 +55,10 @@ func (s *Seeker) Start(b *Bounds, t Test) {
 	s.cursors, s.waits, s.parked = s.cursors[:0], -1, false
 	s.heap = order.Heap{List: s.heap.List[:0], Ties: s}
 	q := b.q
+	if !q.listed {
+		s.startRows()
+		return
+	}
 	var r queue.Room
 	size, borrows := int32(-1), false // what r is for
 	for _, id := range q.lists.live {
@@ -87,6 +92,9 @@ func (s *Seeker) push(l *list, r *rank) {
 
 // Next is the next job, with its key; ok is false behind the last.
 func (s *Seeker) Next() (c order.Candidate, ok bool) {
+	if !s.bounds.q.listed {
+		return s.nextRow()
+	}
 	if s.waits >= 0 {
 		s.advance(s.waits)
 		s.waits = -1
@@ -120,6 +128,9 @@ func (s *Seeker) listOf(ref model.Ref) *list {
 // Park passes over the jobs of the list of ref, which was the last found and stays, until Release: none of those that ask
 // for the same, and for longer than so long, is to start until then. It does nothing where others are among them.
 func (s *Seeker) Park(ref model.Ref, limit model.Duration) {
+	if !s.bounds.q.listed {
+		return // they are refused one by one
+	}
 	l := s.listOf(ref)
 	if l.alike < 0 {
 		return

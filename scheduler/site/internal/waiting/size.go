@@ -15,11 +15,13 @@ type size struct {
 	class   place.ClassID
 	share   place.Share // none for all of a node
 	free    int32       // nodes, as counted
-	group   int32       // nodes of the largest free conformance group, as of look
-	look    uint64      // the last Bounds.Set in which a job that asks for this waited
+	group   int32       // nodes of the largest free conformance group, as of the last Bounds.Set in which a job waited
 	counted uint64      // Changes of what is free when they were counted
 	units   int32       // of each node, as Least counts them
 	gated   requests
+	jobs    int32 // that are not gated
+	place   int32 // in Queue.used, where there are such
+	least   int32 // nodes that one of these asks for, 0 when it is to be found anew
 }
 
 // requests of jobs, the largest first.
@@ -73,6 +75,31 @@ func (q *Queue) SizeOf(class place.ClassID, share place.Share) int32 {
 	return int32(len(q.sizes)) - 1
 }
 
+// use counts a job that is not gated to its size.
+func (q *Queue) use(j *Job) {
+	z := &q.sizes[j.Size]
+	if z.jobs++; z.jobs > 1 {
+		z.least = min(z.least, j.Need) // 0 stays
+		return
+	}
+	z.least, z.place = j.Need, int32(len(q.used))
+	q.used = append(q.used, j.Size)
+}
+
+// disuse undoes use.
+func (q *Queue) disuse(j *Job) {
+	z := &q.sizes[j.Size]
+	if z.least == j.Need {
+		z.least = 0
+	}
+	if z.jobs--; z.jobs > 0 {
+		return
+	}
+	last := q.used[len(q.used)-1]
+	q.used[z.place], q.sizes[last].place = last, z.place
+	q.used = q.used[:len(q.used)-1]
+}
+
 // ClassOf is the class of nodes of a request size.
 func (q *Queue) ClassOf(i int32) place.ClassID { return q.sizes[i].class }
 
@@ -103,8 +130,11 @@ func (q *Queue) recount(z *size) {
 
 // AnyFits says whether a job, but for the gated ones, asks for no more nodes than are free for it, or
 // that it may borrow as well, and fits, if it is not nil, says so too. Its cost is a look at each
-// list, and fits for each such job until one fits.
+// list, or size and row where there are none, and fits for each such job until one fits.
 func (q *Queue) AnyFits(borrowed int32, fits func(*Job) bool) bool {
+	if !q.listed {
+		return q.anyRowFits(borrowed, fits)
+	}
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
 		most := q.Free(l.size)
@@ -128,9 +158,12 @@ func (q *Queue) AnyFits(borrowed int32, fits func(*Job) bool) bool {
 }
 
 // LeastLacking is no more than the fewest nodes that a job which may borrow lacks, but for the gated ones and those that lack none,
-// MaxInt32 where no job lacks any: that itself where such jobs are few. Its cost is a look at each list, and at some jobs.
+// MaxInt32 where no job lacks any: that itself where such jobs are few. Its cost is a look at each list, and at some jobs, or at each row.
 func (q *Queue) LeastLacking() int32 {
 	const few = 64
+	if !q.listed {
+		return q.leastRowLacking()
+	}
 	lacking, looked := int32(math.MaxInt32), 0
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
@@ -170,7 +203,7 @@ func (q *Queue) GatedJobs(dst []model.Ref) []model.Ref {
 }
 
 // Least is the smallest number of units that a waiting job asks for, MaxInt32 when none
-// waits. Its cost is that of the lists and request sizes when one that asked for so few has left.
+// waits. Its cost is that of the lists, or rows, and request sizes when one that asked for so few has left.
 func (q *Queue) Least() int32 {
 	if q.least == 0 {
 		q.least = q.findLeast()
@@ -188,6 +221,11 @@ func (q *Queue) findLeast() int32 {
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
 		take(l.least, &q.sizes[l.size])
+	}
+	for _, i := range q.used {
+		if !q.listed {
+			take(q.leastOf(i), &q.sizes[i])
+		}
 	}
 	for i := range q.sizes {
 		take(q.sizes[i].gated.least(), &q.sizes[i])
