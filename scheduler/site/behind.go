@@ -86,6 +86,6 @@ func (x *behind) Before(a, b model.Ref) bool {
 // Key implements waiting.Test.
 func (x *behind) Key(at int32) model.Fixed {
 	q := &x.p.qs.waiting.Jobs[at]
-	q.Key = x.p.qs.score(q, x.p.qs.waiting.Wait(q, x.p.now))
+	weigh(x.p, q)
 	return q.Key
 }

@@ -145,7 +145,7 @@ func (p *pass) best() (at int32, contenders []model.Ref) {
 // one, the leader if it is better and no limit holds it. It says whether one holds it.
 func (p *pass) examine(lead *waiting.Leader, at int32) (held bool) {
 	q := &p.qs.waiting.Jobs[at]
-	q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now))
+	weigh(p, q)
 	if !comesBefore(p, q, lead) {
 		return false
 	}
@@ -220,7 +220,7 @@ func (p *pass) callFreshJobs() bool {
 func (p *pass) matters(q *waiting.Job) bool {
 	h := p.qs.waiting.Row(p.qs.reservation.Ref)
 	for _, x := range [...]*waiting.Job{q, h} {
-		x.Key = p.qs.score(x, p.qs.waiting.Wait(x, p.now))
+		weigh(p, x)
 	}
 	if q.Tier > h.Tier || (q.Tier == h.Tier && q.Key >= h.Key) || (p.qs.waiting.Free(q.Size) >= q.Need && !p.wouldDelay(q)) {
 		return true

@@ -198,7 +198,7 @@ func (p *pass) untilPassed(contenders []model.Ref, all bool) {
 	}
 	for _, ref := range contenders {
 		q := p.qs.waiting.Row(ref)
-		q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now))
+		weigh(p, q)
 		look(q)
 	}
 	for i := 0; all && i < len(p.qs.waiting.Jobs); i++ {

@@ -285,7 +285,7 @@ func (p *pass) keys(h []order.Candidate) {
 	if p.qs.policy.Ranking == ByScore && !p.qs.policy.Expected {
 		for i := range h {
 			q := &p.qs.waiting.Jobs[h[i].At]
-			q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now))
+			weigh(p, q)
 			h[i].Key = int64(q.Key)
 		}
 		return

@@ -171,6 +171,9 @@ func (qs *queueState) score(q *waiting.Job, wait model.Fixed) model.Fixed {
 	return sum
 }
 
+// weigh makes the score of a waiting job as of this pass its key.
+func weigh(p *pass, q *waiting.Job) { q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now)) }
+
 // explained is the score of j with its factors, for explanations.
 func (s *Core) explained(qs *queueState, j *job, now model.Time) score.Explanation {
 	w := &qs.policy.Weights

@@ -203,15 +203,15 @@ func (b *Bounds) Examine(lead *Leader, known []model.Ref, examine func(at int32)
 	if !b.q.listed {
 		return b.examineRows(lead, known, examine)
 	}
-	first := len(known)
+	contenders = known
 	for _, id := range b.q.lists.live {
-		known = b.examineList(&b.q.lists.all[id], lead, known, first, examine)
+		contenders = b.examineList(&b.q.lists.all[id], lead, known, contenders, examine)
 	}
-	return known
+	return contenders
 }
 
-// examineList is Examine for a list; before the first of the contenders are those that were known before.
-func (b *Bounds) examineList(l *list, lead *Leader, contenders []model.Ref, first int, examine func(int32) bool) []model.Ref {
+// examineList is Examine for a list, with the contenders so far.
+func (b *Bounds) examineList(l *list, lead *Leader, known, contenders []model.Ref, examine func(int32) bool) []model.Ref {
 	floor, f9, even := b.floor(l.tenant, lead.Key-b.Margin), b.f9(l), l.even()
 	if l.tier < lead.Tier || (l.tier == lead.Tier && l.rise+l.top.bound+f9 < floor) {
 		return contenders
@@ -226,7 +226,7 @@ func (b *Bounds) examineList(l *list, lead *Leader, contenders []model.Ref, firs
 		j := &b.q.Jobs[row]
 		held, next := false, at.Behind()
 		if l.tier > lead.Tier || (b.reach(l, j) >= floor && b.Of(j) >= lead.Key-b.Margin) {
-			if slices.Contains(contenders[:first], j.Ref) {
+			if slices.Contains(known, j.Ref) {
 				held = row != lead.At // or it would be the leader
 			} else {
 				contenders = append(contenders, j.Ref)

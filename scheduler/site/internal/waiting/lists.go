@@ -139,9 +139,7 @@ func (q *Queue) setApart(f *family, now model.Time) {
 		if id := f.lists[i]; id >= 0 && q.lists.all[id].jobs.Len() > 0 {
 			l := &q.lists.all[id]
 			q.lists.ranks = q.ranksOf(l, q.lists.ranks)
-			l.jobs.Clear()
-			l.least = math.MaxInt32
-			q.retire(l)
+			q.empty(l)
 		}
 	}
 	for i := range q.lists.ranks {
@@ -266,10 +264,15 @@ func (q *Queue) clearLists() {
 		l := &q.lists.all[q.lists.live[0]]
 		f := q.familyOf(q.first(l))
 		f.jobs, f.apart = 0, false
-		l.jobs.Clear()
-		l.least = math.MaxInt32
-		q.retire(l)
+		q.empty(l)
 	}
+}
+
+// empty takes all jobs out of a list that has some.
+func (q *Queue) empty(l *list) {
+	l.jobs.Clear()
+	l.least = math.MaxInt32
+	q.retire(l)
 }
 
 // retire takes a list that has no jobs any more out of the live ones.

@@ -33,7 +33,9 @@ type brief struct {
 
 var gatedBrief = brief{bound: math.MinInt64 / 2, need: math.MaxInt32, tier: math.MinInt32}
 
-func (r *brief) gated() bool { return r.need == math.MaxInt32 }
+func (r *brief) gated() bool   { return r.need == math.MaxInt32 }
+func (r *brief) size() int32   { return r.kind >> 1 }
+func (r *brief) borrows() bool { return r.kind&1 != 0 }
 
 // briefOf is that of a job, with a bound that holds until q.until.
 func (q *Queue) briefOf(j *Job) brief {
@@ -83,7 +85,7 @@ func (q *Queue) leastOf(size int32) int32 {
 	if z.least == 0 {
 		z.least = math.MaxInt32
 		for i := range q.briefs {
-			if r := &q.briefs[i]; r.kind>>1 == size {
+			if r := &q.briefs[i]; r.size() == size {
 				z.least = min(z.least, r.need)
 			}
 		}
@@ -103,8 +105,8 @@ func (q *Queue) anyRowFits(borrowed int32, fits func(*Job) bool) bool {
 	}
 	for i := 0; may && i < len(q.briefs); i++ {
 		r := &q.briefs[i]
-		most := q.sizes[r.kind>>1].free // counted above
-		if r.kind&1 != 0 {
+		most := q.sizes[r.size()].free // counted above
+		if r.borrows() {
 			most += borrowed
 		}
 		if r.need <= most && (fits == nil || fits(&q.Jobs[i])) {
@@ -118,8 +120,8 @@ func (q *Queue) anyRowFits(borrowed int32, fits func(*Job) bool) bool {
 func (q *Queue) leastRowLacking() int32 {
 	lacking := int32(math.MaxInt32)
 	for i := range q.briefs {
-		if r := &q.briefs[i]; r.kind&1 != 0 {
-			if free := q.Free(r.kind >> 1); r.need > free {
+		if r := &q.briefs[i]; r.borrows() {
+			if free := q.Free(r.size()); r.need > free {
 				lacking = min(lacking, r.need-free)
 			}
 		}
@@ -180,8 +182,9 @@ func (s *scan) next(briefs []brief, from int) int {
 }
 
 // examineRows is Examine. Its cost is a look at each brief, and at the rows of those that may come first.
-func (b *Bounds) examineRows(lead *Leader, contenders []model.Ref, examine func(at int32) (held bool)) []model.Ref {
-	q, known := b.q, contenders
+func (b *Bounds) examineRows(lead *Leader, known []model.Ref, examine func(at int32) (held bool)) (contenders []model.Ref) {
+	q := b.q
+	contenders = known
 	s := scan{shares: b.fairShare, penalties: b.penalty, common: b.common + b.most, key: lead.Key - b.Margin, tier: lead.Tier}
 	for i := s.next(q.briefs, 0); i < len(q.briefs); i = s.next(q.briefs, i+1) {
 		j := &q.Jobs[i]
@@ -210,7 +213,7 @@ func (s *Seeker) startRows() {
 		b := &q.briefs[i]
 		r := &s.rooms[b.kind]
 		if r.Limit == unasked {
-			*r = s.test.Room(b.kind>>1, b.kind&1 != 0)
+			*r = s.test.Room(b.size(), b.borrows())
 		}
 		if at := int32(i); r.Holds(b.need, b.left) && s.test.MayStart(at) {
 			s.heap.List = append(s.heap.List, order.Candidate{Key: int64(s.test.Key(at)), Tier: b.tier, Ref: q.Jobs[at].Ref, At: at})
@@ -229,8 +232,8 @@ func (s *Seeker) nextRow() (c order.Candidate, ok bool) {
 		c = s.heap.List[0]
 		s.heap.Pop()
 		c.At = q.at[c.Ref]
-		j := &q.Jobs[c.At]
-		if r := s.test.Room(j.Size, j.Borrows); r.Holds(j.Need, max(j.Left, 0)) {
+		b := &q.briefs[c.At]
+		if r := s.test.Room(b.size(), b.borrows()); r.Holds(b.need, b.left) {
 			return c, true
 		}
 	}

@@ -222,8 +222,8 @@ func (q *Queue) findLeast() int32 {
 		l := &q.lists.all[id]
 		take(l.least, &q.sizes[l.size])
 	}
-	for _, i := range q.used {
-		if !q.listed {
+	if !q.listed {
+		for _, i := range q.used {
 			take(q.leastOf(i), &q.sizes[i])
 		}
 	}
