@@ -46,10 +46,8 @@ func try(p *pass, c order.Candidate) {
 
 // passFast starts the best jobs as long as they have room, and then looks behind the
 // one that is blocked. ok says whether that made the pass; if not, the rest of the queue
-// has to be looked at in order. anyFits says whether jobs may have room. contenders are those
-// that may come first within the foresight; they are valid until the
-// next call.
-func (p *pass) passFast(anyFits bool) (contenders []model.Ref, ok bool) {
+// has to be looked at in order. anyFits says whether jobs may have room.
+func (p *pass) passFast(anyFits bool) (ok bool) {
 	first := len(p.core.plan.Proposals)
 	if len(p.core.holds) > 0 {
 		if tryReady(p); p.qs.blocked {
@@ -58,11 +56,11 @@ func (p *pass) passFast(anyFits bool) (contenders []model.Ref, ok bool) {
 	}
 	for leads := 0; !p.qs.blocked; leads++ {
 		if leads == mostLeads {
-			return nil, false
+			return false
 		}
-		var i int32
-		if i, contenders = p.best(); i < 0 {
-			return contenders, true
+		i := p.best()
+		if i < 0 {
+			return true
 		}
 		if q := &p.qs.waiting.Jobs[i]; p.mayFit(q) {
 			p.tryStart(order.Candidate{Key: int64(q.Key), Tier: q.Tier, Ref: q.Ref, At: i})
@@ -75,7 +73,7 @@ func (p *pass) passFast(anyFits bool) (contenders []model.Ref, ok bool) {
 	}
 	if p.qs.policy.Backfill != order.Easy {
 		p.qs.orderHolds = anyFits
-		return contenders, true
+		return true
 	}
 	switch {
 	case !anyFits:
@@ -85,7 +83,7 @@ func (p *pass) passFast(anyFits bool) (contenders []model.Ref, ok bool) {
 		p.ensureReservation()
 		passBehind(p)
 	}
-	return contenders, true
+	return true
 }
 
 // anyFits says whether any job may have room.
@@ -109,36 +107,34 @@ func setBounds(p *pass) *waiting.Bounds {
 	}
 	p.bounded = true
 	b.Set(&p.qs.waiting, p.now, p.now.Add(foresight), &p.qs.terms, p.qs.groupOf)
-	b.Margin = marginOf(p)
 	return b
 }
 
 // best is the index of the best job of the queue that no limit holds, -1 for none.
-// contenders are the jobs that may overtake it within the foresight;
-// they are valid until the next call.
-func (p *pass) best() (at int32, contenders []model.Ref) {
+func (p *pass) best() (at int32) {
 	b := setBounds(p)
 	p.qs.scratch.limited = p.qs.scratch.limited[:0]
-	lead, contenders := waiting.NoLeader, p.qs.scratch.contenders[:0]
+	lead := waiting.NoLeader
+	var examined [2]model.Ref
+	known := examined[:0]
 	examine := func(at int32) (held bool) { return p.examine(&lead, at) }
 	if ref := p.qs.best; ref >= 0 && p.qs.waiting.Has(ref) {
-		contenders = append(contenders, ref)
+		known = append(known, ref)
 		examine(p.qs.waiting.At(ref))
 	}
 	if lead.At < 0 {
-		if ref := b.Promising(); ref >= 0 && !slices.Contains(contenders, ref) {
-			contenders = append(contenders, ref)
+		if ref := b.Promising(); ref >= 0 && !slices.Contains(known, ref) {
+			known = append(known, ref)
 			examine(p.qs.waiting.At(ref))
 		}
 	}
-	contenders = b.Examine(&lead, contenders, examine)
+	b.Examine(&lead, known, examine)
 	turnsBefore(p, &lead)
 	takeOutGated(p)
 	if p.qs.best = -1; lead.At >= 0 {
 		p.qs.best = p.qs.waiting.Jobs[lead.At].Ref
 	}
-	p.qs.scratch.contenders = contenders
-	return lead.At, contenders
+	return lead.At
 }
 
 // examine makes the job at an index of the queue, of the tier of the leader or a higher
@@ -177,6 +173,19 @@ func turnsBefore(p *pass, lead *waiting.Leader) {
 func comesBefore(p *pass, q *waiting.Job, lead *waiting.Leader) bool {
 	return q.Tier > lead.Tier || q.Tier == lead.Tier &&
 		(q.Key > lead.Key || q.Key == lead.Key && q.Job < p.qs.waiting.Jobs[lead.At].Job)
+}
+
+// contenders are the jobs that may come before the blocked one within the foresight, or within the margin behind it. They are
+// valid until the next call.
+func contenders(p *pass, margin model.Fixed) []model.Ref {
+	q := p.qs.waiting.Row(p.qs.reservation.Ref)
+	lead := waiting.Leader{At: p.qs.waiting.At(q.Ref), Tier: q.Tier, Key: q.Key}
+	p.qs.scratch.contenders = setBounds(p).Contenders(p.qs.scratch.contenders[:0], lead, margin, func(at int32) bool {
+		q := &p.qs.waiting.Jobs[at]
+		weigh(p, q)
+		return comesBefore(p, q, &lead)
+	})
+	return p.qs.scratch.contenders
 }
 
 // callFreshJobs says whether the jobs that joined the queue since the last pass call for

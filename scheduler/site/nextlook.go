@@ -92,8 +92,8 @@ func seekTick(qs *queueState, t model.Time) {
 
 // boundNextChange bounds from below the instant at which the next pass could decide
 // anything else, when all that keeps jobs from starting is the reservation, and how far what their scores have in common may
-// move until then. Only those of contenders may come before the blocked job, or any job if all is set.
-func (p *pass) boundNextChange(anyFits bool, contenders []model.Ref, all bool) {
+// move until then.
+func (p *pass) boundNextChange(anyFits bool) {
 	policy := p.qs.policy
 	firstStays := !p.qs.promises() || (policy.Ranking == ByOrder && policy.Order.Static()) // the first blocked job stays the first, or none asks
 	if policy.MinScore == 0 && (!p.qs.blocked || (!anyFits && !policy.Preempts && firstStays)) {
@@ -106,7 +106,7 @@ func (p *pass) boundNextChange(anyFits bool, contenders []model.Ref, all bool) {
 	}
 	p.qs.accountsAt = p.core.ledger.NextTick(p.now)
 	p.qs.quietUntil = min(max(firstEnd(p), p.now), p.now.Add(foresight))
-	p.untilPassed(contenders, all)
+	p.untilPassed()
 }
 
 // firstEnd is no later than the earliest predicted end that a reservation of the vCluster may count on: jobs that do not concern it
@@ -176,10 +176,12 @@ const blur = 8
 // job submitted at its beginning, so that most need no more than their scores. Jobs that cannot
 // come first within the foresight do not count, so that it makes no difference which the
 // pass has examined beside those that may.
-func (p *pass) untilPassed(contenders []model.Ref, all bool) {
+func (p *pass) untilPassed() {
 	hq := p.qs.waiting.Row(p.qs.reservation.Ref)
+	weigh(p, hq)
+	margin := marginOf(p)
 	w2, top, penalty := p.qs.policy.Weights[score.Wait], hq.Key, p.qs.terms.Penalty
-	growth := score.Term(w2, p.qs.waiting.Factor(p.qs.quietUntil.Sub(p.now))) + 2 + marginOf(p)
+	growth := score.Term(w2, p.qs.waiting.Factor(p.qs.quietUntil.Sub(p.now))) + 2 + margin
 	horizon := p.now.Add(foresight)
 	p.qs.commonAt, p.qs.tolerance = p.qs.terms.Common, mostTolerance(p)
 	look := func(q *waiting.Job) {
@@ -196,13 +198,16 @@ func (p *pass) untilPassed(contenders []model.Ref, all bool) {
 			p.qs.quietUntil = min(p.qs.quietUntil, p.overtaking(q, hq, gap))
 		}
 	}
-	for _, ref := range contenders {
+	if !p.fast { // all were looked at
+		for i := range p.qs.waiting.Jobs {
+			look(&p.qs.waiting.Jobs[i])
+		}
+		return
+	}
+	for _, ref := range contenders(p, margin) {
 		q := p.qs.waiting.Row(ref)
 		weigh(p, q)
 		look(q)
-	}
-	for i := 0; all && i < len(p.qs.waiting.Jobs); i++ {
-		look(&p.qs.waiting.Jobs[i])
 	}
 }
 

@@ -194,9 +194,8 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 	p.core.freeze(p.qs)
 	p.core.work.Passes++
 	first := len(p.core.plan.Proposals)
-	var contenders []model.Ref
 	if p.onFastPath() {
-		contenders, p.fast = p.passFast(anyFits)
+		p.fast = p.passFast(anyFits)
 	}
 	if !p.fast {
 		p.passAll(nil)
@@ -204,7 +203,7 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 	if len(p.core.plan.Proposals) > first {
 		return // there is another pass soon
 	}
-	p.boundNextChange(anyFits, contenders, !p.fast)
+	p.boundNextChange(anyFits)
 	byCount := p.fast && !p.qs.policy.Preempts && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount()
 	p.qs.holdsGood = byCount && p.qs.quietUntil > p.now
 	noteHeldBack(p, byCount)

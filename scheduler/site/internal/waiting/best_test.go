@@ -2,6 +2,7 @@ package waiting
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,8 @@ type crowd struct {
 	group   int32 // the largest conformance group
 	held    map[model.Ref]bool
 	now     model.Time
+
+	overtaken int // times that another was the best later
 }
 
 // newCrowd is a crowd without jobs. Two of its three tenants are beyond their budgets: their penalties
@@ -97,14 +100,53 @@ func (c *crowd) best() int32 {
 		examine(c.q.At(ref))
 	}
 	b.Examine(&lead, seen, examine)
+	if lead.At >= 0 {
+		c.checkContenders(&b, lead)
+	}
 	return lead.At
+}
+
+// checkContenders: whichever job comes before the leader at an instant within the time of the bounds, one of the contenders does
+// that may be it. With a margin these stand for all that are so near to it. None is there twice.
+func (c *crowd) checkContenders(b *Bounds, lead Leader) {
+	now, leader := c.now, &c.q.Jobs[lead.At]
+	defer func() { c.now = now }()
+	find := func(margin model.Fixed) []model.Ref {
+		c.now = now
+		found := b.Contenders(nil, lead, margin, func(at int32) bool { return c.before(&c.q.Jobs[at], leader) })
+		slices.Sort(found)
+		require.Equal(c.t, found, slices.Compact(slices.Clone(found)))
+		return found
+	}
+	stoodFor := func(found []model.Ref, j *Job) bool { // by itself, or by one before it in its list
+		return slices.ContainsFunc(found, func(ref model.Ref) bool {
+			o := c.q.Row(ref)
+			return o == j || c.q.listed && c.q.listOf(c.q.familyOf(o), o) == c.q.listOf(c.q.familyOf(j), j) && c.before(o, j)
+		})
+	}
+	found := find(0)
+	for range 3 {
+		c.now = now.Add(model.Duration(c.rng.Int64N(int64(b.until.Sub(now)) + 1)))
+		if best := c.naiveBest(); best != lead.At {
+			require.True(c.t, stoodFor(found, &c.q.Jobs[best]))
+			c.overtaken++
+		}
+	}
+	margin := model.Fixed(c.rng.Int64N(int64(model.One) / 20))
+	found = append(find(margin), leader.Ref)
+	for i := range c.q.Jobs {
+		j := &c.q.Jobs[i]
+		if !c.held[j.Ref] && j.Tier == lead.Tier && c.score(j) >= lead.Key-margin {
+			require.True(c.t, stoodFor(found, j))
+		}
+	}
 }
 
 // TestBestAsJobsJoinAndLeave searches again and again while jobs join and leave: those of one instant and
 // of several, of families that are set apart and of small ones, some of them held, with terms some units
 // apart, in groups that lie further apart. What one search learns of a list holds in the next.
 func TestBestAsJobsJoinAndLeave(t *testing.T) {
-	searches := 0
+	searches, overtaken := 0, 0
 	for seed := range uint64(1000) {
 		c := newCrowd(t, seed)
 		sizes, leaving, onceOnly := 1+c.rng.Int32N(2)*3, 4-2*int(seed%3/2), c.rng.IntN(2) == 0
@@ -134,6 +176,8 @@ func TestBestAsJobsJoinAndLeave(t *testing.T) {
 				require.Equal(t, c.naiveBest(), c.best(), "crowd %d", seed)
 			}
 		}
+		overtaken += c.overtaken
 	}
 	require.Greater(t, searches, 10_000)
+	require.Greater(t, overtaken, 100)
 }

@@ -100,9 +100,6 @@ type Bounds struct {
 	until  model.Time
 	common model.Fixed // Terms.Common and the slack
 	most   model.Fixed // weighted f9
-
-	// Margin has Examine look at jobs that may come so near to the leader as well.
-	Margin model.Fixed
 }
 
 // Set makes b the upper bounds of a queue that hold from now until the instant, which is
@@ -122,12 +119,9 @@ func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(p
 	b.now, b.until, b.common, b.most = now, until, terms.Common+slack, q.cfg.Weights[score.Conformance]
 }
 
-// Of is at least the score of a job in the queue until the end of the bounds.
-func (b *Bounds) Of(j *Job) model.Fixed { return b.at(j, b.until) }
-
-// at is that at an instant: from when it was weighed the wait of a job has
+// scoreAt is at least the score of a job in the queue at an instant, from when it was weighed: its wait has
 // grown along the tangent. Its cost is three multiplications.
-func (b *Bounds) at(j *Job, at model.Time) model.Fixed {
+func (b *Bounds) scoreAt(j *Job, at model.Time) model.Fixed {
 	hi, lo := bits.Mul64(j.rate, uint64(at-j.seen))
 	if hi >= 1<<30 {
 		return math.MaxInt64
@@ -197,49 +191,69 @@ var NoLeader = Leader{At: -1, Tier: math.MinInt32, Key: -1}
 
 // Examine calls examine with every job that may come before the leader, except those of known, which have been
 // examined already, and those that stay behind one that may. examine takes the score of the job at an index and makes it the leader if
-// it is better; it says whether it is, but a limit holds it. To known are added the jobs that may come before the leader, or
-// within the margin behind it, within the time of the bounds.
-func (b *Bounds) Examine(lead *Leader, known []model.Ref, examine func(at int32) (held bool)) (contenders []model.Ref) {
-	if !b.q.listed {
-		return b.examineRows(lead, known, examine)
-	}
-	contenders = known
-	for _, id := range b.q.lists.live {
-		contenders = b.examineList(&b.q.lists.all[id], lead, known, contenders, examine)
-	}
-	return contenders
+// it is better; it says whether it is, but a limit holds it.
+func (b *Bounds) Examine(lead *Leader, known []model.Ref, examine func(at int32) (held bool)) {
+	b.search(lead, 0, b.now, func(at int32) (held bool) {
+		if slices.Contains(known, b.q.Jobs[at].Ref) {
+			return at != lead.At // or it would be the leader
+		}
+		return examine(at)
+	})
 }
 
-// examineList is Examine for a list, with the contenders so far.
-func (b *Bounds) examineList(l *list, lead *Leader, known, contenders []model.Ref, examine func(int32) bool) []model.Ref {
-	floor, f9, even := b.floor(l.tenant, lead.Key-b.Margin), b.f9(l), l.even()
-	if l.tier < lead.Tier || (l.tier == lead.Tier && l.rise+l.top.bound+f9 < floor) {
-		return contenders
+// Contenders appends to dst the jobs that may come before the leader, or within a margin behind it, within the time of the
+// bounds: not those that come before it now, for a limit holds them, and not those that stay behind it or one of the others.
+// before says of the job at an index whether it comes before the leader now.
+func (b *Bounds) Contenders(dst []model.Ref, lead Leader, margin model.Fixed, before func(at int32) bool) []model.Ref {
+	b.search(&lead, margin, b.until, func(at int32) (held bool) {
+		if at == lead.At {
+			return false
+		}
+		j := &b.q.Jobs[at]
+		if (j.Tier > lead.Tier || b.scoreAt(j, b.now) >= lead.Key) && before(at) {
+			return true
+		}
+		dst = append(dst, j.Ref)
+		return false
+	})
+	return dst
+}
+
+// search calls look with every job that may come before the leader at an instant, or within a margin behind it, but those
+// that stay behind one of them that no limit holds.
+func (b *Bounds) search(lead *Leader, margin model.Fixed, at model.Time, look func(at int32) (held bool)) {
+	if !b.q.listed {
+		b.searchRows(lead, margin, at, look)
+		return
 	}
-	for at, ok := l.jobs.First(), true; ok; {
-		e := l.jobs.Job(at)
+	for _, id := range b.q.lists.live {
+		b.searchList(&b.q.lists.all[id], lead, margin, at, look)
+	}
+}
+
+// searchList is search for a list.
+func (b *Bounds) searchList(l *list, lead *Leader, margin model.Fixed, at model.Time, look func(at int32) (held bool)) {
+	floor, f9, even := b.floor(l.tenant, lead.Key-margin), b.f9(l), l.even()
+	if l.tier < lead.Tier || (l.tier == lead.Tier && l.rise+l.top.bound+f9 < floor) {
+		return
+	}
+	for place, ok := l.jobs.First(), true; ok; {
+		e := l.jobs.Job(place)
 		bound := l.rise + model.Fixed(e.Key)
 		if l.tier == lead.Tier && bound+f9 < floor {
-			return contenders // and so are all below
+			return // and so are all below
 		}
 		row := b.q.at[e.Ref]
 		j := &b.q.Jobs[row]
-		held, next := false, at.Behind()
-		if l.tier > lead.Tier || (b.reach(l, j) >= floor && b.Of(j) >= lead.Key-b.Margin) {
-			if slices.Contains(known, j.Ref) {
-				held = row != lead.At // or it would be the leader
-			} else {
-				contenders = append(contenders, j.Ref)
-				if l.tier > lead.Tier || b.at(j, b.now) >= lead.Key {
-					held = examine(row)
-					floor = b.floor(l.tenant, lead.Key-b.Margin)
-				}
-			}
+		held, next := false, place.Behind()
+		if l.tier > lead.Tier || (b.reach(l, j) >= floor && b.scoreAt(j, at) >= lead.Key-margin) {
+			held = look(row)
+			floor = b.floor(l.tenant, lead.Key-margin)
 		}
 		if even && !held {
-			below, all := l.standsFor(at, b.penalty[l.tenant] == model.One)
+			below, all := l.standsFor(place, b.penalty[l.tenant] == model.One)
 			if all {
-				return contenders
+				return
 			}
 			next = below
 		}
@@ -247,9 +261,8 @@ func (b *Bounds) examineList(l *list, lead *Leader, known, contenders []model.Re
 		if l.tier == lead.Tier {
 			most = b.mostNodes(l.size, floor-bound)
 		}
-		at, ok = l.jobs.Seek(next, queue.Room{Free: most, Extra: most})
+		place, ok = l.jobs.Seek(next, queue.Room{Free: most, Extra: most})
 	}
-	return contenders
 }
 
 // mostNodes is no less than a job may ask for whose f9 is to make up for so much.

@@ -132,7 +132,7 @@ func TestQueue(t *testing.T) {
 				if q.Jobs[i].Gated {
 					continue
 				}
-				require.GreaterOrEqual(t, b.Of(&q.Jobs[i]), scoreAt(&q.Jobs[i], until))
+				require.GreaterOrEqual(t, b.scoreAt(&q.Jobs[i], until), scoreAt(&q.Jobs[i], until))
 				best = max(best, scoreAt(&q.Jobs[i], now))
 			}
 			if ref := b.Promising(); ref >= 0 {
@@ -167,10 +167,11 @@ func TestGatedAlone(t *testing.T) {
 			b.Set(&q, 0, 0, &terms, func(place.ClassID) int32 { return 8 })
 			require.EqualValues(t, -1, b.Promising())
 			lead := NoLeader
-			require.Empty(t, b.Examine(&lead, nil, func(int32) bool {
+			b.Examine(&lead, nil, func(int32) bool {
 				t.Error("examined a gated job")
 				return false
-			}))
+			})
+			require.Empty(t, b.Contenders(nil, lead, 0, func(int32) bool { return false }))
 			var s Seeker
 			s.Start(&b, &room{q: &q, room: queue.Room{Free: 8, Extra: 8, Limit: model.Forever}, keyOf: func(*Job) model.Fixed { return 0 }})
 			_, found := s.Next()

@@ -2,7 +2,6 @@ package waiting
 
 import (
 	"math"
-	"slices"
 
 	"orrery/scheduler/internal/queue"
 	"orrery/scheduler/model"
@@ -181,23 +180,16 @@ func (s *scan) next(briefs []brief, from int) int {
 	return len(briefs)
 }
 
-// examineRows is Examine. Its cost is a look at each brief, and at the rows of those that may come first.
-func (b *Bounds) examineRows(lead *Leader, known []model.Ref, examine func(at int32) (held bool)) (contenders []model.Ref) {
+// searchRows is search. Its cost is a look at each brief, and at the rows of those that may come first.
+func (b *Bounds) searchRows(lead *Leader, margin model.Fixed, at model.Time, look func(at int32) (held bool)) {
 	q := b.q
-	contenders = known
-	s := scan{shares: b.fairShare, penalties: b.penalty, common: b.common + b.most, key: lead.Key - b.Margin, tier: lead.Tier}
+	s := scan{shares: b.fairShare, penalties: b.penalty, common: b.common + b.most, key: lead.Key - margin, tier: lead.Tier}
 	for i := s.next(q.briefs, 0); i < len(q.briefs); i = s.next(q.briefs, i+1) {
-		j := &q.Jobs[i]
-		if (j.Tier == s.tier && b.Of(j) < s.key) || slices.Contains(known, j.Ref) {
-			continue
-		}
-		contenders = append(contenders, j.Ref)
-		if j.Tier > s.tier || b.at(j, b.now) >= lead.Key {
-			examine(int32(i))
-			s.key, s.tier = lead.Key-b.Margin, lead.Tier
+		if j := &q.Jobs[i]; j.Tier > s.tier || b.scoreAt(j, at) >= s.key {
+			look(int32(i))
+			s.key, s.tier = lead.Key-margin, lead.Tier
 		}
 	}
-	return contenders
 }
 
 // startRows is Start: it finds all jobs that there is room for at once. Next asks again, for others may have taken it.
