@@ -100,13 +100,15 @@ type Bounds struct {
 	until  model.Time
 	common model.Fixed // Terms.Common and the slack
 	most   model.Fixed // weighted f9
+
+	ofTenant []model.Fixed // memory of a look at all rows: something of each tenant
 }
 
 // Set makes b the upper bounds of a queue that hold from now until the instant, which is
 // less than two hours away; group is the largest free conformance group of a class of
 // nodes.
 func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(place.ClassID) int32) {
-	for _, i := range q.used {
+	for _, i := range q.used.live {
 		q.sizes[i].group = group(q.sizes[i].class)
 	}
 	if !q.listed && until > q.until {
@@ -116,6 +118,9 @@ func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(p
 		q.renew(&q.lists.all[id], now, until)
 	}
 	b.q, b.sizes, b.terms, b.fairShare, b.penalty = q, q.sizes, terms, terms.FairShare, terms.Penalty
+	for len(b.ofTenant) < len(terms.FairShare) {
+		b.ofTenant = append(b.ofTenant, 0)
+	}
 	b.now, b.until, b.common, b.most = now, until, terms.Common+slack, q.cfg.Weights[score.Conformance]
 }
 

@@ -70,16 +70,17 @@ type Config struct {
 // gives, and once in a list of its tenant, request size and tier, see family, or, gated, among those of that size. A short queue
 // has no lists.
 type Queue struct {
-	Jobs   []Job // in no order; rows move when one is removed
-	at     []int32
-	sizes  []size
-	used   []int32     // sizes that a job asks for which is not gated, in no order
-	free   *place.Free // of the vCluster
-	least  int32       // as Least has it, 0 when it is to be found anew
-	gated  int         // jobs that are
-	listed bool        // the others are in lists, see rows.go
-	briefs []brief     // of Jobs, where it is not
-	until  model.Time  // bounds of briefs hold
+	Jobs    []Job // in no order; rows move when one is removed
+	at      []int32
+	sizes   []size
+	used    tally       // of the jobs that are not gated, by size
+	tenants tally       // likewise, by tenant
+	free    *place.Free // of the vCluster
+	least   int32       // as Least has it, 0 when it is to be found anew
+	gated   int         // jobs that are
+	listed  bool        // the others are in lists, see rows.go
+	briefs  []brief     // of Jobs, where it is not
+	until   model.Time  // bounds of briefs hold
 
 	cfg      Config
 	curve    score.Curve // of the wait

@@ -95,7 +95,7 @@ func (q *Queue) leastOf(size int32) int32 {
 // anyRowFits is AnyFits. Its cost is a look at each request size that a job asks for, and at each row where that does not tell.
 func (q *Queue) anyRowFits(borrowed int32, fits func(*Job) bool) bool {
 	may := false
-	for _, size := range q.used {
+	for _, size := range q.used.live {
 		least, free := q.leastOf(size), q.Free(size)
 		if least <= free && fits == nil {
 			return true
@@ -128,31 +128,43 @@ func (q *Queue) leastRowLacking() int32 {
 	return lacking
 }
 
-// highestRow is Promising. It leaves f9 out, and goes by bounds that hold for longer.
+// highestRow is Promising. It leaves f9 out, and goes by bounds that hold for longer. Its cost is a look at each row, and some
+// multiplications for each tenant.
 func (b *Bounds) highestRow() model.Ref {
-	at, tier, most := int32(-1), int32(math.MinInt32), model.Fixed(-1)
-	for i := range b.q.briefs {
-		r := &b.q.briefs[i]
-		if r.tier < tier || r.gated() {
+	q, at, tier, most := b.q, int32(-1), int32(math.MinInt32), model.Fixed(-1)
+	tops := b.resetTenants() // the highest bound of the tier so far
+	for i := range q.briefs {
+		r := &q.briefs[i]
+		if r.tier > tier {
+			tier, most = r.tier, -1
+			b.resetTenants()
+		} else if r.tier < tier || r.bound <= tops[r.tenant] {
 			continue
 		}
-		if bound := b.score(r.tenant, r.bound); r.tier > tier || bound > most {
-			at, tier, most = int32(i), r.tier, bound
+		tops[r.tenant] = r.bound
+		if x := b.score(r.tenant, r.bound); x > most {
+			at, most = int32(i), x
 		}
 	}
 	if at < 0 {
 		return -1
 	}
-	return b.q.Jobs[at].Ref
+	return q.Jobs[at].Ref
+}
+
+// resetTenants has nothing noted of the tenants with jobs that are not gated.
+func (b *Bounds) resetTenants() []model.Fixed {
+	for _, t := range b.q.tenants.live {
+		b.ofTenant[t] = -1
+	}
+	return b.ofTenant
 }
 
 // scan says which rows are to be looked at closely: those of a higher tier, and those of the tier
-// that may reach the key.
+// whose bound reaches the floor of their tenant.
 type scan struct {
-	shares, penalties []model.Fixed // of terms
-	common            model.Fixed   // of all scores, and the most that f9 adds
-	key               model.Fixed
-	tier              int32
+	floors []model.Fixed
+	tier   int32
 }
 
 // next is the first such row from one on, the number of rows where there is none. It stands
@@ -160,34 +172,41 @@ type scan struct {
 //
 //go:noinline
 func (s *scan) next(briefs []brief, from int) int {
-	shares, least, tier := s.shares, s.key-1-s.common, s.tier
+	floors, tier := s.floors, s.tier
 	for i := from; i < len(briefs); i++ {
 		r := &briefs[i]
-		if r.tier != tier {
-			if r.tier > tier {
+		if r.tier == tier {
+			if r.bound >= floors[r.tenant] {
 				return i
 			}
-			continue
-		}
-		bound := r.bound + shares[r.tenant]
-		if bound < least { // a penalty does not raise it, but for rounding
-			continue
-		}
-		if p := s.penalties[r.tenant]; p == model.One || reduced(bound+s.common, p) >= s.key {
+		} else if r.tier > tier {
 			return i
 		}
 	}
 	return len(briefs)
 }
 
-// searchRows is search. Its cost is a look at each brief, and at the rows of those that may come first.
+// scanFor is the scan for rows that may reach a key.
+func (b *Bounds) scanFor(tier int32, key model.Fixed) scan {
+	for _, t := range b.q.tenants.live {
+		b.ofTenant[t] = b.floor(t, key) - b.most
+	}
+	return scan{b.ofTenant, tier}
+}
+
+// searchRows is search. Its cost is a look at each brief, a multiplication for each tenant, and a look at the rows of those that may
+// come first.
 func (b *Bounds) searchRows(lead *Leader, margin model.Fixed, at model.Time, look func(at int32) (held bool)) {
-	q := b.q
-	s := scan{shares: b.fairShare, penalties: b.penalty, common: b.common + b.most, key: lead.Key - margin, tier: lead.Tier}
+	q, key := b.q, lead.Key-margin
+	s := b.scanFor(lead.Tier, key)
 	for i := s.next(q.briefs, 0); i < len(q.briefs); i = s.next(q.briefs, i+1) {
-		if j := &q.Jobs[i]; j.Tier > s.tier || b.scoreAt(j, at) >= s.key {
-			look(int32(i))
-			s.key, s.tier = lead.Key-margin, lead.Tier
+		if j := &q.Jobs[i]; j.Tier == s.tier && b.scoreAt(j, at) < key {
+			continue
+		}
+		look(int32(i))
+		if lead.Tier != s.tier || lead.Key-margin != key {
+			key = lead.Key - margin
+			s = b.scanFor(lead.Tier, key)
 		}
 	}
 }
@@ -198,7 +217,7 @@ func (s *Seeker) startRows() {
 	for len(s.rooms) < 2*len(q.sizes) {
 		s.rooms = append(s.rooms, queue.Room{})
 	}
-	for _, size := range q.used {
+	for _, size := range q.used.live {
 		s.rooms[2*size].Limit, s.rooms[2*size+1].Limit = unasked, unasked
 	}
 	for i := range q.briefs {

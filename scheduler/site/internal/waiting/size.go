@@ -19,8 +19,6 @@ type size struct {
 	counted uint64      // Changes of what is free when they were counted
 	units   int32       // of each node, as Least counts them
 	gated   requests
-	jobs    int32 // that are not gated
-	place   int32 // in Queue.used, where there are such
 	least   int32 // nodes that one of these asks for, 0 when it is to be found anew
 }
 
@@ -75,29 +73,24 @@ func (q *Queue) SizeOf(class place.ClassID, share place.Share) int32 {
 	return int32(len(q.sizes)) - 1
 }
 
-// use counts a job that is not gated to its size.
+// use counts a job that is not gated to its tenant and size.
 func (q *Queue) use(j *Job) {
+	q.tenants.add(j.Tenant)
 	z := &q.sizes[j.Size]
-	if z.jobs++; z.jobs > 1 {
+	if q.used.add(j.Size) {
+		z.least = j.Need
+	} else {
 		z.least = min(z.least, j.Need) // 0 stays
-		return
 	}
-	z.least, z.place = j.Need, int32(len(q.used))
-	q.used = append(q.used, j.Size)
 }
 
 // disuse undoes use.
 func (q *Queue) disuse(j *Job) {
-	z := &q.sizes[j.Size]
-	if z.least == j.Need {
+	q.tenants.remove(j.Tenant)
+	if z := &q.sizes[j.Size]; z.least == j.Need {
 		z.least = 0
 	}
-	if z.jobs--; z.jobs > 0 {
-		return
-	}
-	last := q.used[len(q.used)-1]
-	q.used[z.place], q.sizes[last].place = last, z.place
-	q.used = q.used[:len(q.used)-1]
+	q.used.remove(j.Size)
 }
 
 // ClassOf is the class of nodes of a request size.
@@ -223,7 +216,7 @@ func (q *Queue) findLeast() int32 {
 		take(l.least, &q.sizes[l.size])
 	}
 	if !q.listed {
-		for _, i := range q.used {
+		for _, i := range q.used.live {
 			take(q.leastOf(i), &q.sizes[i])
 		}
 	}
