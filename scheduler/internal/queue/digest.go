@@ -44,22 +44,22 @@ func Class(need int32) int {
 // class is that of a need in q.
 func (q *Queue) class(need int32) int { return min(Class(need), q.classes-1) }
 
-// findNeed finds the least need anew.
+// findNeed finds the least need anew, and how many have it.
 func (b *block) findNeed() {
-	b.need = math.MaxInt32
+	b.need, b.needing = math.MaxInt32, 0
 	for i := range b.list() {
-		b.need = min(b.need, b.jobs[i].Need)
+		b.countNeed(b.jobs[i].Need)
 	}
 }
 
-// needs says whether a job needs so much.
-func (b *block) needs(need int32) bool {
-	for i := range b.list() {
-		if b.jobs[i].Need == need {
-			return true
-		}
+// countNeed takes in the need of a job that has joined.
+func (b *block) countNeed(need int32) {
+	if need < b.need {
+		b.need, b.needing = need, 0
 	}
-	return false
+	if need == b.need {
+		b.needing++
+	}
 }
 
 // survey works out the digest of b.
@@ -123,7 +123,10 @@ func (q *Queue) forget(i int, j *Job) {
 	if g < q.known {
 		q.groups[g].stale = true
 	}
-	if j.Need != b.need || b.needs(j.Need) {
+	if j.Need != b.need {
+		return
+	}
+	if b.needing--; b.needing > 0 {
 		return
 	}
 	b.findNeed()

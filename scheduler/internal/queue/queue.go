@@ -39,9 +39,10 @@ const (
 // block is a run of consecutive jobs.
 type block struct {
 	digest
-	known bool // there is a digest; its need there always is
-	n     int
-	jobs  [perBlock]Job
+	known   bool  // there is a digest; its need there always is
+	needing int32 // jobs that need no more than that
+	n       int
+	jobs    [perBlock]Job
 }
 
 // list are the jobs of b.
@@ -236,7 +237,7 @@ func (q *Queue) Insert(at At, j Job) {
 	copy(list[at.i+1:], list[at.i:])
 	list[at.i] = j
 	q.n++
-	b.need = min(b.need, j.Need)
+	b.countNeed(j.Need)
 	if b.known {
 		b.admit(q.class(j.Need), &j)
 	}
@@ -341,7 +342,7 @@ func (q *Queue) take() *block {
 	} else {
 		b = &block{digest: digest{least: make([]model.Duration, q.classes)}}
 	}
-	b.n, b.need, b.known = 0, math.MaxInt32, false
+	b.n, b.need, b.needing, b.known = 0, math.MaxInt32, 0, false
 	return b
 }
 

@@ -19,7 +19,7 @@ import (
 // lifetime of upper bounds: the longer, the higher they are. Those of jobs that have all waited
 // for long hold for longer, as waits count the less the longer they are.
 const (
-	lifetime = 2 * model.Hour
+	lifetime = 8 * model.Hour
 	ofWait   = 64
 )
 
@@ -105,7 +105,7 @@ type Bounds struct {
 }
 
 // Set makes b the upper bounds of a queue that hold from now until the instant, which is
-// less than two hours away; group is the largest free conformance group of a class of
+// less than their lifetime away; group is the largest free conformance group of a class of
 // nodes.
 func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(place.ClassID) int32) {
 	for _, i := range q.used.live {
@@ -262,12 +262,23 @@ func (b *Bounds) searchList(l *list, lead *Leader, margin model.Fixed, at model.
 			}
 			next = below
 		}
+		if e := l.jobs.Job(next); e != nil && (l.tier != lead.Tier || b.mayMakeUp(l.size, e.Need, floor-bound)) {
+			place = next
+			continue
+		}
 		most := int32(math.MaxInt32)
 		if l.tier == lead.Tier {
 			most = b.mostNodes(l.size, floor-bound)
 		}
 		place, ok = l.jobs.Seek(next, queue.Room{Free: most, Extra: most})
 	}
+}
+
+// mayMakeUp says whether f9 of a job of so many nodes may make up for so much. It errs on the side of yes.
+func (b *Bounds) mayMakeUp(size, need int32, lacking model.Fixed) bool {
+	group := model.Fixed(b.sizes[size].group)
+	lacking -= group * 4 // perNode is rounded up by less
+	return lacking <= 0 || uint64(max(need-1, 0))*uint64(lacking) <= uint64(group*b.most)
 }
 
 // mostNodes is no less than a job may ask for whose f9 is to make up for so much.

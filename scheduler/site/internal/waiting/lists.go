@@ -10,28 +10,28 @@ import (
 
 // list is jobs of one tenant, one request size and one tier that are not gated, those that may borrow
 // apart from those that may not: the highest upper bound first, see bounds.go, and then by job. Where scores have no
-// bounds, all tenants are one and the bounds are 0.
+// bounds, all tenants are one and the bounds are 0. What a look at all lists reads comes first.
 type list struct {
 	top       rank        // of the first job
-	clear     bool        // no job is a little below that, see mayTie; if not, one may be
-	jobs      queue.Queue // by bound, which is their key there
+	rise      model.Fixed // of the bounds of all jobs, beside those in their rows
+	perNode   model.Fixed // of least
 	tenant    int32
 	size      int32
 	tier      int32
+	least     int32      // nodes that one of the jobs asks for, MaxInt32 of none
+	most      int32      // no job asks for more nodes
+	alike     int32      // as Job has it, -1 where they are not
+	youngest  model.Time // no job was submitted later
+	oldest    model.Time // nor before
+	until     model.Time // bounds hold
+	newcomers int32      // since the bounds were renewed last
+	live      int32      // place in lists.live, while it has jobs
+	cursor    int32      // of a Seeker, where it has one
 	borrows   bool
-	alike     int32       // as Job has it, -1 where they are not
-	live      int32       // place in lists.live, while it has jobs
-	least     int32       // nodes that one of the jobs asks for, MaxInt32 of none
-	most      int32       // no job asks for more nodes
-	perNode   model.Fixed // of least
+	clear     bool        // no job is a little below top, see mayTie; if not, one may be
 	close     bool        // where all came at one instant: there were two that may tie
-	newcomers int32       // since the bounds were renewed last
-	youngest  model.Time  // no job was submitted later
-	oldest    model.Time  // nor before
-	rise      model.Fixed // of the bounds of all jobs, beside those in their rows
-	until     model.Time  // bounds hold
-	cursor    int32       // of a Seeker, where it has one
 	changes   uint64      // jobs that joined or left, and renewals
+	jobs      queue.Queue // by bound, which is their key there
 }
 
 // even says whether nothing but what never changes tells the jobs apart: they have waited for the same

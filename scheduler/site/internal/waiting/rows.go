@@ -15,10 +15,6 @@ import (
 // that has less than half as many.
 const Few = 128
 
-// rowLifetime is that of the upper bounds of rows. They only say which jobs are looked at closely, so
-// that it matters little; to make them anew takes a logarithm for each instant of submission.
-const rowLifetime = 8 * model.Hour
-
 // brief is what a look at all rows asks of one, side by side in memory. A gated job has one that
 // asks for too much and comes last.
 type brief struct {
@@ -71,7 +67,7 @@ func (q *Queue) arrange(now model.Time) {
 // renewRows makes the upper bounds of all rows anew. Its cost is that of a look at each, and of a logarithm for each
 // instant of submission.
 func (q *Queue) renewRows(now model.Time) {
-	q.until, q.briefs = now.Add(rowLifetime), q.briefs[:0]
+	q.until, q.briefs = now.Add(lifetime), q.briefs[:0]
 	for i := range q.Jobs {
 		q.briefs = append(q.briefs, q.briefOf(&q.Jobs[i]))
 	}
