@@ -58,7 +58,7 @@ func (p *pass) passFast(anyFits bool) (ok bool) {
 		if leads == mostLeads {
 			return false
 		}
-		i := p.best()
+		i := p.best(!anyFits || p.qs.heldBack.holds(p.qs.best, p.now))
 		if i < 0 {
 			return true
 		}
@@ -110,13 +110,12 @@ func setBounds(p *pass) *waiting.Bounds {
 	return b
 }
 
-// best is the index of the best job of the queue that no limit holds, -1 for none.
-func (p *pass) best() (at int32) {
+// best is the index of the best job of the queue that no limit holds, -1 for none. stays says that it is not about to start, as
+// far as is known: then its contenders are found as well.
+func (p *pass) best(stays bool) (at int32) {
 	b := setBounds(p)
 	p.qs.scratch.limited = p.qs.scratch.limited[:0]
-	lead := waiting.NoLeader
-	var examined [2]model.Ref
-	known := examined[:0]
+	lead, known := waiting.NoLeader, p.qs.scratch.contenders[:0]
 	examine := func(at int32) (held bool) { return p.examine(&lead, at) }
 	if ref := p.qs.best; ref >= 0 && p.qs.waiting.Has(ref) {
 		known = append(known, ref)
@@ -128,7 +127,12 @@ func (p *pass) best() (at int32) {
 			examine(p.qs.waiting.At(ref))
 		}
 	}
-	b.Examine(&lead, known, examine)
+	if p.contended = stays; stays {
+		known = b.ExamineWithContenders(&lead, known, marginOf(p), examine)
+	} else {
+		b.Examine(&lead, known, examine)
+	}
+	p.qs.scratch.contenders = known
 	turnsBefore(p, &lead)
 	takeOutGated(p)
 	if p.qs.best = -1; lead.At >= 0 {
@@ -176,8 +180,11 @@ func comesBefore(p *pass, q *waiting.Job, lead *waiting.Leader) bool {
 }
 
 // contenders are the jobs that may come before the blocked one within the foresight, or within the margin behind it. They are
-// valid until the next call.
+// valid until the next call, and that of best.
 func contenders(p *pass, margin model.Fixed) []model.Ref {
+	if p.contended {
+		return p.qs.scratch.contenders
+	}
 	q := p.qs.waiting.Row(p.qs.reservation.Ref)
 	lead := waiting.Leader{At: p.qs.waiting.At(q.Ref), Tier: q.Tier, Key: q.Key}
 	p.qs.scratch.contenders = setBounds(p).Contenders(p.qs.scratch.contenders[:0], lead, margin, func(at int32) bool {

@@ -135,8 +135,11 @@ func noteHeldBack(p *pass, byCount bool) {
 }
 
 // stillHeldBack says whether what was found out behind the blocked job in an earlier pass holds in this one.
-func stillHeldBack(p *pass) bool {
-	return p.qs.heldBack.by == p.qs.reservation.Ref && p.now < p.qs.heldBack.until
+func stillHeldBack(p *pass) bool { return p.qs.heldBack.holds(p.qs.reservation.Ref, p.now) }
+
+// holds says whether that is known of the jobs behind one.
+func (h *heldBack) holds(ref model.Ref, now model.Time) bool {
+	return ref >= 0 && h.by == ref && now < h.until
 }
 
 // foresight bounds for how long a pass looks ahead for jobs that overtake: the

@@ -71,6 +71,7 @@ type pass struct {
 	now        model.Time
 	borrowable int32 // nodes that the other vClusters would lend at most
 	bounded    bool  // the upper bounds on its scores are set
+	contended  bool  // the contenders of the best job were found with it
 	fast       bool  // the first blocked job was found without bringing the queue into order
 	triesLeft  bool  // there are blocked jobs for which no victims were sought
 	heeding    bool  // others have promised nodes to their jobs
@@ -84,7 +85,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 	if p.core == nil {
 		p.core, p.qs = s, qs
 	}
-	p.now, p.borrowable, p.fast, p.triesLeft, p.heeding, p.minScored, p.bounded = now, 0, false, false, s.promises.toOthers(qs), false, false
+	p.now, p.borrowable, p.fast, p.triesLeft, p.heeding, p.minScored, p.bounded, p.contended = now, 0, false, false, s.promises.toOthers(qs), false, false, false
 	return p
 }
 

@@ -19,7 +19,7 @@ import (
 // lifetime of upper bounds: the longer, the higher they are. Those of jobs that have all waited
 // for long hold for longer, as waits count the less the longer they are.
 const (
-	lifetime = 8 * model.Hour
+	lifetime = 4 * model.Hour
 	ofWait   = 64
 )
 
@@ -101,7 +101,7 @@ type Bounds struct {
 	common model.Fixed // Terms.Common and the slack
 	most   model.Fixed // weighted f9
 
-	ofTenant []model.Fixed // memory of a look at all rows: something of each tenant
+	floors []model.Fixed // of tenants, in a search of rows
 }
 
 // Set makes b the upper bounds of a queue that hold from now until the instant, which is
@@ -118,8 +118,8 @@ func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(p
 		q.renew(&q.lists.all[id], now, until)
 	}
 	b.q, b.sizes, b.terms, b.fairShare, b.penalty = q, q.sizes, terms, terms.FairShare, terms.Penalty
-	for len(b.ofTenant) < len(terms.FairShare) {
-		b.ofTenant = append(b.ofTenant, 0)
+	for len(b.floors) < len(terms.FairShare) {
+		b.floors = append(b.floors, 0)
 	}
 	b.now, b.until, b.common, b.most = now, until, terms.Common+slack, q.cfg.Weights[score.Conformance]
 }
@@ -204,6 +204,21 @@ func (b *Bounds) Examine(lead *Leader, known []model.Ref, examine func(at int32)
 		}
 		return examine(at)
 	})
+}
+
+// ExamineWithContenders is Examine and Contenders at once, which takes less where the leader is not about to start: it adds to known the
+// jobs that come into question, some of which may be left out by Contenders.
+func (b *Bounds) ExamineWithContenders(lead *Leader, known []model.Ref, margin model.Fixed, examine func(at int32) (held bool)) (contenders []model.Ref) {
+	contenders = known
+	b.search(lead, margin, b.until, func(at int32) (held bool) {
+		j := &b.q.Jobs[at]
+		if slices.Contains(known, j.Ref) {
+			return at != lead.At // or it would be the leader
+		}
+		contenders = append(contenders, j.Ref)
+		return (j.Tier > lead.Tier || b.scoreAt(j, b.now) >= lead.Key) && examine(at)
+	})
+	return contenders
 }
 
 // Contenders appends to dst the jobs that may come before the leader, or within a margin behind it, within the time of the

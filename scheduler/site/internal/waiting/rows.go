@@ -124,20 +124,20 @@ func (q *Queue) leastRowLacking() int32 {
 	return lacking
 }
 
-// highestRow is Promising. It leaves f9 out, and goes by bounds that hold for longer. Its cost is a look at each row, and some
-// multiplications for each tenant.
+// highestRow is Promising. It leaves f9 out, and goes by bounds that hold for longer. Its cost is a look at each row.
 func (b *Bounds) highestRow() model.Ref {
 	q, at, tier, most := b.q, int32(-1), int32(math.MinInt32), model.Fixed(-1)
-	tops := b.resetTenants() // the highest bound of the tier so far
 	for i := range q.briefs {
 		r := &q.briefs[i]
-		if r.tier > tier {
-			tier, most = r.tier, -1
-			b.resetTenants()
-		} else if r.tier < tier || r.bound <= tops[r.tenant] {
+		if r.tier < tier || r.gated() {
 			continue
 		}
-		tops[r.tenant] = r.bound
+		if r.tier > tier {
+			tier, most = r.tier, -1
+		}
+		if r.bound+b.fairShare[r.tenant]+b.common <= most {
+			continue // and a penalty does not raise it
+		}
 		if x := b.score(r.tenant, r.bound); x > most {
 			at, most = int32(i), x
 		}
@@ -146,14 +146,6 @@ func (b *Bounds) highestRow() model.Ref {
 		return -1
 	}
 	return q.Jobs[at].Ref
-}
-
-// resetTenants has nothing noted of the tenants with jobs that are not gated.
-func (b *Bounds) resetTenants() []model.Fixed {
-	for _, t := range b.q.tenants.live {
-		b.ofTenant[t] = -1
-	}
-	return b.ofTenant
 }
 
 // scan says which rows are to be looked at closely: those of a higher tier, and those of the tier
@@ -182,16 +174,15 @@ func (s *scan) next(briefs []brief, from int) int {
 	return len(briefs)
 }
 
-// scanFor is the scan for rows that may reach a key.
+// scanFor is the scan for rows that may reach a key. Its cost is a multiplication for each tenant with rows.
 func (b *Bounds) scanFor(tier int32, key model.Fixed) scan {
 	for _, t := range b.q.tenants.live {
-		b.ofTenant[t] = b.floor(t, key) - b.most
+		b.floors[t] = b.floor(t, key) - b.most
 	}
-	return scan{b.ofTenant, tier}
+	return scan{b.floors, tier}
 }
 
-// searchRows is search. Its cost is a look at each brief, a multiplication for each tenant, and a look at the rows of those that may
-// come first.
+// searchRows is search. Its cost is a look at each brief, and at the rows of those that may come first.
 func (b *Bounds) searchRows(lead *Leader, margin model.Fixed, at model.Time, look func(at int32) (held bool)) {
 	q, key := b.q, lead.Key-margin
 	s := b.scanFor(lead.Tier, key)
