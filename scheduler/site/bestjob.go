@@ -179,8 +179,8 @@ func comesBefore(p *pass, q *waiting.Job, lead *waiting.Leader) bool {
 		(q.Key > lead.Key || q.Key == lead.Key && q.Job < p.qs.waiting.Jobs[lead.At].Job)
 }
 
-// contenders are the jobs that may come before the blocked one within the foresight, or within the margin behind it. They are
-// valid until the next call, and that of best.
+// contenders are the jobs that may come before the blocked one within the foresight, or within the margin behind it, when it is
+// the best that no limit holds. Some that come before it now may be among them. They are valid until the next call, and that of best.
 func contenders(p *pass, margin model.Fixed) []model.Ref {
 	if p.contended {
 		return p.qs.scratch.contenders

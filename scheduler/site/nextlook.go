@@ -181,7 +181,6 @@ const blur = 8
 // pass has examined beside those that may.
 func (p *pass) untilPassed() {
 	hq := p.qs.waiting.Row(p.qs.reservation.Ref)
-	weigh(p, hq)
 	margin := marginOf(p)
 	w2, top, penalty := p.qs.policy.Weights[score.Wait], hq.Key, p.qs.terms.Penalty
 	growth := score.Term(w2, p.qs.waiting.Factor(p.qs.quietUntil.Sub(p.now))) + 2 + margin
@@ -189,7 +188,7 @@ func (p *pass) untilPassed() {
 	p.qs.commonAt, p.qs.tolerance = p.qs.terms.Common, mostTolerance(p)
 	look := func(q *waiting.Job) {
 		gap := top - q.Key
-		if q.Ref == hq.Ref || q.Tier < hq.Tier || gap < 0 || gap > growth { // it is before h already and held by a limit, or far behind
+		if q.Ref == hq.Ref || q.Tier != hq.Tier || gap < 0 || gap == 0 && q.Job < hq.Job || gap > growth { // it is before h already and held by a limit, or far behind
 			return
 		}
 		later := p.qs.score(q, p.qs.waiting.Term(q.Submit, horizon))

@@ -40,7 +40,7 @@ const (
 type block struct {
 	digest
 	known   bool  // there is a digest; its need there always is
-	needing int32 // jobs that need no more than that
+	needing int32 // jobs of digest.need
 	n       int
 	jobs    [perBlock]Job
 }

@@ -23,6 +23,7 @@ type crowd struct {
 	held    map[model.Ref]bool
 	now     model.Time
 
+	stands  int // times that the leader stood for its list
 	changed int // times that another was the best later
 }
 
@@ -108,6 +109,12 @@ func (c *crowd) best() int32 {
 	before := func(at int32) bool { return c.before(&c.q.Jobs[at], &c.q.Jobs[best.At]) }
 	found := b.Contenders(nil, best, margin, before)
 	require.False(c.t, slices.ContainsFunc(found, func(ref model.Ref) bool { return before(c.q.At(ref)) }))
+	if j := &c.q.Jobs[best.At]; c.q.listed && c.terms.Penalty[j.Tenant] == model.One {
+		if l := c.listOf(j); l.even() {
+			require.False(c.t, slices.ContainsFunc(found, func(ref model.Ref) bool { return c.listOf(c.q.Row(ref)) == l }), "the leader stands for its list")
+			c.stands++
+		}
+	}
 	c.checkContenders(&b, best, margin, found)
 
 	if c.rng.IntN(2) == 0 { // what is known is the best, as it mostly is
@@ -122,6 +129,8 @@ func (c *crowd) best() int32 {
 	return lead.At
 }
 
+func (c *crowd) listOf(j *Job) *list { return &c.q.lists.all[c.q.listOf(c.q.familyOf(j), j)] }
+
 // checkContenders: whichever job is the best at an instant within the time of the bounds, or so near to the leader now, it is
 // the leader or one of the contenders, or comes after one of them in their list. None is there twice.
 func (c *crowd) checkContenders(b *Bounds, lead Leader, margin model.Fixed, found []model.Ref) {
@@ -131,7 +140,7 @@ func (c *crowd) checkContenders(b *Bounds, lead Leader, margin model.Fixed, foun
 	stoodFor := func(j *Job) bool {
 		return slices.ContainsFunc(found, func(ref model.Ref) bool {
 			o := c.q.Row(ref)
-			return o == j || c.q.listed && c.q.listOf(c.q.familyOf(o), o) == c.q.listOf(c.q.familyOf(j), j) && c.before(o, j)
+			return o == j || c.q.listed && c.listOf(o) == c.listOf(j) && c.before(o, j)
 		})
 	}
 	now := c.now
@@ -156,7 +165,7 @@ func (c *crowd) checkContenders(b *Bounds, lead Leader, margin model.Fixed, foun
 // of several, of families that are set apart and of small ones, some of them held, with terms some units
 // apart, in groups that lie further apart. What one search learns of a list holds in the next.
 func TestBestAsJobsJoinAndLeave(t *testing.T) {
-	searches, changed := 0, 0
+	searches, stands, changed := 0, 0, 0
 	for seed := range uint64(1000) {
 		c := newCrowd(t, seed)
 		sizes, leaving, onceOnly := 1+c.rng.Int32N(2)*3, 4-2*int(seed%3/2), c.rng.IntN(2) == 0
@@ -186,8 +195,9 @@ func TestBestAsJobsJoinAndLeave(t *testing.T) {
 				require.Equal(t, c.naiveBest(), c.best(), "crowd %d", seed)
 			}
 		}
-		changed += c.changed
+		stands, changed = stands+c.stands, changed+c.changed
 	}
 	require.Greater(t, searches, 10_000)
+	require.Greater(t, stands, 100)
 	require.Greater(t, changed, 100)
 }

@@ -85,6 +85,8 @@ const (
 	slack = 5
 	// blur is more than what scores are rounded by, divided by the least penalty.
 	blur = 1 << 6
+	// rounding is more than what Job.perNode is rounded up by.
+	rounding = 4
 )
 
 // Bounds are upper bounds on the scores of the jobs of a queue up to an instant, under
@@ -92,7 +94,7 @@ const (
 type Bounds struct {
 	q         *Queue
 	sizes     []size
-	fairShare []model.Fixed // of terms, as is penalty: Of reads them for each job
+	fairShare []model.Fixed // of terms, as is penalty: score reads them for each job
 	penalty   []model.Fixed
 	terms     *Terms
 
@@ -105,7 +107,7 @@ type Bounds struct {
 }
 
 // Set makes b the upper bounds of a queue that hold from now until the instant, which is
-// less than their lifetime away; group is the largest free conformance group of a class of
+// no further away than lifetime; group is the largest free conformance group of a class of
 // nodes.
 func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(place.ClassID) int32) {
 	for _, i := range q.used.live {
@@ -169,7 +171,7 @@ func (b *Bounds) floor(tenant int32, key model.Fixed) model.Fixed {
 func (q *Queue) first(l *list) *Job { return q.Row(l.jobs.Job(l.jobs.First()).Ref) }
 
 // Promising is the job of the highest tier whose score may be the highest by its upper
-// bound, -1 for none. Its cost is a multiplication for each list, or row where there are none.
+// bound, -1 for none. Its cost is a multiplication for each list, or a look at each row where there are none.
 func (b *Bounds) Promising() model.Ref {
 	if !b.q.listed {
 		return b.highestRow()
@@ -221,9 +223,9 @@ func (b *Bounds) ExamineWithContenders(lead *Leader, known []model.Ref, margin m
 	return contenders
 }
 
-// Contenders appends to dst the jobs that may come before the leader, or within a margin behind it, within the time of the
-// bounds: not those that come before it now, for a limit holds them, and not those that stay behind it or one of the others.
-// before says of the job at an index whether it comes before the leader now.
+// Contenders appends to dst the jobs that may come before the leader, the best that no limit holds, or within a margin behind it,
+// within the time of the bounds: not those that come before it now, for a limit holds them, and of the lists not those that
+// stay behind it or one of the others. before says of the job at an index whether it comes before the leader now.
 func (b *Bounds) Contenders(dst []model.Ref, lead Leader, margin model.Fixed, before func(at int32) bool) []model.Ref {
 	b.search(&lead, margin, b.until, func(at int32) (held bool) {
 		if at == lead.At {
@@ -239,8 +241,8 @@ func (b *Bounds) Contenders(dst []model.Ref, lead Leader, margin model.Fixed, be
 	return dst
 }
 
-// search calls look with every job that may come before the leader at an instant, or within a margin behind it, but those
-// that stay behind one of them that no limit holds.
+// search calls look with every job that may come before the leader at an instant, or within a margin behind it, but of lists those
+// that stay behind one for which look says that no limit holds it, as far as that matters.
 func (b *Bounds) search(lead *Leader, margin model.Fixed, at model.Time, look func(at int32) (held bool)) {
 	if !b.q.listed {
 		b.searchRows(lead, margin, at, look)
@@ -289,17 +291,18 @@ func (b *Bounds) searchList(l *list, lead *Leader, margin model.Fixed, at model.
 	}
 }
 
-// mayMakeUp says whether f9 of a job of so many nodes may make up for so much. It errs on the side of yes.
+// mayMakeUp says whether f9 of a job of so many nodes may make up for so much: whether they are at most mostNodes, without a
+// division. It errs on the side of yes.
 func (b *Bounds) mayMakeUp(size, need int32, lacking model.Fixed) bool {
 	group := model.Fixed(b.sizes[size].group)
-	lacking -= group * 4 // perNode is rounded up by less
+	lacking -= group * rounding
 	return lacking <= 0 || uint64(max(need-1, 0))*uint64(lacking) <= uint64(group*b.most)
 }
 
 // mostNodes is no less than a job may ask for whose f9 is to make up for so much.
 func (b *Bounds) mostNodes(size int32, lacking model.Fixed) int32 {
 	group := model.Fixed(b.sizes[size].group)
-	if lacking -= group * 4; lacking <= 0 { // perNode is rounded up by less
+	if lacking -= group * rounding; lacking <= 0 {
 		return math.MaxInt32
 	}
 	return int32(min(group*b.most/lacking+1, math.MaxInt32))
