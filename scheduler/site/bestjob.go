@@ -77,7 +77,7 @@ func (p *pass) passFast(anyFits bool) (ok bool) {
 	}
 	switch {
 	case !anyFits:
-	case stillHeldBack(p):
+	case p.qs.heldBack.holds(p.qs.reservation.Ref, p.now):
 		p.qs.reservation.Restore()
 	default:
 		p.ensureReservation()

@@ -134,10 +134,7 @@ func noteHeldBack(p *pass, byCount bool) {
 	}
 }
 
-// stillHeldBack says whether what was found out behind the blocked job in an earlier pass holds in this one.
-func stillHeldBack(p *pass) bool { return p.qs.heldBack.holds(p.qs.reservation.Ref, p.now) }
-
-// holds says whether that is known of the jobs behind one.
+// holds says whether what an earlier pass has found out behind a job holds now, if that is the blocked one.
 func (h *heldBack) holds(ref model.Ref, now model.Time) bool {
 	return ref >= 0 && h.by == ref && now < h.until
 }

@@ -225,14 +225,14 @@ func (b *Bounds) ExamineWithContenders(lead *Leader, known []model.Ref, margin m
 
 // Contenders appends to dst the jobs that may come before the leader, the best that no limit holds, or within a margin behind it,
 // within the time of the bounds: not those that come before it now, for a limit holds them, and of the lists not those that
-// stay behind it or one of the others. before says of the job at an index whether it comes before the leader now.
+// stay behind it or one of the others. before says of the job at an index, of the tier of the leader, whether it comes before it now.
 func (b *Bounds) Contenders(dst []model.Ref, lead Leader, margin model.Fixed, before func(at int32) bool) []model.Ref {
 	b.search(&lead, margin, b.until, func(at int32) (held bool) {
 		if at == lead.At {
 			return false
 		}
 		j := &b.q.Jobs[at]
-		if (j.Tier > lead.Tier || b.scoreAt(j, b.now) >= lead.Key) && before(at) {
+		if j.Tier > lead.Tier || b.scoreAt(j, b.now) >= lead.Key && before(at) {
 			return true
 		}
 		dst = append(dst, j.Ref)
