@@ -19,15 +19,17 @@ type Cache struct {
 	accounts *Accounts
 	weight   model.Fixed // of f3
 	of       []basis
-	jobs     []int32 // whose scores count
-	ticks    int64   // of the accounts at the last Refresh, -1 when some tenant is new since
-	spread   spread  // of the penalties that counted in the last Refresh
+	jobs     []int32    // whose scores count
+	ticks    int64      // of the accounts at the last Refresh, -1 when some tenant is new since
+	until    model.Time // no row that counts changes before, as far as foreseen at the last Refresh
+	spread   spread     // of the penalties that counted in the last Refresh
 }
 
 // basis is what the row of a tenant was last worked out from.
 type basis struct {
 	ticks       int64 // of the accounts when it was looked at last, -1 before the first time
 	standing    quota.Standing
+	steady      quota.Steady // for how long standing brings the same into the scores
 	utilisation model.Fixed
 }
 
@@ -44,11 +46,13 @@ func (a *Accounts) NewCache(tenants int, weight model.Fixed) Cache {
 	return c
 }
 
-// Enter counts a job of tenant t, -1 for none, to those whose scores count.
-func (c *Cache) Enter(t model.TenantID) {
+// Enter counts a job of tenant t, -1 for none, to those whose scores count, and says whether it is the first of its tenant:
+// then Until foresees nothing before the next Refresh.
+func (c *Cache) Enter(t model.TenantID) (first bool) {
 	if c.jobs[t+1]++; c.jobs[t+1] == 1 {
 		c.ticks = -1
 	}
+	return c.jobs[t+1] == 1
 }
 
 // Leave undoes Enter.
@@ -71,37 +75,62 @@ func (c *Cache) Refresh() bool {
 	if c.ticks == a.ticks {
 		return false
 	}
-	c.ticks, c.spread = a.ticks, spread{least: model.One}
+	c.ticks, c.spread, c.until = a.ticks, spread{least: model.One}, model.Never
 	changed := false
 	u := min(a.Utilisation(), score.BurstEnds)
 	for t, n := range c.jobs {
 		if n > 0 {
 			changed = c.refreshRow(t, u) || changed
 			c.spread.add(c.Penalty[t])
+			c.until = min(c.until, c.of[t].steady.Until)
 		}
 	}
 	return changed
 }
 
-// refreshRow is Refresh for one row. At most ticks the budget alone has moved, and too little to change the penalty.
+// Until is the instant before which no accounting tick makes a Refresh answer true, as far as is known, if nothing is
+// observed: model.AbsentTime where the next tick may.
+func (c *Cache) Until() model.Time {
+	if c.ticks != c.accounts.ticks || c.accounts.Charged() { // what is held of the site has changed, or a tenant is new
+		return model.AbsentTime
+	}
+	return c.until
+}
+
+// refreshRow is Refresh for one row. Most ticks leave alone how a tenant stands, or move its budget by too little to change the penalty.
 func (c *Cache) refreshRow(t int, utilisation model.Fixed) (changed bool) {
 	a, was := c.accounts, &c.of[t]
 	if was.ticks == a.ticks {
 		return false
 	}
-	id := model.TenantID(t) - 1
-	st := a.Standing(id)
-	first, room := was.ticks < 0, utilisation != was.utilisation && st.Burst > model.One
+	id, first := model.TenantID(t)-1, was.ticks < 0
+	room := utilisation != was.utilisation && was.standing.Burst > model.One
+	was.ticks, was.utilisation = a.ticks, utilisation
+	steady := !first && a.Holds(id, was.steady)
+	if steady && !room {
+		return false
+	}
+	st := &was.standing
+	if !steady {
+		st = a.Standing(id)
+	}
 	if first || room || st.Used != was.standing.Used || st.Share != was.standing.Share || st.Burst != was.standing.Burst {
 		share := c.weight.Mul(a.fairShare(id, st, utilisation))
 		changed = share != c.Share[t]
 		c.Share[t] = share
+	}
+	if steady {
+		return changed
 	}
 	if first || st.Budget != was.standing.Budget {
 		if penalty := score.Penalty(st.Budget); penalty != c.Penalty[t] {
 			c.Penalty[t], c.Inverse[t], changed = penalty, model.Ratio(int64(model.One), int64(penalty)), true
 		}
 	}
-	was.ticks, was.standing, was.utilisation = a.ticks, *st, utilisation
+	busy := first || st.Used != was.standing.Used // and at the next tick again, as like as not
+	was.standing, was.steady = *st, quota.Steady{Until: model.AbsentTime}
+	if least, most := score.SamePenalty(st.Budget); least < most && !busy {
+		was.steady = a.Stays(id, least, most)
+	}
 	return changed
 }

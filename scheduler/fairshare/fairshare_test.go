@@ -40,12 +40,14 @@ func TestCacheIsAsTheAccounts(t *testing.T) {
 		c := a.NewCache(2, weight)
 		var jobs [3]int
 		var running []quota.ResourceUsage
-		now := model.Time(0)
+		now, until := model.Time(0), model.AbsentTime
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			now = now.Add(model.Duration(rapid.Int64Range(0, int64(model.Hour)).Draw(t, "later")))
 			a.Advance(now)
 			tenant := model.TenantID(rapid.IntRange(-1, 1).Draw(t, "tenant"))
-			switch rapid.IntRange(0, 3).Draw(t, "what") {
+			what := rapid.IntRange(0, 4).Draw(t, "what")
+			foreseen := what > 2 && a.LastTick(now) < until
+			switch what {
 			case 0:
 				usage := claimOf(tenant, int32(rapid.IntRange(1, 20).Draw(t, "nodes")))
 				a.Begin(&usage, 0, now)
@@ -66,6 +68,8 @@ func TestCacheIsAsTheAccounts(t *testing.T) {
 			}
 			before := [2][]model.Fixed{append([]model.Fixed(nil), c.Share...), append([]model.Fixed(nil), c.Penalty...)}
 			changed := c.Refresh()
+			require.False(t, changed && foreseen, "before the instant %s that was foreseen", until)
+			until = c.Until()
 			for i, n := range jobs {
 				id := model.TenantID(i) - 1
 				if n == 0 {

@@ -6,6 +6,7 @@ import "orrery/scheduler/model"
 // are worked out when they are read, or else before anything else happens to it.
 type frozen struct {
 	count       uint64 // Freezes so far
+	changes     uint64 // of the ledger, until the last one
 	at          model.Time
 	utilisation model.Fixed
 	of          []Standing // by account
@@ -23,8 +24,9 @@ type Standing struct {
 	// the larger of node time and GPU time, 0 without a budget.
 	Budget model.Fixed
 
-	nodes int64  // held, of which Used is by instantaneous usage
-	count uint64 // the Freeze that it is of
+	nodes   int64  // held, of which Used is by instantaneous usage
+	count   uint64 // the Freeze that it is of
+	changes uint64 // of the account until then
 }
 
 func newFrozen(n int) frozen { return frozen{of: make([]Standing, n)} }
@@ -44,7 +46,7 @@ func (b *Ledger) Freeze(now model.Time) {
 	b.clock.advance(&b.site, now)
 	f := &b.frozen
 	f.count++
-	f.at = now
+	f.at, f.changes = now, b.changes
 	f.utilisation = ratio(b.busy, b.site.nodes).Clamp(0, model.One)
 }
 
@@ -55,7 +57,7 @@ func (b *Ledger) settle(i int) {
 		return
 	}
 	a, l := &b.tenants[i], &b.limits[i]
-	x.count, x.Share, x.Burst, x.Budget = b.frozen.count, l.FairShare, l.Burst, 0
+	x.count, x.changes, x.Share, x.Burst, x.Budget = b.frozen.count, a.changes, l.FairShare, l.Burst, 0
 	limited, charged := l.NodeBudget > 0 || l.GPUBudget > 0, b.cfg.Usage != Instantaneous
 	if limited || charged {
 		b.clock.advance(a, b.frozen.at)

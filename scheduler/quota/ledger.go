@@ -29,6 +29,7 @@ type account struct {
 	next   model.Time // tick to come, where usage decays
 	// decayed is node time as of the last tick, and at is total.node then.
 	decayed, at int64
+	changes     uint64 // of what is charged for, and of the limits
 }
 
 // turn says what had been consumed when what is charged for changed, and to what.

@@ -98,6 +98,14 @@ type play struct {
 	now    model.Time
 	claims []ResourceUsage
 	open   []int // span of each claim
+	// foreseen of tenants -1, 0, 1 and 2
+	foreseen [4]foreseen
+}
+
+// foreseen is what Stays answered.
+type foreseen struct {
+	Steady
+	least, most, used model.Fixed
 }
 
 func (p *play) both(f func(b *Ledger)) {
@@ -169,11 +177,28 @@ func (p *play) tick() {
 		want := max(ratio(winNode, int64(l.NodeBudget)), ratio(winGPU, int64(l.GPUBudget)))
 		require.Equal(p, want, p.ledger.Standing(t).Budget, "budget of %d", t)
 		busy += p.naive.held(t, p.now)
+		p.foresee(t)
 	}
 	require.InDelta(p, min(1, float64(busy)/float64(p.naive.cfg.Nodes)), p.ledger.Utilisation().Float(), 1e-9)
 	node, gpu := p.ledger.Capacity(p.now)
 	wantNode, wantGPU := p.naive.within(-2, math.MinInt64/2, math.MaxInt64/2)
 	require.Equal(p, [2]int64{wantNode, wantGPU}, [2]int64{int64(node), int64(gpu)})
+}
+
+// foresee holds what was foreseen of a tenant against its figures now, and foresees anew. Budgets are used up to any part, so that
+// bounds are far and near.
+func (p *play) foresee(t model.TenantID) {
+	x, st := &p.foreseen[t+1], *p.ledger.Standing(t)
+	if p.ledger.Holds(t, x.Steady) {
+		require.GreaterOrEqual(p, st.Budget, x.least)
+		require.LessOrEqual(p, st.Budget, x.most)
+		require.Equal(p, x.used, st.Used)
+		return
+	}
+	*x = foreseen{used: st.Used}
+	x.least = st.Budget.Mul(model.Fixed(rapid.Int64Range(0, int64(model.One)).Draw(p.T, "least")))
+	x.most = st.Budget + model.Fixed(rapid.Int64Range(0, int64(model.One)).Draw(p.T, "most"))
+	x.Steady = p.ledger.Stays(t, x.least, x.most)
 }
 
 // TestAgainstNaive compares the ledger with the list of all attempts after every change.

@@ -100,6 +100,7 @@ type Ledger struct {
 	clock    clock
 	busy     int64 // nodes charged for
 	frozen   frozen
+	changes  uint64 // of what is charged for, and of the limits
 }
 
 // pool is what is in use of a quality of service.
@@ -294,6 +295,7 @@ func (b *Ledger) charge(c *ResourceUsage, nodes, gpus int32, now model.Time) {
 	b.clock.advance(a, now)
 	b.clock.turn(a, a.nodes+int64(nodes), a.gpus+int64(gpus))
 	b.busy += int64(nodes)
+	b.changed(i)
 }
 
 // SetLimits replaces the limits of tenant t. The hard ones hold at once, for
@@ -303,6 +305,7 @@ func (b *Ledger) SetLimits(t model.TenantID, l *model.Limits) {
 	b.settle(i)
 	b.limits[i] = *l
 	b.limitsChanged(i)
+	b.changed(i)
 }
 
 // Limits of tenant t, the last ones set; those of the unknown are empty.

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"math"
 	"math/bits"
 
 	"orrery/scheduler/model"
@@ -32,6 +33,17 @@ func Penalty(used model.Fixed) model.Fixed {
 	s := sine(5*(used-model.One)) >> 5
 	const scale = 40 * unit >> model.FractionBits
 	return model.Fixed((21*unit - 19*s + scale/2) / scale)
+}
+
+// SamePenalty is a range of what is used of a budget, from least to most, in which the penalty is that of used.
+func SamePenalty(used model.Fixed) (least, most model.Fixed) {
+	switch {
+	case used <= freeUntil:
+		return 0, freeUntil
+	case used >= floorFrom:
+		return floorFrom, math.MaxInt64
+	}
+	return used, used
 }
 
 // sineBits are the fraction bits of sine.

@@ -42,8 +42,27 @@ func (p *pass) unsettled() bool {
 	if p.qs.accountsAt > p.now || p.qs.fair.Refresh() {
 		return p.qs.accountsAt <= p.now
 	}
-	p.qs.accountsAt = p.core.ledger.NextTick(p.now)
+	p.qs.accountsAt = nextUnsettled(p)
 	return false
+}
+
+// nextUnsettled is the next accounting tick that may change what the scores of the vCluster are made of, if nothing is observed.
+func nextUnsettled(p *pass) model.Time {
+	until := min(p.qs.fair.Until(), p.now.Add(foresight)) // a pass that foresees anything looks no further ahead
+	return p.core.ledger.NextTick(max(until, p.now+1) - 1)
+}
+
+// accountsMove has the vClusters to whose scores the accounts matter look at the next accounting tick: what was foreseen of them
+// may hold no more.
+//
+//go:noinline
+func accountsMove(s *Core) {
+	next := s.ledger.Next()
+	for i := range s.vclusters {
+		if qs := &s.vclusters[i]; qs.accountsAt != model.Never {
+			qs.accountsAt = min(qs.accountsAt, next)
+		}
+	}
 }
 
 // due is the next instant at which the vCluster must look at its queue.
@@ -104,7 +123,7 @@ func (p *pass) boundNextChange(anyFits bool) {
 		p.qs.quietUntil = p.now
 		return
 	}
-	p.qs.accountsAt = p.core.ledger.NextTick(p.now)
+	p.qs.accountsAt = nextUnsettled(p)
 	p.qs.quietUntil = min(max(firstEnd(p), p.now), p.now.Add(foresight))
 	p.untilPassed()
 }
@@ -223,8 +242,11 @@ const patience = model.Day
 // beyondPatience says whether the next tick at which the vCluster would look again is beyond its
 // patience.
 func (p *pass) beyondPatience() bool {
-	policy := p.qs.policy
-	return policy.Cycle > 0 && max(min(p.qs.quietUntil, p.qs.accountsAt), p.now+1).Grid(policy.Cycle, policy.Phase) > p.core.lastFact.Add(patience)
+	policy, at := p.qs.policy, p.qs.quietUntil
+	if p.qs.accountsAt != model.Never {
+		at = min(at, p.core.ledger.NextTick(p.now))
+	}
+	return policy.Cycle > 0 && max(at, p.now+1).Grid(policy.Cycle, policy.Phase) > p.core.lastFact.Add(patience)
 }
 
 // still says whether nothing runs and nothing is asked for.

@@ -93,6 +93,7 @@ func (s *Core) changed(f *model.Fact) {
 		}
 	case model.FactLimits:
 		s.ledger.SetLimits(f.Tenant, f.Limits)
+		accountsMove(s)
 	case model.FactPrice:
 		s.price = model.Fixed(f.Value)
 	case model.FactPower:
@@ -191,7 +192,7 @@ func (s *Core) enter(ref model.Ref) {
 	j := &s.jobs[ref]
 	qs := j.queue
 	j.phase, j.alike = queued, s.alikes.of(s, j)
-	qs.fair.Enter(j.Tenant)
+	first := qs.fair.Enter(j.Tenant)
 	row := waiting.Job{
 		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref, Job: j.Job,
 		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, place.ShareOf(j.Allocation)), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(j.Allocation, j.kind),
@@ -209,6 +210,9 @@ func (s *Core) enter(ref model.Ref) {
 	}
 	if qs.fresh = append(qs.fresh, ref); !qs.holdsGood {
 		qs.dirty = true
+	}
+	if first {
+		accountsMove(s)
 	}
 }
 
@@ -315,6 +319,7 @@ func (s *Core) vacate(ref model.Ref) {
 	s.holds.left(ref)
 	markDirty(s, j)
 	endStint(&s.jobTable, j)
+	accountsMove(s)
 }
 
 // granted takes in that the quorum granted a proposal.
@@ -349,6 +354,7 @@ func (s *Core) granted(f *model.Fact) {
 	s.promises.end(ref)
 	s.promises.taken(j)
 	s.addService(ref)
+	accountsMove(s)
 }
 
 // restored takes in that a job goes on where it ran before this scheduler began. Until
