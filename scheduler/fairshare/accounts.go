@@ -86,9 +86,6 @@ func (a *Accounts) NextTick(now model.Time) model.Time {
 	return a.Ledger.NextTick(now)
 }
 
-// Next is the first accounting tick that Advance has not reached: what is charged counts in scores from then on at the earliest.
-func (a *Accounts) Next() model.Time { return a.next }
-
 // Tick is an accounting tick: it fixes what scores read until the next one.
 func (a *Accounts) Tick(at model.Time) {
 	a.ticks++

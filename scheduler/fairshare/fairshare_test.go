@@ -89,6 +89,37 @@ func TestCacheIsAsTheAccounts(t *testing.T) {
 	})
 }
 
+// A tenant that holds 20 nodes and has used 200 of 300 node hours by the second tick that finds the same of it reaches 240, where its
+// penalty begins, 2 h later. Until then no tick matters, unless something is charged.
+func TestTicksThatDoNotMatter(t *testing.T) {
+	a := fairshare.New(&fairshare.Config{Quota: &quota.Config{Nodes: 100, GPUs: 100, Tick: 5 * model.Minute, Window: model.Day, Tenants: twoTenants()}})
+	c := a.NewCache(2, model.One)
+	a.Advance(0)
+	require.True(t, c.Enter(0))
+	require.False(t, c.Enter(0), "the second job")
+	usage := claimOf(0, 20)
+	a.Begin(&usage, 0, 0)
+	for _, at := range []model.Duration{9 * model.Hour, 10 * model.Hour} {
+		a.Advance(model.Time(at))
+		require.Equal(t, model.AbsentTime, c.Until(), "before the row is brought to this tick")
+		c.Refresh()
+	}
+	until := c.Until()
+	require.InDelta(t, float64(12*model.Hour), float64(until), float64(model.Second))
+	for now := model.Time(10 * model.Hour); now < until; now = a.NextTick(now) {
+		a.Advance(now)
+		require.False(t, c.Refresh())
+	}
+	a.Advance(model.Time(12*model.Hour + 30*model.Minute))
+	require.True(t, c.Refresh(), "from then on the penalty grows")
+	require.Equal(t, model.AbsentTime, c.Until())
+
+	require.True(t, c.Enter(1))
+	require.Equal(t, model.AbsentTime, c.Until(), "nothing is known of a tenant that is new")
+	a.End(&usage, 0, model.Time(13*model.Hour))
+	require.Equal(t, model.AbsentTime, c.Until(), "what is held of the site has changed")
+}
+
 // Once NextChange says that nothing changes, nothing does.
 func TestAccountsSettle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,7 +9,7 @@ import (
 // Steady is for how long what a tenant has used of its budget stays within bounds, if nothing is
 // charged to it and its limits stay.
 type Steady struct {
-	// Until is an instant up to which it does at least: model.AbsentTime where that is not
+	// Until is an instant before which it does: model.AbsentTime where that is not
 	// known, model.Never where only a charge can change it.
 	Until   model.Time
 	changes uint64 // of the account until then
@@ -68,11 +68,11 @@ type resource struct {
 }
 
 // slack is more than what is lost in rounding a part of the budget.
-func (r resource) slack() int64 { return r.budget>>model.FractionBits + 2 }
+const slack = 1
 
 // reaches is no later than when more than a part of the budget is used, from a last instant on: as if the window forgot nothing.
 func (r resource) reaches(last model.Time, used int64, part model.Fixed) model.Time {
-	left := int64(model.Fixed(r.budget).Mul(part)) - r.slack() - used
+	left := int64(model.Fixed(r.budget).Mul(part)) - slack - used
 	switch {
 	case left < 0:
 		return model.AbsentTime
@@ -88,8 +88,8 @@ const mostTurns = 16
 // leaves is no later than when less than a part of the budget is used: as if nothing more was charged. The window begins later then, and what
 // was used before its new beginning is what is used less.
 func (c *clock) leaves(a *account, r resource, used int64, part model.Fixed) model.Time {
-	left := used - int64(model.Fixed(r.budget).Mul(part)) - r.slack()
-	if left < 0 || len(a.turns) == 0 {
+	left := used - int64(model.Fixed(r.budget).Mul(part)) - slack
+	if left < 0 {
 		return model.AbsentTime
 	}
 	whole := a.total.of(r.gpu) - used + left // consumed up to a beginning of the window at which it is so

@@ -45,6 +45,25 @@ func TestPenaltyIsWithinItsBoundAndNeverRises(t *testing.T) {
 	})
 }
 
+// In a range of SamePenalty it is the same, and beyond its ends it is not.
+func TestSamePenalty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		used := model.Fixed(rapid.Int64Range(0, 2*int64(model.One)).Draw(t, "used"))
+		least, most := SamePenalty(used)
+		require.True(t, least <= used && used <= most)
+		for _, x := range []model.Fixed{least, most} {
+			require.Equal(t, Penalty(used), Penalty(x))
+		}
+		if least == most {
+			require.True(t, freeUntil < used && used < floorFrom)
+		}
+	})
+	least, most := SamePenalty(0)
+	require.Equal(t, [2]model.Fixed{0, freeUntil}, [2]model.Fixed{least, most})
+	least, most = SamePenalty(2 * model.One)
+	require.Equal(t, [2]model.Fixed{floorFrom, math.MaxInt64}, [2]model.Fixed{least, most})
+}
+
 func BenchmarkPenalty(b *testing.B) {
 	sum := model.Fixed(0)
 	for b.Loop() {

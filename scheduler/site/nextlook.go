@@ -37,7 +37,7 @@ func (p *pass) turn() bool {
 }
 
 // unsettled says whether the accounting ticks since the last pass have changed
-// what the scores of the vCluster are made of; if not, the next one may.
+// what the scores of the vCluster are made of; if not, it notes which one may be the next to do so.
 func (p *pass) unsettled() bool {
 	if p.qs.accountsAt > p.now || p.qs.fair.Refresh() {
 		return p.qs.accountsAt <= p.now
@@ -46,18 +46,20 @@ func (p *pass) unsettled() bool {
 	return false
 }
 
-// nextUnsettled is the next accounting tick that may change what the scores of the vCluster are made of, if nothing is observed.
+// nextUnsettled is the next accounting tick that may change what the scores of the vCluster are made of, if nothing is observed. It
+// looks no further ahead than a pass does, for model.Never would say that the accounts do not matter.
 func nextUnsettled(p *pass) model.Time {
-	until := min(p.qs.fair.Until(), p.now.Add(foresight)) // a pass that foresees anything looks no further ahead
+	until := min(p.qs.fair.Until(), p.now.Add(foresight))
 	return p.core.ledger.NextTick(max(until, p.now+1) - 1)
 }
 
 // accountsMove has the vClusters to whose scores the accounts matter look at the next accounting tick: what was foreseen of them
-// may hold no more.
+// may hold no more. It is called where an attempt begins or ends and does not have every vCluster make a pass, and for the first job of a
+// tenant. Inlined there it would keep other functions from being so.
 //
 //go:noinline
 func accountsMove(s *Core) {
-	next := s.ledger.Next()
+	next := s.ledger.NextTick(s.now)
 	for i := range s.vclusters {
 		if qs := &s.vclusters[i]; qs.accountsAt != model.Never {
 			qs.accountsAt = min(qs.accountsAt, next)
@@ -240,7 +242,7 @@ func (p *pass) overtaking(q, h *waiting.Job, gap model.Fixed) model.Time {
 const patience = model.Day
 
 // beyondPatience says whether the next tick at which the vCluster would look again is beyond its
-// patience.
+// patience. It would at every accounting tick, if accounts matter, whatever is foreseen of them: when a replay ends does not depend on that.
 func (p *pass) beyondPatience() bool {
 	policy, at := p.qs.policy, p.qs.quietUntil
 	if p.qs.accountsAt != model.Never {

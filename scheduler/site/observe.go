@@ -93,7 +93,6 @@ func (s *Core) changed(f *model.Fact) {
 		}
 	case model.FactLimits:
 		s.ledger.SetLimits(f.Tenant, f.Limits)
-		accountsMove(s)
 	case model.FactPrice:
 		s.price = model.Fixed(f.Value)
 	case model.FactPower:

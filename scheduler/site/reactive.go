@@ -428,7 +428,6 @@ func (s *Core) resized(f *model.Fact) {
 	s.setNeeds(j)
 	s.ledger.Use(&j.usage, j.assoc, 1, s.now)
 	s.vclusters.markAllDirty()
-	accountsMove(s)
 	if n >= j.wants() {
 		j.unanswered = 0
 	}
