@@ -106,31 +106,30 @@ func (c *Cache) refreshRow(t int, utilisation model.Fixed) (changed bool) {
 	id, first := model.TenantID(t)-1, was.ticks < 0
 	room := utilisation != was.utilisation && was.standing.Burst > model.One
 	was.ticks, was.utilisation = a.ticks, utilisation
-	steady := !first && a.Holds(id, was.steady)
-	if steady && !room {
-		return false
+	if !first && a.Holds(id, was.steady) {
+		return room && c.setShare(t, &was.standing, utilisation)
 	}
-	st := &was.standing
-	if !steady {
-		st = a.Standing(id)
-	}
-	if first || room || st.Used != was.standing.Used || st.Share != was.standing.Share || st.Burst != was.standing.Burst {
-		share := c.weight.Mul(a.fairShare(id, st, utilisation))
-		changed = share != c.Share[t]
-		c.Share[t] = share
-	}
-	if steady {
-		return changed
+	st := a.Standing(id)
+	charged := first || st.Used != was.standing.Used
+	if charged || room || st.Share != was.standing.Share || st.Burst != was.standing.Burst {
+		changed = c.setShare(t, st, utilisation)
 	}
 	if first || st.Budget != was.standing.Budget {
 		if penalty := score.Penalty(st.Budget); penalty != c.Penalty[t] {
 			c.Penalty[t], c.Inverse[t], changed = penalty, model.Ratio(int64(model.One), int64(penalty)), true
 		}
 	}
-	busy := first || st.Used != was.standing.Used // and at the next tick again, as like as not
 	was.standing, was.steady = *st, quota.Steady{Until: model.AbsentTime}
-	if least, most := score.SamePenalty(st.Budget); least < most && !busy {
+	if least, most := score.SamePenalty(st.Budget); least < most && !charged { // one that was charged mostly is again before the next tick
 		was.steady = a.Stays(id, least, most)
 	}
+	return changed
+}
+
+// setShare works f3 of a row out, and says whether it is another than before.
+func (c *Cache) setShare(t int, st *quota.Standing, utilisation model.Fixed) (changed bool) {
+	share := c.weight.Mul(c.accounts.fairShare(model.TenantID(t)-1, st, utilisation))
+	changed = share != c.Share[t]
+	c.Share[t] = share
 	return changed
 }

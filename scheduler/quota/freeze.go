@@ -6,7 +6,7 @@ import "orrery/scheduler/model"
 // are worked out when they are read, or else before anything else happens to it.
 type frozen struct {
 	count       uint64 // Freezes so far
-	changes     uint64 // of the ledger, until the last one
+	charged     bool   // anything was since the last one, or has other limits
 	at          model.Time
 	utilisation model.Fixed
 	of          []Standing // by account
@@ -46,7 +46,7 @@ func (b *Ledger) Freeze(now model.Time) {
 	b.clock.advance(&b.site, now)
 	f := &b.frozen
 	f.count++
-	f.at, f.changes = now, b.changes
+	f.at, f.charged = now, false
 	f.utilisation = ratio(b.busy, b.site.nodes).Clamp(0, model.One)
 }
 

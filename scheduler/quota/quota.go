@@ -100,7 +100,6 @@ type Ledger struct {
 	clock    clock
 	busy     int64 // nodes charged for
 	frozen   frozen
-	changes  uint64 // of what is charged for, and of the limits
 }
 
 // pool is what is in use of a quality of service.

@@ -53,12 +53,12 @@ func (b *Ledger) Holds(t model.TenantID, s Steady) bool {
 }
 
 // Charged says whether anything was charged to any tenant, or their limits changed, since the last Freeze.
-func (b *Ledger) Charged() bool { return b.changes != b.frozen.changes }
+func (b *Ledger) Charged() bool { return b.frozen.charged }
 
 // changed notes that account i is not what it was foreseen to be.
 func (b *Ledger) changed(i int) {
 	b.tenants[i].changes++
-	b.changes++
+	b.frozen.charged = true
 }
 
 // resource is node time or GPU time of an account: its budget, and how much is charged for now.
@@ -93,8 +93,8 @@ func (c *clock) leaves(a *account, r resource, used int64, part model.Fixed) mod
 		return model.AbsentTime
 	}
 	whole := a.total.of(r.gpu) - used + left // consumed up to a beginning of the window at which it is so
-	// Of several turns in a bucket the last one alone is known, so that the rate before holds no longer than up to its beginning: the
-	// window begins at none later than a turn as long as it spans the time since.
+	// Of several turns in a bucket the last one alone is known. The window begins where a bucket does, so that up to the instant of a turn
+	// the rate before it is right at each of its beginnings.
 	until := model.Never
 	for k := a.old; k < len(a.turns); k++ {
 		t := &a.turns[k]

@@ -45,7 +45,7 @@ func TestPenaltyIsWithinItsBoundAndNeverRises(t *testing.T) {
 	})
 }
 
-// In a range of SamePenalty it is the same, and beyond its ends it is not.
+// At both ends of a range of SamePenalty it is the same, and a range is as wide as the curve is flat.
 func TestSamePenalty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		used := model.Fixed(rapid.Int64Range(0, 2*int64(model.One)).Draw(t, "used"))
