@@ -68,10 +68,10 @@ func TestResize(t *testing.T) {
 	require.Equal(t, model.FactAssigned, s.propose(0, model.Proposal{Ref: f.Ref, Placement: whole(1)}).Kind)
 	resize := model.Proposal{Kind: model.ProposeResize, Ref: f.Ref, Placement: whole(7)}
 	require.Equal(t, model.FactResized, s.propose(10*at, resize).Kind)
-	require.Equal(t, int64(3), s.Meter.all.Nodes)
+	require.Equal(t, int64(3), s.Meter.vclusters[0].Nodes)
 	resize.Placement = whole(15)
 	require.Equal(t, model.FactRefused, s.propose(20*at, resize).Kind, "more than it may have")
-	require.Equal(t, int64(3), s.Meter.all.Nodes)
+	require.Equal(t, int64(3), s.Meter.vclusters[0].Nodes)
 	resize.Placement = whole(8)
 	require.Equal(t, model.FactResized, s.propose(30*at, resize).Kind)
 	require.Equal(t, int64(1), s.State.BusyUnits)
@@ -79,8 +79,9 @@ func TestResize(t *testing.T) {
 	require.Equal(t, model.FactEnded, s.Take(40*at, nil)[0].Kind)
 	s.Close()
 	want := int64(10+3*20+10) * int64(sec)
-	require.Equal(t, want, s.Meter.tenants[1].nodeTime)
-	require.Equal(t, 4*want, s.Meter.vclusters[0].gpuTime)
+	require.Equal(t, want, s.sink.jobs[0].Allocated.Nodes)
+	require.Equal(t, 4*want, s.sink.jobs[0].Allocated.GPUs)
+	require.Zero(t, s.Meter.tenants[1].Nodes)
 	require.Equal(t, SiteCounts{Resized: 2}, s.Meter.SiteCounts)
 	require.Equal(t, int64(400), s.Meter.power)
 	require.Subset(t, s.Meter.Touched, []int32{0, 1 + 1}, "the vCluster and the second tenant")
@@ -123,7 +124,7 @@ func TestShares(t *testing.T) {
 			require.Equal(t, model.FactAssigned, s.propose(0, model.Proposal{Ref: f.Ref, Job: f.Job, Placement: model.Placement{Shares: []model.NodeShare{share}}}).Kind)
 		}
 		require.Equal(t, int64(4), s.State.BusyUnits)
-		require.Equal(t, int64(2), s.Meter.all.Nodes)
+		require.Equal(t, int64(2), s.Meter.vclusters[0].Nodes)
 		require.Equal(t, int64(4*100+200), s.Meter.power, "a GPU draws its part")
 		var kinds []model.FactKind
 		for s.Next() != model.Never {
@@ -133,7 +134,7 @@ func TestShares(t *testing.T) {
 			s.Close()
 		}
 		require.Equal(t, c.after, kinds, c.name)
-		require.Zero(t, s.Meter.all.GPUs)
+		require.Zero(t, s.Meter.vclusters[0].GPUs)
 	}
 }
 
@@ -230,7 +231,6 @@ func TestAbandonWhileLeaving(t *testing.T) {
 	require.Equal(t, 4*sec, s.sink.jobs[0].Runtime, "it writes since 4 s")
 	require.EqualValues(t, 9*sec, s.sink.jobs[0].Allocated.Nodes, "and holds its node until now")
 	require.EqualValues(t, 4*9*sec, s.sink.jobs[0].Allocated.GPUs)
-	require.Equal(t, int64(9*sec), s.Meter.all.nodeTime)
 }
 
 // TestVictimKeepsItsRef: a victim that ends before the quorum decides leaves its

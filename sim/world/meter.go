@@ -13,7 +13,6 @@ type Meter struct {
 	Energy Energy
 	power  int64 // W drawn now, idle nodes included
 
-	all       Share
 	vclusters []Share // by VClusterID
 	tenants   []Share // by TenantID
 	shares    []Share // both: the vClusters, and behind them the tenants
@@ -59,8 +58,7 @@ type SiteCounts struct {
 	Lost    int64            `json:"lost_gpu_us"`       // GPU time of work thrown away, µs
 }
 
-// Share is what the running jobs of one vCluster, of one tenant, or of all
-// hold now, and have held.
+// Share is what the running jobs of one vCluster or of one tenant hold now.
 type Share struct {
 	Waiting, Running int32
 	Nodes, GPUs      int64 // a node of which a job holds a part counts whole for it
@@ -68,35 +66,14 @@ type Share struct {
 	Borrowed         int64 // of Nodes: at home in another vCluster
 	Lent             int64 // of a vCluster: its home nodes held by jobs of others
 
-	nodeTime, gpuTime int64 // µs, up to the last change
-	at                model.Time
-	touched           bool
-}
-
-// advance integrates h up to now.
-func (h *Share) advance(now model.Time) {
-	if now == h.at {
-		return
-	}
-	d := now.Sub(h.at)
-	if h.Milli != 0 {
-		h.gpuTime = model.Plus(h.gpuTime, d.Of(h.Milli)/model.WholeGPU)
-	}
-	h.nodeTime = model.Plus(h.nodeTime, d.Of(h.Nodes))
-	if h.GPUs != 0 {
-		h.gpuTime = model.Plus(h.gpuTime, d.Of(h.GPUs))
-	}
-	h.at = now
+	touched bool
 }
 
 // hold adds an attempt's holding to h, or takes it away with sign -1.
-func (h *Share) hold(now model.Time, g *holding, sign int64) {
-	h.advance(now)
+func (h *Share) hold(g *holding, sign int64) {
 	h.Nodes += sign * int64(g.nodes)
 	h.GPUs += sign * int64(g.gpus)
-	if g.milli != 0 {
-		h.Milli += sign * int64(g.milli)
-	}
+	h.Milli += sign * int64(g.milli)
 	h.Borrowed += sign * int64(g.borrowed)
 	h.Running += int32(sign)
 }
@@ -230,10 +207,9 @@ func (s *Site) account(ref model.Ref, sign int64) {
 	st.BusyUnits += sign * int64(g.units)
 	s.Meter.power += sign * g.power
 	s.load.running += sign * l.weight()
-	s.Meter.all.hold(s.now, g, sign)
-	s.vcluster(l.alloc).hold(s.now, g, sign)
+	s.vcluster(l.alloc).hold(g, sign)
 	if h := s.tenant(l.alloc); h != nil {
-		h.hold(s.now, g, sign)
+		h.hold(g, sign)
 	}
 	if sign < 0 {
 		l.charge(s.now)
@@ -323,7 +299,6 @@ func (s *Site) borrow(p *model.Placement, v model.VClusterID, sign int64) {
 func (s *Site) lend(k *model.NodeClass, v model.VClusterID, n int64) {
 	if foreign(k, v) {
 		h := &s.Meter.vclusters[k.Home]
-		h.advance(s.now)
 		h.Lent += n
 		s.Meter.touch(h, int(k.Home))
 	}
@@ -338,7 +313,6 @@ func (s *Site) setWaiting(l *siteJob, sign int64) {
 	s.State.QueuedUnits += sign * int64(l.rec.Procs)
 	s.load.queued += sign * l.weight()
 	s.load.classes[l.alloc.Class] += int32(sign)
-	s.Meter.all.Waiting += int32(sign)
 	s.vcluster(l.alloc).Waiting += int32(sign)
 	if h := s.tenant(l.alloc); h != nil {
 		h.Waiting += int32(sign)
@@ -368,16 +342,4 @@ func (s *Site) advance(now model.Time) {
 		s.Meter.Energy.add(max(s.Meter.power, 0), now.Sub(s.now))
 	}
 	s.begun, s.now = true, now
-}
-
-// integrate integrates every share up to now.
-func (s *Site) integrate() {
-	st := &s.Meter
-	st.all.advance(s.now)
-	for i := range st.vclusters {
-		st.vclusters[i].advance(s.now)
-	}
-	for i := range st.tenants {
-		st.tenants[i].advance(s.now)
-	}
 }

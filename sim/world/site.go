@@ -329,7 +329,6 @@ func (s *Site) Abandon(now model.Time) int64 {
 		}
 		s.abandon(l.complete(), now, ran, s.cfg.Expected && l.alloc.Kind == model.Bounded, s.cfg.Rows.Policy.Overrun)
 	}
-	s.integrate()
 	s.Close()
 	return n
 }

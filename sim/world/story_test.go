@@ -49,6 +49,8 @@ type story struct {
 	seq    uint64
 	asked  map[model.Ref]bool // in flight
 	stop   model.Time
+
+	nodeTime, gpuTime int64 // held so far, by what the meter said between two instants
 }
 
 // play runs the story to its end and returns what happened, a line a fact.
@@ -73,6 +75,10 @@ func play(t require.TestingT, cfg SiteConfig, rows *traces.Batch, orders ...orde
 			break
 		}
 		require.GreaterOrEqual(t, now, last)
+		if last != model.AbsentTime {
+			h := &p.world.Meter.vclusters[0]
+			p.nodeTime, p.gpuTime = p.nodeTime+h.Nodes*int64(now.Sub(last)), p.gpuTime+h.GPUs*int64(now.Sub(last))
+		}
 		last = now
 		if p.world.Next() == now {
 			p.see(now, p.world.Take(now, nil))
@@ -244,7 +250,7 @@ func (c *tale) tell(t *testing.T) {
 	require.Equal(t, lines(c.log), p.log)
 	require.Equal(t, lines(c.attempts), p.attempts())
 	require.Len(t, p.sink.jobs, len(c.rows))
-	st, all := &p.world.State, &p.world.Meter.all
+	st, all := &p.world.State, &p.world.Meter.vclusters[0]
 	require.Zero(t, [...]int64{int64(st.Waiting), int64(st.Running), st.BusyUnits, st.QueuedUnits, all.Nodes, all.GPUs})
 }
 

@@ -102,8 +102,6 @@ type Bounds struct {
 	until  model.Time
 	common model.Fixed // Terms.Common and the slack
 	most   model.Fixed // weighted f9
-
-	floors []model.Fixed // of tenants, in a search of rows
 }
 
 // Set makes b the upper bounds of a queue that hold from now until the instant, which is
@@ -113,16 +111,13 @@ func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(p
 	for _, i := range q.used.live {
 		q.sizes[i].group = group(q.sizes[i].class)
 	}
-	if !q.listed && until > q.until {
-		q.renewRows(now)
+	if !q.listed && until > q.rows.until {
+		q.rows.renew(q, now)
 	}
 	for _, id := range q.lists.live {
 		q.renew(&q.lists.all[id], now, until)
 	}
 	b.q, b.sizes, b.terms, b.fairShare, b.penalty = q, q.sizes, terms, terms.FairShare, terms.Penalty
-	for len(b.floors) < len(terms.FairShare) {
-		b.floors = append(b.floors, 0)
-	}
 	b.now, b.until, b.common, b.most = now, until, terms.Common+slack, q.cfg.Weights[score.Conformance]
 }
 

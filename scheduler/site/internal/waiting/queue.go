@@ -79,8 +79,7 @@ type Queue struct {
 	least   int32       // as Least has it, 0 when it is to be found anew
 	gated   int         // jobs that are
 	listed  bool        // the others are in lists, see rows.go
-	briefs  []brief     // of Jobs, where it is not
-	until   model.Time  // bounds of briefs hold
+	rows    rows        // the others in order, where it is not
 
 	cfg      Config
 	curve    score.Curve // of the wait
@@ -145,9 +144,6 @@ func (q *Queue) Add(j Job, units int32, now model.Time) {
 	q.arrange(now)
 	q.at[j.Ref] = int32(len(q.Jobs))
 	q.Jobs = append(q.Jobs, j)
-	if !q.listed {
-		q.briefs = append(q.briefs, brief{})
-	}
 	q.index(&q.Jobs[len(q.Jobs)-1], now)
 }
 
@@ -169,10 +165,6 @@ func (q *Queue) Remove(ref model.Ref) {
 	q.at[j.Ref] = i
 	q.at[ref] = -1
 	q.Jobs = q.Jobs[:last]
-	if !q.listed {
-		q.briefs[i] = q.briefs[last]
-		q.briefs = q.briefs[:last]
-	}
 }
 
 // SetGated makes a job in the queue one that is gated, or is so no more. Its cost is that of
@@ -186,9 +178,6 @@ func (q *Queue) SetGated(ref model.Ref, gated bool, now model.Time) {
 
 // index puts a job into its list, or among the gated ones.
 func (q *Queue) index(j *Job, now model.Time) {
-	if !q.listed {
-		q.briefs[q.at[j.Ref]] = q.briefOf(j)
-	}
 	if j.Gated {
 		q.gated++
 		q.sizes[j.Size].gated.add(requestOf(j.Need, j.Ref))
@@ -197,6 +186,8 @@ func (q *Queue) index(j *Job, now model.Time) {
 	q.use(j)
 	if q.listed {
 		q.join(j, now)
+	} else {
+		q.rows.enter(q, j)
 	}
 }
 
@@ -210,6 +201,8 @@ func (q *Queue) unindex(j *Job) {
 	q.disuse(j)
 	if q.listed {
 		q.quit(j)
+	} else {
+		q.rows.quit(q, j)
 	}
 }
 

@@ -2,56 +2,183 @@ package waiting
 
 import (
 	"math"
+	"slices"
 
-	"orrery/scheduler/internal/queue"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 )
 
-// A short queue is looked through row by row, which takes less than to keep lists and to search them. What
-// is asked of lists has an answer here as well.
+// A short queue keeps its rows in two orders and has no lists: those of each tenant by the upper bounds on their scores, and those
+// of each request size by the nodes that they ask for. To keep and to search these takes less than lists do, as long as the rows
+// are few. What is asked of lists has an answer here as well.
 
 // Few is for how many jobs that pays: a queue gets lists when it has more, and keeps them until one joins
 // that has less than half as many.
-const Few = 128
+const Few = 512
 
-// brief is what a look at all rows asks of one, side by side in memory. A gated job has one that
-// asks for too much and comes last.
-type brief struct {
-	bound  model.Fixed // on the own terms of the job, all but f9, as long as all bounds hold
-	left   model.Duration
-	need   int32
-	tenant int32
-	tier   int32
-	kind   int32 // twice its size, and one more where it may borrow
+// rows are the two orders of a short queue. Gated jobs stand in neither.
+type rows struct {
+	byBound [][]bounded // by tenant, in a bounded queue: those of the highest tier first, and of these that of the highest bound
+	byNeed  [][]asking  // by request size, two for each, as kindOf says: the smallest needs first
+	until   model.Time  // bounds hold
 }
 
-var gatedBrief = brief{bound: math.MinInt64 / 2, need: math.MaxInt32, tier: math.MinInt32}
+// bounded is a row in the order of its upper bound.
+type bounded struct {
+	bound   model.Fixed // as Job has it
+	perNode model.Fixed // likewise
+	tier    int32
+	size    int32
+	ref     model.Ref
+}
 
-func (r *brief) gated() bool   { return r.need == math.MaxInt32 }
-func (r *brief) size() int32   { return r.kind >> 1 }
-func (r *brief) borrows() bool { return r.kind&1 != 0 }
+// before says whether r comes before o. Of two rows of a tenant one does.
+func (r *bounded) before(o *bounded) bool {
+	if r.tier != o.tier {
+		return r.tier > o.tier
+	}
+	return r.bound > o.bound || r.bound == o.bound && r.ref < o.ref
+}
 
-// briefOf is that of a job, with a bound that holds until q.until.
-func (q *Queue) briefOf(j *Job) brief {
-	if j.Gated {
-		return gatedBrief
+// placeIn is where r is in a list, or belongs.
+func (r *bounded) placeIn(list []bounded) int {
+	from, to := 0, len(list)
+	for from < to {
+		if m := int(uint(from+to) >> 1); list[m].before(r) {
+			from = m + 1
+		} else {
+			to = m
+		}
 	}
-	r := brief{left: max(j.Left, 0), need: j.Need, tenant: j.Tenant, tier: j.Tier, kind: 2 * j.Size}
-	if j.Borrows {
-		r.kind++
+	return from
+}
+
+// asking is a row in the order of its need.
+type asking struct {
+	need int32
+	ref  model.Ref
+	left model.Duration
+}
+
+// rank is what the rows of a kind are in the order of. No two have the same.
+func (r *asking) rank() uint64 { return uint64(r.need)<<32 | uint64(uint32(r.ref)) }
+
+// placeIn is where r is in a list, or belongs.
+func (r *asking) placeIn(list []asking) int {
+	rank, from, to := r.rank(), 0, len(list)
+	for from < to {
+		if m := int(uint(from+to) >> 1); list[m].rank() < rank {
+			from = m + 1
+		} else {
+			to = m
+		}
 	}
-	if q.cfg.Bounded {
-		r.bound = j.Static + q.known.of(q, j.Submit, q.until)
+	return from
+}
+
+// kindOf numbers the request size of a job, apart for those that may borrow.
+func kindOf(size int32, borrows bool) int32 {
+	if borrows {
+		return 2*size + 1
 	}
-	return r
+	return 2 * size
+}
+
+func boundedOf(j *Job) bounded { return bounded{j.bound, j.perNode, j.Tier, j.Size, j.Ref} }
+
+func askingOf(j *Job) asking { return asking{j.Need, j.Ref, max(j.Left, 0)} }
+
+// enter puts a job into the orders.
+func (x *rows) enter(q *Queue, j *Job) {
+	kind := int(kindOf(j.Size, j.Borrows))
+	for kind >= len(x.byNeed) {
+		x.byNeed = append(x.byNeed, nil)
+	}
+	a := askingOf(j)
+	at := a.placeIn(x.byNeed[kind])
+	needs := append(x.byNeed[kind], a) // by hand, for slices.Insert takes longer than the move
+	copy(needs[at+1:], needs[at:])
+	needs[at] = a
+	x.byNeed[kind] = needs
+	if !q.cfg.Bounded {
+		return
+	}
+	j.bound = x.boundOf(q, j)
+	for int(j.Tenant) >= len(x.byBound) {
+		x.byBound = append(x.byBound, nil)
+	}
+	b := boundedOf(j)
+	at = b.placeIn(x.byBound[j.Tenant])
+	bounds := append(x.byBound[j.Tenant], b)
+	copy(bounds[at+1:], bounds[at:])
+	bounds[at] = b
+	x.byBound[j.Tenant] = bounds
+}
+
+// boundOf is the upper bound on the own terms of a waiting job, all but f9, as long as those of all rows hold.
+func (x *rows) boundOf(q *Queue, j *Job) model.Fixed {
+	return j.Static + q.known.of(q, j.Submit, x.until)
+}
+
+// quit takes a job out of the orders.
+func (x *rows) quit(q *Queue, j *Job) {
+	kind, a := kindOf(j.Size, j.Borrows), askingOf(j)
+	needs := x.byNeed[kind]
+	at := a.placeIn(needs)
+	copy(needs[at:], needs[at+1:])
+	x.byNeed[kind] = needs[:len(needs)-1]
+	if !q.cfg.Bounded {
+		return
+	}
+	b, bounds := boundedOf(j), x.byBound[j.Tenant]
+	at = b.placeIn(bounds)
+	copy(bounds[at:], bounds[at+1:])
+	x.byBound[j.Tenant] = bounds[:len(bounds)-1]
+}
+
+// clear makes the orders empty.
+func (x *rows) clear() {
+	for i := range x.byBound {
+		x.byBound[i] = x.byBound[i][:0]
+	}
+	for i := range x.byNeed {
+		x.byNeed[i] = x.byNeed[i][:0]
+	}
+}
+
+// renew makes the upper bounds of all rows anew. Its cost is a logarithm for each instant of submission, a look at each row and, where
+// their order has changed, bringing them into it.
+func (x *rows) renew(q *Queue, now model.Time) {
+	x.until = now.Add(lifetime)
+	if !q.cfg.Bounded {
+		return
+	}
+	for _, t := range q.tenants.live {
+		list, inOrder := x.byBound[t], true
+		for i := range list {
+			j := q.Row(list[i].ref)
+			j.bound = x.boundOf(q, j)
+			list[i].bound = j.bound
+			inOrder = inOrder && (i == 0 || list[i-1].before(&list[i]))
+		}
+		if !inOrder {
+			//detlint:total no two are of one job, and the ref decides last
+			slices.SortFunc(list, func(a, b bounded) int {
+				if a.before(&b) {
+					return -1
+				}
+				return 1
+			})
+		}
+	}
 }
 
 // arrange gives the queue lists where it becomes long as one more job joins, and takes them away where it has become short.
 func (q *Queue) arrange(now model.Time) {
 	switch n := int32(len(q.Jobs)) + 1; {
 	case !q.listed && n > q.cfg.Few:
-		q.listed, q.briefs = true, q.briefs[:0]
+		q.listed = true
+		q.rows.clear()
 		for i := range q.Jobs {
 			if j := &q.Jobs[i]; !j.Gated {
 				q.join(j, now)
@@ -60,168 +187,133 @@ func (q *Queue) arrange(now model.Time) {
 	case q.listed && n < q.cfg.Few/2:
 		q.listed = false
 		q.clearLists()
-		q.renewRows(now)
-	}
-}
-
-// renewRows makes the upper bounds of all rows anew. Its cost is that of a look at each, and of a logarithm for each
-// instant of submission.
-func (q *Queue) renewRows(now model.Time) {
-	q.until, q.briefs = now.Add(lifetime), q.briefs[:0]
-	for i := range q.Jobs {
-		q.briefs = append(q.briefs, q.briefOf(&q.Jobs[i]))
-	}
-}
-
-// leastOf is the fewest nodes that a job of a request size asks for, but for the gated ones, of which not all are.
-// Its cost is a look at each row when one that asked for so few has left.
-func (q *Queue) leastOf(size int32) int32 {
-	z := &q.sizes[size]
-	if z.least == 0 {
-		z.least = math.MaxInt32
-		for i := range q.briefs {
-			if r := &q.briefs[i]; r.size() == size {
-				z.least = min(z.least, r.need)
+		q.rows.until = now.Add(lifetime)
+		for i := range q.Jobs {
+			if j := &q.Jobs[i]; !j.Gated {
+				q.rows.enter(q, j)
 			}
 		}
 	}
-	return z.least
 }
 
-// anyRowFits is AnyFits. Its cost is a look at each request size that a job asks for, and at each row where that does not tell.
-func (q *Queue) anyRowFits(borrowed int32, fits func(*Job) bool) bool {
-	may := false
-	for _, size := range q.used.live {
-		least, free := q.leastOf(size), q.Free(size)
-		if least <= free && fits == nil {
-			return true
+// leastOf is the fewest nodes that a job of a request size asks for, but for the gated ones, MaxInt32 where there is none.
+func (x *rows) leastOf(size int32) int32 {
+	least := int32(math.MaxInt32)
+	for kind := int(2 * size); kind <= int(2*size)+1 && kind < len(x.byNeed); kind++ {
+		if list := x.byNeed[kind]; len(list) > 0 {
+			least = min(least, list[0].need)
 		}
-		may = may || least <= free+borrowed
 	}
-	for i := 0; may && i < len(q.briefs); i++ {
-		r := &q.briefs[i]
-		most := q.sizes[r.size()].free // counted above
-		if r.borrows() {
-			most += borrowed
-		}
-		if r.need <= most && (fits == nil || fits(&q.Jobs[i])) {
-			return true
+	return least
+}
+
+// anyRowFits is AnyFits. Its cost is a look at each request size that a job asks for, and fits for each job that asks for no more.
+func (q *Queue) anyRowFits(borrowed int32, fits func(*Job) bool) bool {
+	for _, size := range q.used.live {
+		most := q.Free(size)
+		for kind := int(2 * size); kind <= int(2*size)+1 && kind < len(q.rows.byNeed); kind++ {
+			list := q.rows.byNeed[kind]
+			for i := 0; i < len(list) && list[i].need <= most; i++ {
+				if fits == nil || fits(q.Row(list[i].ref)) {
+					return true
+				}
+			}
+			most += borrowed // by the other kind
 		}
 	}
 	return false
 }
 
-// leastRowLacking is LeastLacking.
+// leastRowLacking is LeastLacking. Its cost is a binary search for each request size that a job asks for.
 func (q *Queue) leastRowLacking() int32 {
 	lacking := int32(math.MaxInt32)
-	for i := range q.briefs {
-		if r := &q.briefs[i]; r.borrows() {
-			if free := q.Free(r.size()); r.need > free {
-				lacking = min(lacking, r.need-free)
-			}
+	for _, size := range q.used.live {
+		kind := int(kindOf(size, true))
+		if kind >= len(q.rows.byNeed) {
+			continue
+		}
+		list, free := q.rows.byNeed[kind], q.Free(size)
+		least := asking{need: free + 1}
+		if i := least.placeIn(list); i < len(list) {
+			lacking = min(lacking, list[i].need-free)
 		}
 	}
 	return lacking
 }
 
-// highestRow is Promising. It leaves f9 out, and goes by bounds that hold for longer. Its cost is a look at each row.
+// highestRow is Promising. Its cost is a multiplication for each tenant with rows.
 func (b *Bounds) highestRow() model.Ref {
-	q, at, tier, most := b.q, int32(-1), int32(math.MinInt32), model.Fixed(-1)
-	for i := range q.briefs {
-		r := &q.briefs[i]
-		if r.tier < tier || r.gated() {
-			continue
-		}
-		if r.tier > tier {
-			tier, most = r.tier, -1
-		}
-		if r.bound+b.fairShare[r.tenant]+b.common <= most {
-			continue // and a penalty does not raise it
-		}
-		if x := b.score(r.tenant, r.bound); x > most {
-			at, most = int32(i), x
-		}
-	}
-	if at < 0 {
-		return -1
-	}
-	return q.Jobs[at].Ref
-}
-
-// scan says which rows are to be looked at closely: those of a higher tier, and those of the tier
-// whose bound reaches the floor of their tenant.
-type scan struct {
-	floors []model.Fixed
-	tier   int32
-}
-
-// next is the first such row from one on, the number of rows where there is none. It stands
-// apart from what is done with the row, so that the loop keeps what it reads in registers.
-//
-//go:noinline
-func (s *scan) next(briefs []brief, from int) int {
-	floors, tier := s.floors, s.tier
-	for i := from; i < len(briefs); i++ {
-		r := &briefs[i]
-		if r.tier == tier {
-			if r.bound >= floors[r.tenant] {
-				return i
-			}
-		} else if r.tier > tier {
-			return i
-		}
-	}
-	return len(briefs)
-}
-
-// scanFor is the scan for rows that may reach a key. Its cost is a multiplication for each tenant with rows.
-func (b *Bounds) scanFor(tier int32, key model.Fixed) scan {
+	best, tier, most := model.Ref(-1), int32(math.MinInt32), model.Fixed(-1)
 	for _, t := range b.q.tenants.live {
-		b.floors[t] = b.floor(t, key) - b.most
+		r := &b.q.rows.byBound[t][0]
+		if sum := b.score(t, b.reachOf(r)); r.tier > tier || r.tier == tier && sum > most {
+			best, tier, most = r.ref, r.tier, sum
+		}
 	}
-	return scan{b.floors, tier}
+	return best
 }
 
-// searchRows is search. Its cost is a look at each brief, and at the rows of those that may come first.
+// reachOf is the most that the upper bound of a row and f9 come to.
+func (b *Bounds) reachOf(r *bounded) model.Fixed {
+	return r.bound + min(b.most, model.Fixed(b.sizes[r.size].group)*r.perNode)
+}
+
+// searchRows is search. Its cost is a look at those rows of each tenant that reach its floor by their bounds, and at one more.
 func (b *Bounds) searchRows(lead *Leader, margin model.Fixed, at model.Time, look func(at int32) (held bool)) {
+	for _, t := range b.q.tenants.live {
+		if r, floor := &b.q.rows.byBound[t][0], b.floor(t, lead.Key-margin); r.tier > lead.Tier || r.tier == lead.Tier && r.bound+b.most >= floor {
+			b.searchTenant(t, floor, lead, margin, at, look)
+		}
+	}
+}
+
+// searchTenant is searchRows for the rows of a tenant, which has some, from the floor of the leader on.
+func (b *Bounds) searchTenant(tenant int32, floor model.Fixed, lead *Leader, margin model.Fixed, at model.Time, look func(at int32) (held bool)) {
 	q, key := b.q, lead.Key-margin
-	s := b.scanFor(lead.Tier, key)
-	for i := s.next(q.briefs, 0); i < len(q.briefs); i = s.next(q.briefs, i+1) {
-		if j := &q.Jobs[i]; j.Tier == s.tier && b.scoreAt(j, at) < key {
+	list := q.rows.byBound[tenant]
+	for i := range list {
+		r := &list[i]
+		if r.tier < lead.Tier || r.tier == lead.Tier && r.bound+b.most < floor {
+			return // and so are all below
+		}
+		if r.tier == lead.Tier && b.reachOf(r) < floor {
 			continue
 		}
-		look(int32(i))
-		if lead.Tier != s.tier || lead.Key-margin != key {
+		row := q.at[r.ref]
+		if r.tier == lead.Tier && b.scoreAt(&q.Jobs[row], at) < key {
+			continue
+		}
+		look(row)
+		if lead.Key-margin != key {
 			key = lead.Key - margin
-			s = b.scanFor(lead.Tier, key)
+			floor = b.floor(tenant, key)
 		}
 	}
 }
 
-// startRows is Start: it finds all jobs that there is room for at once. Next asks again, for others may have taken it.
+// startRows is Start: it finds all jobs that there is room for at once. Next asks again, for others may have taken it. Its cost is
+// a look at each job that asks for no more nodes than there is room for.
 func (s *Seeker) startRows() {
 	q := s.bounds.q
-	for len(s.rooms) < 2*len(q.sizes) {
-		s.rooms = append(s.rooms, queue.Room{})
-	}
 	for _, size := range q.used.live {
-		s.rooms[2*size].Limit, s.rooms[2*size+1].Limit = unasked, unasked
-	}
-	for i := range q.briefs {
-		b := &q.briefs[i]
-		r := &s.rooms[b.kind]
-		if r.Limit == unasked {
-			*r = s.test.Room(b.size(), b.borrows())
-		}
-		if at := int32(i); r.Holds(b.need, b.left) && s.test.MayStart(at) {
-			s.heap.List = append(s.heap.List, order.Candidate{Key: int64(s.test.Key(at)), Tier: b.tier, Ref: q.Jobs[at].Ref, At: at})
+		for kind := int(2 * size); kind <= int(2*size)+1 && kind < len(q.rows.byNeed); kind++ {
+			list := q.rows.byNeed[kind]
+			if len(list) == 0 {
+				continue
+			}
+			r := s.test.Room(size, kind&1 != 0)
+			for i := 0; i < len(list) && list[i].need <= r.Free; i++ {
+				if !r.Holds(list[i].need, list[i].left) {
+					continue
+				}
+				if at := q.at[list[i].ref]; s.test.MayStart(at) {
+					s.heap.List = append(s.heap.List, order.Candidate{Key: int64(s.test.Key(at)), Tier: q.Jobs[at].Tier, Ref: list[i].ref, At: at})
+				}
+			}
 		}
 	}
 	s.heap.Init()
 }
-
-// unasked is the limit of a room that was not asked for yet.
-const unasked = model.Duration(-1)
 
 // nextRow is Next.
 func (s *Seeker) nextRow() (c order.Candidate, ok bool) {
@@ -230,8 +322,8 @@ func (s *Seeker) nextRow() (c order.Candidate, ok bool) {
 		c = s.heap.List[0]
 		s.heap.Pop()
 		c.At = q.at[c.Ref]
-		b := &q.briefs[c.At]
-		if r := s.test.Room(b.size(), b.borrows()); r.Holds(b.need, b.left) {
+		j := &q.Jobs[c.At]
+		if r := s.test.Room(j.Size, j.Borrows); r.Holds(j.Need, max(j.Left, 0)) {
 			return c, true
 		}
 	}

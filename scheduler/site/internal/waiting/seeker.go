@@ -31,9 +31,8 @@ type Seeker struct {
 	test    Test
 	heap    order.Heap // of jobs by their scores, and, with negative refs, of cursors by their bounds
 	cursors []cursor
-	rooms   []queue.Room // of a search of rows, by size, two for each
-	waits   int32        // cursor that goes on when the next job is asked for, -1 for none
-	parked  bool         // some cursors are
+	waits   int32 // cursor that goes on when the next job is asked for, -1 for none
+	parked  bool  // some cursors are
 }
 
 // cursor is how far a list has been searched.

@@ -19,7 +19,6 @@ type size struct {
 	counted uint64      // Changes of what is free when they were counted
 	units   int32       // of each node, as Least counts them
 	gated   requests
-	least   int32 // nodes that one of these asks for, 0 when it is to be found anew
 }
 
 // requests of jobs, the largest first.
@@ -76,20 +75,12 @@ func (q *Queue) SizeOf(class place.ClassID, share place.Share) int32 {
 // use counts a job that is not gated to its tenant and size.
 func (q *Queue) use(j *Job) {
 	q.tenants.add(j.Tenant)
-	z := &q.sizes[j.Size]
-	if q.used.add(j.Size) {
-		z.least = j.Need
-	} else {
-		z.least = min(z.least, j.Need) // 0 stays
-	}
+	q.used.add(j.Size)
 }
 
 // disuse undoes use.
 func (q *Queue) disuse(j *Job) {
 	q.tenants.remove(j.Tenant)
-	if z := &q.sizes[j.Size]; z.least == j.Need {
-		z.least = 0
-	}
 	q.used.remove(j.Size)
 }
 
@@ -217,7 +208,7 @@ func (q *Queue) findLeast() int32 {
 	}
 	if !q.listed {
 		for _, i := range q.used.live {
-			take(q.leastOf(i), &q.sizes[i])
+			take(q.rows.leastOf(i), &q.sizes[i])
 		}
 	}
 	for i := range q.sizes {

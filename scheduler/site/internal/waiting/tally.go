@@ -6,17 +6,16 @@ type tally struct {
 	live     []int32 // in no order
 }
 
-// add counts a job, and says whether it is the only one of its number.
-func (t *tally) add(i int32) (first bool) {
+// add counts a job.
+func (t *tally) add(i int32) {
 	for int(i) >= len(t.jobs) {
 		t.jobs, t.at = append(t.jobs, 0), append(t.at, 0)
 	}
 	if t.jobs[i]++; t.jobs[i] > 1 {
-		return false
+		return
 	}
 	t.at[i] = int32(len(t.live))
 	t.live = append(t.live, i)
-	return true
 }
 
 // remove undoes add.
