@@ -96,7 +96,7 @@ type Config struct {
 	// EveryCycle makes a pass at every tick of a cycle, also where the core knows
 	// that nothing can change. Tests hold the skipping against it.
 	EveryCycle bool
-	// Few is the most waiting jobs of a vCluster that are looked through row by row and not kept in
+	// Few is the most waiting jobs of a vCluster that are kept in two orders and not in
 	// lists: 0 is waiting.Few, negative none. It changes no result: tests hold one against another.
 	Few int32
 	// Max is what the site grants at most at any time; events may raise what

@@ -128,7 +128,7 @@ func (b *Bounds) scoreAt(j *Job, at model.Time) model.Fixed {
 	if hi >= 1<<30 {
 		return math.MaxInt64
 	}
-	return b.score(j.Tenant, j.Static+j.wait+model.Fixed(hi<<32|lo>>32)+min(b.most, model.Fixed(b.sizes[j.Size].group)*j.perNode))
+	return b.score(j.Tenant, j.Static+j.wait+model.Fixed(hi<<32|lo>>32)+b.f9Of(j))
 }
 
 // score is at least that of a job of a tenant whose own terms come to so much.
@@ -153,7 +153,12 @@ func (b *Bounds) f9(l *list) model.Fixed {
 
 // reach is the most that the upper bound of a job and f9 come to.
 func (b *Bounds) reach(l *list, j *Job) model.Fixed {
-	return l.rise + j.bound + min(b.most, model.Fixed(b.sizes[j.Size].group)*j.perNode)
+	return l.rise + j.bound + b.f9Of(j)
+}
+
+// f9Of is the most that the weighted f9 of a job comes to.
+func (b *Bounds) f9Of(j *Job) model.Fixed {
+	return min(b.most, model.Fixed(b.sizes[j.Size].group)*j.perNode)
 }
 
 // floor is what these must come to for the score of a job of a tenant to reach a key.
@@ -166,7 +171,7 @@ func (b *Bounds) floor(tenant int32, key model.Fixed) model.Fixed {
 func (q *Queue) first(l *list) *Job { return q.Row(l.jobs.Job(l.jobs.First()).Ref) }
 
 // Promising is the job of the highest tier whose score may be the highest by its upper
-// bound, -1 for none. Its cost is a multiplication for each list, or a look at each row where there are none.
+// bound, -1 for none. Its cost is a multiplication for each list, or tenant where there are none.
 func (b *Bounds) Promising() model.Ref {
 	if !b.q.listed {
 		return b.highestRow()

@@ -1,5 +1,5 @@
 // Package waiting is the waiting queue of one vCluster: a row for each job that may
-// start, and, unless these are few, for each tenant, request size and tier a list in the order of an upper bound on the
+// start, and, as long as these are few, two orders of the rows, see rows.go; else for each tenant, request size and tier a list in the order of an upper bound on the
 // score, or one for each class of needs where they are many, which answers what may come first, and what does so of that which fits. It knows
 // what a job asks for and how its score is made up, but no limits, nodes or other jobs.
 package waiting
@@ -62,7 +62,7 @@ type Config struct {
 	// Bounded keeps the jobs in the order of upper bounds on their scores, which Bounds and
 	// Seeker need.
 	Bounded bool
-	// Few is the most jobs of a queue that has no lists: it is looked through row by row.
+	// Few is the most jobs of a queue that has no lists, but its rows in order.
 	Few int32
 }
 

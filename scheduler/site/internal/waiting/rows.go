@@ -25,11 +25,9 @@ type rows struct {
 
 // bounded is a row in the order of its upper bound.
 type bounded struct {
-	bound   model.Fixed // as Job has it
-	perNode model.Fixed // likewise
-	tier    int32
-	size    int32
-	ref     model.Ref
+	bound model.Fixed // as Job has it
+	tier  int32
+	ref   model.Ref
 }
 
 // before says whether r comes before o. Of two rows of a tenant one does.
@@ -84,7 +82,7 @@ func kindOf(size int32, borrows bool) int32 {
 	return 2 * size
 }
 
-func boundedOf(j *Job) bounded { return bounded{j.bound, j.perNode, j.Tier, j.Size, j.Ref} }
+func boundedOf(j *Job) bounded { return bounded{j.bound, j.Tier, j.Ref} }
 
 func askingOf(j *Job) asking { return asking{j.Need, j.Ref, max(j.Left, 0)} }
 
@@ -241,21 +239,16 @@ func (q *Queue) leastRowLacking() int32 {
 	return lacking
 }
 
-// highestRow is Promising. Its cost is a multiplication for each tenant with rows.
+// highestRow is Promising. It leaves f9 out. Its cost is a multiplication for each tenant with rows.
 func (b *Bounds) highestRow() model.Ref {
 	best, tier, most := model.Ref(-1), int32(math.MinInt32), model.Fixed(-1)
 	for _, t := range b.q.tenants.live {
 		r := &b.q.rows.byBound[t][0]
-		if sum := b.score(t, b.reachOf(r)); r.tier > tier || r.tier == tier && sum > most {
+		if sum := b.score(t, r.bound); r.tier > tier || r.tier == tier && sum > most {
 			best, tier, most = r.ref, r.tier, sum
 		}
 	}
 	return best
-}
-
-// reachOf is the most that the upper bound of a row and f9 come to.
-func (b *Bounds) reachOf(r *bounded) model.Fixed {
-	return r.bound + min(b.most, model.Fixed(b.sizes[r.size].group)*r.perNode)
 }
 
 // searchRows is search. Its cost is a look at those rows of each tenant that reach its floor by their bounds, and at one more.
@@ -276,11 +269,8 @@ func (b *Bounds) searchTenant(tenant int32, floor model.Fixed, lead *Leader, mar
 		if r.tier < lead.Tier || r.tier == lead.Tier && r.bound+b.most < floor {
 			return // and so are all below
 		}
-		if r.tier == lead.Tier && b.reachOf(r) < floor {
-			continue
-		}
 		row := q.at[r.ref]
-		if r.tier == lead.Tier && b.scoreAt(&q.Jobs[row], at) < key {
+		if j := &q.Jobs[row]; r.tier == lead.Tier && (r.bound+b.f9Of(j) < floor || b.scoreAt(j, at) < key) {
 			continue
 		}
 		look(row)

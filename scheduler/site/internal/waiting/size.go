@@ -114,7 +114,7 @@ func (q *Queue) recount(z *size) {
 
 // AnyFits says whether a job, but for the gated ones, asks for no more nodes than are free for it, or
 // that it may borrow as well, and fits, if it is not nil, says so too. Its cost is a look at each
-// list, or size and row where there are none, and fits for each such job until one fits.
+// list, or size where there are none, and fits for each such job until one fits.
 func (q *Queue) AnyFits(borrowed int32, fits func(*Job) bool) bool {
 	if !q.listed {
 		return q.anyRowFits(borrowed, fits)
@@ -142,7 +142,7 @@ func (q *Queue) AnyFits(borrowed int32, fits func(*Job) bool) bool {
 }
 
 // LeastLacking is no more than the fewest nodes that a job which may borrow lacks, but for the gated ones and those that lack none,
-// MaxInt32 where no job lacks any: that itself where such jobs are few. Its cost is a look at each list, and at some jobs, or at each row.
+// MaxInt32 where no job lacks any: that itself where such jobs are few. Its cost is a look at each list, and at some jobs, or a binary search for each size.
 func (q *Queue) LeastLacking() int32 {
 	const few = 64
 	if !q.listed {
@@ -187,7 +187,7 @@ func (q *Queue) GatedJobs(dst []model.Ref) []model.Ref {
 }
 
 // Least is the smallest number of units that a waiting job asks for, MaxInt32 when none
-// waits. Its cost is that of the lists, or rows, and request sizes when one that asked for so few has left.
+// waits. Its cost is that of the lists and request sizes when one that asked for so few has left.
 func (q *Queue) Least() int32 {
 	if q.least == 0 {
 		q.least = q.findLeast()
