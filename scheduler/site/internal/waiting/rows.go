@@ -19,7 +19,7 @@ const Few = 512
 // rows are the two orders of a short queue. Gated jobs stand in neither.
 type rows struct {
 	byBound [][]bounded // by tenant, in a bounded queue: those of the highest tier first, and of these that of the highest bound
-	byNeed  [][]asking  // by request size, two for each, as kindOf says: the smallest needs first
+	byNeed  [][]asking  // by request size, two for each, as kindOf says: the smallest needs last, for these jobs come and go most often
 	until   model.Time  // bounds hold
 }
 
@@ -65,7 +65,7 @@ func (r *asking) rank() uint64 { return uint64(r.need)<<32 | uint64(uint32(r.ref
 func (r *asking) placeIn(list []asking) int {
 	rank, from, to := r.rank(), 0, len(list)
 	for from < to {
-		if m := int(uint(from+to) >> 1); list[m].rank() < rank {
+		if m := int(uint(from+to) >> 1); list[m].rank() > rank {
 			from = m + 1
 		} else {
 			to = m
@@ -199,7 +199,7 @@ func (x *rows) leastOf(size int32) int32 {
 	least := int32(math.MaxInt32)
 	for kind := int(2 * size); kind <= int(2*size)+1 && kind < len(x.byNeed); kind++ {
 		if list := x.byNeed[kind]; len(list) > 0 {
-			least = min(least, list[0].need)
+			least = min(least, list[len(list)-1].need)
 		}
 	}
 	return least
@@ -211,7 +211,7 @@ func (q *Queue) anyRowFits(borrowed int32, fits func(*Job) bool) bool {
 		most := q.Free(size)
 		for kind := int(2 * size); kind <= int(2*size)+1 && kind < len(q.rows.byNeed); kind++ {
 			list := q.rows.byNeed[kind]
-			for i := 0; i < len(list) && list[i].need <= most; i++ {
+			for i := len(list) - 1; i >= 0 && list[i].need <= most; i-- {
 				if fits == nil || fits(q.Row(list[i].ref)) {
 					return true
 				}
@@ -231,9 +231,9 @@ func (q *Queue) leastRowLacking() int32 {
 			continue
 		}
 		list, free := q.rows.byNeed[kind], q.Free(size)
-		least := asking{need: free + 1}
-		if i := least.placeIn(list); i < len(list) {
-			lacking = min(lacking, list[i].need-free)
+		most := asking{need: free, ref: math.MaxInt32}
+		if i := most.placeIn(list); i > 0 {
+			lacking = min(lacking, list[i-1].need-free)
 		}
 	}
 	return lacking
@@ -292,7 +292,7 @@ func (s *Seeker) startRows() {
 				continue
 			}
 			r := s.test.Room(size, kind&1 != 0)
-			for i := 0; i < len(list) && list[i].need <= r.Free; i++ {
+			for i := len(list) - 1; i >= 0 && list[i].need <= r.Free; i-- {
 				if !r.Holds(list[i].need, list[i].left) {
 					continue
 				}
