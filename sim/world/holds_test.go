@@ -68,7 +68,7 @@ func TestResize(t *testing.T) {
 	require.Equal(t, model.FactAssigned, s.propose(0, model.Proposal{Ref: f.Ref, Placement: whole(1)}).Kind)
 	resize := model.Proposal{Kind: model.ProposeResize, Ref: f.Ref, Placement: whole(7)}
 	require.Equal(t, model.FactResized, s.propose(10*at, resize).Kind)
-	require.Equal(t, int64(3), s.Meter.vclusters[0].Nodes)
+	require.Equal(t, [2]int64{3, 3}, [2]int64{s.Meter.vclusters[0].Nodes, s.Meter.tenants[1].Nodes})
 	resize.Placement = whole(15)
 	require.Equal(t, model.FactRefused, s.propose(20*at, resize).Kind, "more than it may have")
 	require.Equal(t, int64(3), s.Meter.vclusters[0].Nodes)

@@ -104,7 +104,7 @@ type Bounds struct {
 	most   model.Fixed // weighted f9
 }
 
-// Set makes b the upper bounds of a queue that hold from now until the instant, which is
+// Set makes b the upper bounds of a bounded queue that hold from now until the instant, which is
 // no further away than lifetime; group is the largest free conformance group of a class of
 // nodes.
 func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(place.ClassID) int32) {

@@ -19,7 +19,7 @@ type Job struct {
 	Static model.Fixed // weighted factors that never change while the job waits
 	wait   model.Fixed // weighted f2 at seen
 	seen   model.Time
-	bound  model.Fixed // of the terms of the score that are the job's own, less list.rise, see boundOf
+	bound  model.Fixed // of the terms of the score that are the job's own, in a list less list.rise, see boundOf of the queue and of rows
 	rate   uint64      // growth of wait from then on at most, see score.Rate
 	// perNode is the weighted f9 for each node of the largest group at most.
 	perNode model.Fixed
@@ -68,7 +68,7 @@ type Config struct {
 
 // Queue is the waiting jobs of one vCluster. Each is in Jobs once, at the index that At
 // gives, and once in a list of its tenant, request size and tier, see family, or, gated, among those of that size. A short queue
-// has no lists.
+// has no lists: the jobs that are not gated are once in each of its orders, see rows.
 type Queue struct {
 	Jobs    []Job // in no order; rows move when one is removed
 	at      []int32
@@ -176,7 +176,7 @@ func (q *Queue) SetGated(ref model.Ref, gated bool, now model.Time) {
 	q.index(j, now)
 }
 
-// index puts a job into its list, or among the gated ones.
+// index puts a job into its list, or the orders of a short queue, or among the gated ones.
 func (q *Queue) index(j *Job, now model.Time) {
 	if j.Gated {
 		q.gated++

@@ -135,22 +135,23 @@ func (x *rows) quit(q *Queue, j *Job) {
 }
 
 // clear makes the orders empty.
-func (x *rows) clear() {
-	for i := range x.byBound {
-		x.byBound[i] = x.byBound[i][:0]
+func (x *rows) clear(q *Queue) {
+	for _, size := range q.used.live {
+		for kind := int(2 * size); kind <= int(2*size)+1 && kind < len(x.byNeed); kind++ {
+			x.byNeed[kind] = x.byNeed[kind][:0]
+		}
 	}
-	for i := range x.byNeed {
-		x.byNeed[i] = x.byNeed[i][:0]
+	for _, t := range q.tenants.live {
+		if q.cfg.Bounded {
+			x.byBound[t] = x.byBound[t][:0]
+		}
 	}
 }
 
-// renew makes the upper bounds of all rows anew. Its cost is a logarithm for each instant of submission, a look at each row and, where
+// renew makes the upper bounds of all rows of a bounded queue anew. Its cost is a logarithm for each instant of submission, a look at each row and, where
 // their order has changed, bringing them into it.
 func (x *rows) renew(q *Queue, now model.Time) {
 	x.until = now.Add(lifetime)
-	if !q.cfg.Bounded {
-		return
-	}
 	for _, t := range q.tenants.live {
 		list, inOrder := x.byBound[t], true
 		for i := range list {
@@ -176,7 +177,7 @@ func (q *Queue) arrange(now model.Time) {
 	switch n := int32(len(q.Jobs)) + 1; {
 	case !q.listed && n > q.cfg.Few:
 		q.listed = true
-		q.rows.clear()
+		q.rows.clear(q)
 		for i := range q.Jobs {
 			if j := &q.Jobs[i]; !j.Gated {
 				q.join(j, now)
@@ -230,7 +231,11 @@ func (q *Queue) leastRowLacking() int32 {
 		if kind >= len(q.rows.byNeed) {
 			continue
 		}
-		list, free := q.rows.byNeed[kind], q.Free(size)
+		list := q.rows.byNeed[kind]
+		if len(list) == 0 {
+			continue
+		}
+		free := q.Free(size)
 		most := asking{need: free, ref: math.MaxInt32}
 		if i := most.placeIn(list); i > 0 {
 			lacking = min(lacking, list[i-1].need-free)
@@ -282,7 +287,7 @@ func (b *Bounds) searchTenant(tenant int32, floor model.Fixed, lead *Leader, mar
 }
 
 // startRows is Start: it finds all jobs that there is room for at once. Next asks again, for others may have taken it. Its cost is
-// a look at each job that asks for no more nodes than there is room for.
+// a look at each job that asks for no more nodes than there is room for, and the score of those that may start.
 func (s *Seeker) startRows() {
 	q := s.bounds.q
 	for _, size := range q.used.live {

@@ -1,6 +1,7 @@
 package waiting
 
 import (
+	"cmp"
 	"math"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 )
 
 // TestRows: whatever joins, leaves, is gated or waits so long that the bounds are made anew, every job that is not gated stands in both
-// orders of a short queue once, where it belongs, and the first of a request size are those of the smallest needs.
+// orders of a short queue once, where it belongs, and the last of a request size are those of the smallest needs.
 func TestRows(t *testing.T) {
 	const tenants, most = 3, 20
 	space, free := machine(16)
@@ -44,21 +45,44 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// TestShortAgain: a queue that has become short keeps its jobs in rows again, but for the gated ones.
+// TestShortAgain: a queue that becomes long and short again and again has its jobs in lists or in rows, but for the gated ones, in the
+// order of their bounds as of then: those of lists rise without an entry of a row.
 func TestShortAgain(t *testing.T) {
 	space, free := machine(8)
-	q := New(Config{Weights: &score.Weights{}, Reference: model.Hour, Nodes: 8, Bounded: true, Few: 8}, free, space.Class(nil))
-	for ref := range model.Ref(9) {
+	weights := score.Weights{score.Wait: model.One}
+	q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: 8, Bounded: true, Few: 8}, free, space.Class(nil))
+	now, ref := model.Time(0), model.Ref(0)
+	set := func() {
+		var b Bounds
+		b.Set(&q, now, now, &Terms{FairShare: []model.Fixed{0}, Penalty: []model.Fixed{model.One}, Inverse: []model.Fixed{model.One}}, func(place.ClassID) int32 { return 8 })
+	}
+	add := func(gated bool) {
+		q.Add(Job{Static: model.Fixed(ref%3) * model.One / 4, Need: 1 + int32(ref)%4, Gated: gated, Tier: int32(ref) % 2, Ref: ref, Job: model.JobID(ref), Submit: now}, 1, now)
+		ref++
+	}
+	for range 3 {
+		for !q.listed {
+			add(false)
+		}
+		checkLists(t, &q)
+		for range 3 {
+			now = now.Add(5 * model.Hour)
+			set()
+			checkLists(t, &q)
+		}
+		add(true)
+		require.True(t, q.listed)
+		for len(q.Jobs) > 2 {
+			q.Remove(q.Jobs[0].Ref)
+		}
+		add(true)
 		require.False(t, q.listed)
-		q.Add(Job{Need: 1 + int32(ref), Gated: ref%2 == 0, Ref: ref, Job: model.JobID(ref)}, 1, 0)
+		require.Empty(t, q.lists.live)
+		requireInOrder(t, &q)
+		now = now.Add(5 * model.Hour)
+		set()
+		requireInOrder(t, &q)
 	}
-	require.True(t, q.listed)
-	for ref := range model.Ref(7) {
-		q.Remove(ref)
-	}
-	q.Add(Job{Need: 3, Ref: 9, Job: 9}, 1, 0)
-	require.False(t, q.listed)
-	requireInOrder(t, &q)
 }
 
 // requireInOrder holds the orders of a short queue against its rows.
@@ -73,7 +97,8 @@ func requireInOrder(t require.TestingT, q *Queue) {
 			require.Equal(t, bounded{j.Static + q.Term(j.Submit, q.rows.until), j.Tier, j.Ref}, list[i])
 			if i > 0 {
 				p := list[i-1]
-				require.True(t, p.tier > j.Tier || p.tier == j.Tier && p.bound >= list[i].bound, "%v before %v", p, list[i])
+				first := cmp.Or(cmp.Compare(p.tier, j.Tier), cmp.Compare(p.bound, list[i].bound), cmp.Compare(j.Ref, p.ref))
+				require.Positive(t, first, "%v before %v", p, list[i])
 			}
 		}
 	}
@@ -85,7 +110,9 @@ func requireInOrder(t require.TestingT, q *Queue) {
 			require.False(t, j.Gated)
 			require.Equal(t, [2]int32{int32(kind) / 2, int32(kind) % 2}, [2]int32{j.Size, kindOf(0, j.Borrows)})
 			require.Equal(t, asking{j.Need, j.Ref, j.Left}, list[i])
-			require.True(t, i == 0 || list[i-1].need >= j.Need)
+			if i > 0 {
+				require.Positive(t, cmp.Or(cmp.Compare(list[i-1].need, j.Need), cmp.Compare(list[i-1].ref, j.Ref)))
+			}
 			least[j.Size] = min(least[j.Size], j.Need)
 		}
 	}
