@@ -89,7 +89,7 @@ func trait(job int, what string, n uint64) int {
 // time of a pass, which a busy machine lengthens less. Where the core knows that
 // nothing can change there is no pass at all.
 //
-//	go test -run - -bench SitePass -benchtime 300x ./scheduler
+//	go test -run - -bench SitePass -benchtime 300x ./scheduler/site
 func BenchmarkSitePass(b *testing.B) {
 	for _, c := range []struct {
 		name string
