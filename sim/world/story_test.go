@@ -250,8 +250,8 @@ func (c *tale) tell(t *testing.T) {
 	require.Equal(t, lines(c.log), p.log)
 	require.Equal(t, lines(c.attempts), p.attempts())
 	require.Len(t, p.sink.jobs, len(c.rows))
-	st, all := &p.world.State, &p.world.Meter.vclusters[0]
-	require.Zero(t, [...]int64{int64(st.Waiting), int64(st.Running), st.BusyUnits, st.QueuedUnits, all.Nodes, all.GPUs})
+	st, held := &p.world.State, &p.world.Meter.vclusters[0]
+	require.Zero(t, [...]int64{int64(st.Waiting), int64(st.Running), st.BusyUnits, st.QueuedUnits, held.Nodes, held.GPUs})
 }
 
 // grace is the documented way out of victims, with checkpoints that take 10 s.

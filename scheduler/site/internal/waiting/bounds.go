@@ -23,13 +23,12 @@ const (
 	ofWait   = 64
 )
 
-// boundOf is the upper bound on the own terms of a waiting job, all but f9, as long as those
-// of its list hold, less what all bounds of the list have risen by. How much f9 may add changes with what is free.
-func (q *Queue) boundOf(l *list, j *Job) model.Fixed {
+// boundOf is the upper bound on the own terms of a waiting job, all but f9, until an instant. How much f9 may add changes with what is free.
+func (q *Queue) boundOf(j *Job, until model.Time) model.Fixed {
 	if !q.cfg.Bounded {
 		return 0
 	}
-	return j.Static + q.known.of(q, j.Submit, l.until) - l.rise
+	return j.Static + q.known.of(q, j.Submit, until)
 }
 
 // knownTerm is the weighted wait of jobs submitted at an instant, at another.
@@ -66,7 +65,7 @@ func (q *Queue) renew(l *list, now, until model.Time) {
 		block := l.jobs.Block(i)
 		for k := range block {
 			j := q.Row(block[k].Ref)
-			j.bound = q.boundOf(l, j)
+			j.bound = q.boundOf(j, l.until) - l.rise
 			block[k].Key = int64(j.bound)
 			r := rankOf(j)
 			inOrder = inOrder && last.before(&r)

@@ -184,7 +184,7 @@ func (q *Queue) joinList(id int32, j *Job, now model.Time) {
 	if l.alike != j.Alike {
 		l.alike = -1
 	}
-	j.bound = q.boundOf(l, j)
+	j.bound = q.boundOf(j, l.until) - l.rise
 	l.newcomers++
 	l.youngest, l.oldest = max(l.youngest, j.Submit), min(l.oldest, j.Submit)
 	l.changes++

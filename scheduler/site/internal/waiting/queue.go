@@ -19,7 +19,7 @@ type Job struct {
 	Static model.Fixed // weighted factors that never change while the job waits
 	wait   model.Fixed // weighted f2 at seen
 	seen   model.Time
-	bound  model.Fixed // of the terms of the score that are the job's own, in a list less list.rise, see boundOf of the queue and of rows
+	bound  model.Fixed // of the terms of the score that are the job's own, in a list less list.rise, see boundOf
 	rate   uint64      // growth of wait from then on at most, see score.Rate
 	// perNode is the weighted f9 for each node of the largest group at most.
 	perNode model.Fixed

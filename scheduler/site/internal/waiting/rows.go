@@ -16,10 +16,9 @@ import (
 // that has less than half as many.
 const Few = 512
 
-// rows are the two orders of a short queue. Gated jobs stand in neither.
+// rows are a short queue in the order of the bounds; that of the needs is size.asked. Gated jobs stand in neither.
 type rows struct {
 	byBound [][]bounded // by tenant, in a bounded queue: those of the highest tier first, and of these that of the highest bound
-	byNeed  [][]asking  // by request size, two for each, as kindOf says: the smallest needs last, for these jobs come and go most often
 	until   model.Time  // bounds hold
 }
 
@@ -51,98 +50,56 @@ func (r *bounded) placeIn(list []bounded) int {
 	return from
 }
 
-// asking is a row in the order of its need.
-type asking struct {
-	need int32
-	ref  model.Ref
-	left model.Duration
-}
-
-// rank is what the rows of a kind are in the order of. No two have the same.
-func (r *asking) rank() uint64 { return uint64(r.need)<<32 | uint64(uint32(r.ref)) }
-
-// placeIn is where r is in a list, or belongs.
-func (r *asking) placeIn(list []asking) int {
-	rank, from, to := r.rank(), 0, len(list)
-	for from < to {
-		if m := int(uint(from+to) >> 1); list[m].rank() > rank {
-			from = m + 1
-		} else {
-			to = m
-		}
-	}
-	return from
-}
-
-// kindOf numbers the request size of a job, apart for those that may borrow.
-func kindOf(size int32, borrows bool) int32 {
-	if borrows {
-		return 2*size + 1
-	}
-	return 2 * size
-}
-
 func boundedOf(j *Job) bounded { return bounded{j.bound, j.Tier, j.Ref} }
 
-func askingOf(j *Job) asking { return asking{j.Need, j.Ref, max(j.Left, 0)} }
+// kind is 1 for a job that may borrow, else 0.
+func (j *Job) kind() int {
+	if j.Borrows {
+		return 1
+	}
+	return 0
+}
 
 // enter puts a job into the orders.
 func (x *rows) enter(q *Queue, j *Job) {
-	kind := int(kindOf(j.Size, j.Borrows))
-	for kind >= len(x.byNeed) {
-		x.byNeed = append(x.byNeed, nil)
-	}
-	a := askingOf(j)
-	at := a.placeIn(x.byNeed[kind])
-	needs := append(x.byNeed[kind], a) // by hand, for slices.Insert takes longer than the move
-	copy(needs[at+1:], needs[at:])
-	needs[at] = a
-	x.byNeed[kind] = needs
+	q.sizes[j.Size].asked[j.kind()].add(requestOf(j.Need, j.Ref))
 	if !q.cfg.Bounded {
 		return
 	}
-	j.bound = x.boundOf(q, j)
+	j.bound = q.boundOf(j, x.until)
 	for int(j.Tenant) >= len(x.byBound) {
 		x.byBound = append(x.byBound, nil)
 	}
 	b := boundedOf(j)
-	at = b.placeIn(x.byBound[j.Tenant])
-	bounds := append(x.byBound[j.Tenant], b)
-	copy(bounds[at+1:], bounds[at:])
-	bounds[at] = b
-	x.byBound[j.Tenant] = bounds
-}
-
-// boundOf is the upper bound on the own terms of a waiting job, all but f9, as long as those of all rows hold.
-func (x *rows) boundOf(q *Queue, j *Job) model.Fixed {
-	return j.Static + q.known.of(q, j.Submit, x.until)
+	at := b.placeIn(x.byBound[j.Tenant])
+	list := append(x.byBound[j.Tenant], b) // by hand, for slices.Insert takes longer than the move
+	copy(list[at+1:], list[at:])
+	list[at] = b
+	x.byBound[j.Tenant] = list
 }
 
 // quit takes a job out of the orders.
 func (x *rows) quit(q *Queue, j *Job) {
-	kind, a := kindOf(j.Size, j.Borrows), askingOf(j)
-	needs := x.byNeed[kind]
-	at := a.placeIn(needs)
-	copy(needs[at:], needs[at+1:])
-	x.byNeed[kind] = needs[:len(needs)-1]
+	q.sizes[j.Size].asked[j.kind()].remove(requestOf(j.Need, j.Ref))
 	if !q.cfg.Bounded {
 		return
 	}
-	b, bounds := boundedOf(j), x.byBound[j.Tenant]
-	at = b.placeIn(bounds)
-	copy(bounds[at:], bounds[at+1:])
-	x.byBound[j.Tenant] = bounds[:len(bounds)-1]
+	b, list := boundedOf(j), x.byBound[j.Tenant]
+	at := b.placeIn(list)
+	copy(list[at:], list[at+1:])
+	x.byBound[j.Tenant] = list[:len(list)-1]
 }
 
 // clear makes the orders empty.
 func (x *rows) clear(q *Queue) {
 	for _, size := range q.used.live {
-		for kind := int(2 * size); kind <= int(2*size)+1 && kind < len(x.byNeed); kind++ {
-			x.byNeed[kind] = x.byNeed[kind][:0]
+		for kind := range q.sizes[size].asked {
+			asked := &q.sizes[size].asked[kind]
+			*asked = (*asked)[:0]
 		}
 	}
-	for _, t := range q.tenants.live {
-		if q.cfg.Bounded {
+	if q.cfg.Bounded {
+		for _, t := range q.tenants.live {
 			x.byBound[t] = x.byBound[t][:0]
 		}
 	}
@@ -156,7 +113,7 @@ func (x *rows) renew(q *Queue, now model.Time) {
 		list, inOrder := x.byBound[t], true
 		for i := range list {
 			j := q.Row(list[i].ref)
-			j.bound = x.boundOf(q, j)
+			j.bound = q.boundOf(j, x.until)
 			list[i].bound = j.bound
 			inOrder = inOrder && (i == 0 || list[i-1].before(&list[i]))
 		}
@@ -195,25 +152,17 @@ func (q *Queue) arrange(now model.Time) {
 	}
 }
 
-// leastOf is the fewest nodes that a job of a request size asks for, but for the gated ones, MaxInt32 where there is none.
-func (x *rows) leastOf(size int32) int32 {
-	least := int32(math.MaxInt32)
-	for kind := int(2 * size); kind <= int(2*size)+1 && kind < len(x.byNeed); kind++ {
-		if list := x.byNeed[kind]; len(list) > 0 {
-			least = min(least, list[len(list)-1].need)
-		}
-	}
-	return least
-}
+// leastAsked is the fewest nodes that a job of a short queue asks for, but for the gated ones, MaxInt32 where there is none.
+func (z *size) leastAsked() int32 { return min(z.asked[0].least(), z.asked[1].least()) }
 
 // anyRowFits is AnyFits. Its cost is a look at each request size that a job asks for, and fits for each job that asks for no more.
 func (q *Queue) anyRowFits(borrowed int32, fits func(*Job) bool) bool {
 	for _, size := range q.used.live {
 		most := q.Free(size)
-		for kind := int(2 * size); kind <= int(2*size)+1 && kind < len(q.rows.byNeed); kind++ {
-			list := q.rows.byNeed[kind]
-			for i := len(list) - 1; i >= 0 && list[i].need <= most; i-- {
-				if fits == nil || fits(q.Row(list[i].ref)) {
+		for kind := range q.sizes[size].asked {
+			asked := q.sizes[size].asked[kind]
+			for i := len(asked) - 1; i >= 0 && asked[i].need() <= most; i-- {
+				if fits == nil || fits(q.Row(asked[i].ref())) {
 					return true
 				}
 			}
@@ -227,18 +176,13 @@ func (q *Queue) anyRowFits(borrowed int32, fits func(*Job) bool) bool {
 func (q *Queue) leastRowLacking() int32 {
 	lacking := int32(math.MaxInt32)
 	for _, size := range q.used.live {
-		kind := int(kindOf(size, true))
-		if kind >= len(q.rows.byNeed) {
-			continue
-		}
-		list := q.rows.byNeed[kind]
-		if len(list) == 0 {
+		asked := q.sizes[size].asked[1]
+		if len(asked) == 0 {
 			continue
 		}
 		free := q.Free(size)
-		most := asking{need: free, ref: math.MaxInt32}
-		if i := most.placeIn(list); i > 0 {
-			lacking = min(lacking, list[i-1].need-free)
+		if i, _ := slices.BinarySearch(asked, requestOf(free, -1)); i > 0 { // the first that lacks none
+			lacking = min(lacking, asked[i-1].need()-free)
 		}
 	}
 	return lacking
@@ -259,16 +203,14 @@ func (b *Bounds) highestRow() model.Ref {
 // searchRows is search. Its cost is a look at those rows of each tenant that reach its floor by their bounds, and at one more.
 func (b *Bounds) searchRows(lead *Leader, margin model.Fixed, at model.Time, look func(at int32) (held bool)) {
 	for _, t := range b.q.tenants.live {
-		if r, floor := &b.q.rows.byBound[t][0], b.floor(t, lead.Key-margin); r.tier > lead.Tier || r.tier == lead.Tier && r.bound+b.most >= floor {
-			b.searchTenant(t, floor, lead, margin, at, look)
-		}
+		b.searchTenant(t, lead, margin, at, look)
 	}
 }
 
-// searchTenant is searchRows for the rows of a tenant, which has some, from the floor of the leader on.
-func (b *Bounds) searchTenant(tenant int32, floor model.Fixed, lead *Leader, margin model.Fixed, at model.Time, look func(at int32) (held bool)) {
+// searchTenant is searchRows for the rows of a tenant.
+func (b *Bounds) searchTenant(tenant int32, lead *Leader, margin model.Fixed, at model.Time, look func(at int32) (held bool)) {
 	q, key := b.q, lead.Key-margin
-	list := q.rows.byBound[tenant]
+	floor, list := b.floor(tenant, key), q.rows.byBound[tenant]
 	for i := range list {
 		r := &list[i]
 		if r.tier < lead.Tier || r.tier == lead.Tier && r.bound+b.most < floor {
@@ -291,18 +233,15 @@ func (b *Bounds) searchTenant(tenant int32, floor model.Fixed, lead *Leader, mar
 func (s *Seeker) startRows() {
 	q := s.bounds.q
 	for _, size := range q.used.live {
-		for kind := int(2 * size); kind <= int(2*size)+1 && kind < len(q.rows.byNeed); kind++ {
-			list := q.rows.byNeed[kind]
-			if len(list) == 0 {
+		for kind, asked := range q.sizes[size].asked {
+			if len(asked) == 0 {
 				continue
 			}
-			r := s.test.Room(size, kind&1 != 0)
-			for i := len(list) - 1; i >= 0 && list[i].need <= r.Free; i-- {
-				if !r.Holds(list[i].need, list[i].left) {
-					continue
-				}
-				if at := q.at[list[i].ref]; s.test.MayStart(at) {
-					s.heap.List = append(s.heap.List, order.Candidate{Key: int64(s.test.Key(at)), Tier: q.Jobs[at].Tier, Ref: list[i].ref, At: at})
+			r := s.test.Room(size, kind == 1)
+			for i := len(asked) - 1; i >= 0 && asked[i].need() <= r.Free; i-- {
+				at := q.at[asked[i].ref()]
+				if j := &q.Jobs[at]; r.Holds(j.Need, max(j.Left, 0)) && s.test.MayStart(at) {
+					s.heap.List = append(s.heap.List, order.Candidate{Key: int64(s.test.Key(at)), Tier: j.Tier, Ref: j.Ref, At: at})
 				}
 			}
 		}

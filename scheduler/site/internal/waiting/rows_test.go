@@ -102,19 +102,22 @@ func requireInOrder(t require.TestingT, q *Queue) {
 			}
 		}
 	}
-	least := map[int32]int32{Whole: math.MaxInt32, OneGPU: math.MaxInt32}
-	for kind, list := range q.rows.byNeed {
-		byNeed += len(list)
-		for i := range list {
-			j := q.Row(list[i].ref)
-			require.False(t, j.Gated)
-			require.Equal(t, [2]int32{int32(kind) / 2, int32(kind) % 2}, [2]int32{j.Size, kindOf(0, j.Borrows)})
-			require.Equal(t, asking{j.Need, j.Ref, j.Left}, list[i])
-			if i > 0 {
-				require.Positive(t, cmp.Or(cmp.Compare(list[i-1].need, j.Need), cmp.Compare(list[i-1].ref, j.Ref)))
+	for size := range q.sizes {
+		least := int32(math.MaxInt32)
+		for kind, list := range q.sizes[size].asked {
+			byNeed += len(list)
+			for i, r := range list {
+				j := q.Row(r.ref())
+				require.False(t, j.Gated)
+				require.Equal(t, [2]int{size, kind}, [2]int{int(j.Size), map[bool]int{true: 1}[j.Borrows]})
+				require.Equal(t, j.Need, r.need())
+				if i > 0 {
+					require.Positive(t, cmp.Or(cmp.Compare(list[i-1].need(), j.Need), cmp.Compare(list[i-1].ref(), j.Ref)))
+				}
+				least = min(least, j.Need)
 			}
-			least[j.Size] = min(least[j.Size], j.Need)
 		}
+		require.Equal(t, least, q.sizes[size].leastAsked())
 	}
 	for i := range q.Jobs {
 		if !q.Jobs[i].Gated {
@@ -122,9 +125,6 @@ func requireInOrder(t require.TestingT, q *Queue) {
 		}
 	}
 	require.Equal(t, [2]int{waiting, waiting}, [2]int{byBound, byNeed})
-	for size, n := range least {
-		require.Equal(t, n, q.rows.leastOf(size))
-	}
 }
 
 // shortQueue has the jobs in rows, under terms by which the scores are their static terms, and a node of the largest group adds nothing.

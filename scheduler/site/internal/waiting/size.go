@@ -10,7 +10,7 @@ import (
 )
 
 // size is what jobs ask of each of their nodes, with the number of nodes that are free
-// for that and the gated jobs that ask for it.
+// for that and the jobs that ask for it, as far as they are in no list.
 type size struct {
 	class   place.ClassID
 	share   place.Share // none for all of a node
@@ -19,6 +19,7 @@ type size struct {
 	counted uint64      // Changes of what is free when they were counted
 	units   int32       // of each node, as Least counts them
 	gated   requests
+	asked   [2]requests // in a short queue, of the other jobs, those apart that may borrow: the smallest last, for these come and go most often
 }
 
 // requests of jobs, the largest first.
@@ -208,7 +209,7 @@ func (q *Queue) findLeast() int32 {
 	}
 	if !q.listed {
 		for _, i := range q.used.live {
-			take(q.rows.leastOf(i), &q.sizes[i])
+			take(q.sizes[i].leastAsked(), &q.sizes[i])
 		}
 	}
 	for i := range q.sizes {
