@@ -54,6 +54,7 @@ var (
 		4: "at a warm start, ledgers hold what was consumed before it, and jobs that ran then are placed at once",
 		5: "fingerprints cover every field of facts and proposals, and the instants of rounds and passes; schedules are those of 4",
 		6: "what a blocked job waits for is promised to it before other vClusters, vClusters propose one after another, preemption for every blocked job, advance reservations bind the jobs that name them; a job that ran before a warm start and is requeued has its whole request again; limits in nodes count a node once however many jobs share it; whole nodes are charged for the GPUs that they have; work that a QOS preempts does not preempt that work in return by its class",
+		7: "rows that a later row may wait for are told when they are rejected, dropped or ended before the window; jobs without a checkpoint column have none",
 	}}
 	factsFormat = &fileFormat{"facts schema", "orrery.schema of facts.parquet", record.LogVersion, record.OldestLogVersion, map[int]string{
 		2: "every round, fact, pass and proposal, with all fields",

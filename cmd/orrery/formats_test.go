@@ -118,7 +118,11 @@ func TestRunsOfOtherSemantics(t *testing.T) {
 		v, err := strconv.Atoi(strings.TrimPrefix(dir, "run-semantics-"))
 		require.NoError(t, err)
 		warns := fmt.Sprintf("orrery: warning: %s: found semantics %d, this program writes %d", filepath.Join(dir, record.FileRun), v, plan.Semantics)
-		anew := fmt.Sprintf(". To write it anew: orrery replay LOG --procs 4 --order sjf --backfill conservative:5 --out %s --force (LOG is log, with the hash 4ad0102baa0f)", dir)
+		log := "log"
+		if v > 5 {
+			log = "its log" // whose name has left run.json for host.json, which is not kept here
+		}
+		anew := fmt.Sprintf(". To write it anew: orrery replay LOG --procs 4 --order sjf --backfill conservative:5 --out %s --force (LOG is %s, with the hash 4ad0102baa0f)", dir, log)
 		for _, args := range [][]string{{"report", dir}, {"export", dir}, {"explain", dir, "2"}, {"compare", dir, dir}} {
 			got := inProcess(t, args...)
 			require.Zero(t, got.code, "%v: %s", args, got.stderr)
@@ -245,11 +249,14 @@ func TestEarlierFacts(t *testing.T) {
 		require.Zero(t, got.code, got.stderr)
 		require.Contains(t, got.stdout, "assigned")
 	}
-	got := inProcess(t, "verify", "--facts", "facts-3", "log.swf")
+	for dir, found := range map[string]string{"facts-2": "found semantics 5, want 7", "facts-3": "found semantics 6, want 7"} {
+		got := inProcess(t, "verify", "--facts", dir, "log.swf")
+		require.Equal(t, exitInput, got.code)
+		require.Contains(t, got.stderr, found)
+	}
+	require.Zero(t, inProcess(t, "replay", "log.swf", "--procs", "4", "--facts", "--out", "now").code)
+	got := inProcess(t, "verify", "--facts", "now", "log.swf")
 	require.Zero(t, got.code, got.stderr)
-	got = inProcess(t, "verify", "--facts", "facts-2", "log.swf")
-	require.Equal(t, exitInput, got.code)
-	require.Contains(t, got.stderr, "found semantics 5, want 6")
 }
 
 // TestSitesOfOtherSemantics: explain would work out scores anew, and refuses.

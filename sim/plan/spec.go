@@ -16,7 +16,7 @@ import (
 
 // Semantics is raised whenever any schedule may change, so that results of
 // different meaning never share an id.
-const Semantics = 6
+const Semantics = 7
 
 // Spec says everything that a result depends on, and nothing else: no path, no
 // number of workers. Its canonical JSON, fields at their default left out, is
