@@ -92,6 +92,7 @@ var packageTable = []packageRule{
 		"it replaces a function of the Parquet library, which the library chooses by the CPU, by one that is the same on all"}}},
 	{dir: "third_party/brotli"},
 	{dir: "traces/hostlist"},
+	{dir: "traces/localtime", may: []string{"scheduler/model"}},
 	{dir: "traces", may: []string{"internal/disk", "internal/pagebytes", "scheduler/model", "github.com/parquet-go/parquet-go/...",
 		"github.com/klauspost/compress/..."}, free: []exemption{files}},
 	{dir: "traces/importer/format", may: []string{"internal/disk", "scheduler/model", "traces", "github.com/parquet-go/parquet-go/..."}, free: []exemption{files}},
