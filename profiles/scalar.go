@@ -144,6 +144,12 @@ func spanIn(v reflect.Value) model.Duration {
 	return model.Duration(v.Int())
 }
 
+// ParseBytes reads a size with its unit, as 64MiB.
+func ParseBytes(text string) (b Bytes, err error) {
+	err = parseSize(text, reflect.ValueOf(&b).Elem())
+	return b, err
+}
+
 func parseSize(text string, v reflect.Value) error {
 	units, example := unitsOf(v.Type())
 	number, scale := text, int64(0)

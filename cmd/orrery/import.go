@@ -101,7 +101,7 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 		return input(err)
 	}
 	if options.Columns == nil {
-		format, err := importer.Detect(t.path)
+		format, err := importer.Detect(t.path, importer.Options{XZDictionary: options.XZDictionary})
 		switch {
 		case err != nil:
 			return importError(t, err)

@@ -25,6 +25,7 @@ type importFlags struct {
 	list    string // FILE of columns
 	set     []string
 	null    []string
+	xz      int64 // bytes
 }
 
 func (i *importFlags) register(cmd *cobra.Command) {
@@ -36,12 +37,14 @@ func (i *importFlags) register(cmd *cobra.Command) {
 	f.StringVar(&i.list, "columns", "", "`FILE` in YAML that says the same, with time_zone and service; --column and --set add to it")
 	f.StringArrayVar(&i.set, "set", nil, "`NAME=VALUE:UNIT`: the same value in every row; may be given several times")
 	f.StringArrayVar(&i.null, "null", nil, "`WORD` that means there is no value, beside the empty one, NaN, NULL, None, N/A; may be given several times")
+	i.xz = importer.DefaultXZDictionary
+	f.Var(sizeValue(&i.xz), "xz-dictionary", "largest dictionary of xz data that is unpacked, 4GiB at most: so much memory is taken")
 	completeFlag(cmd, "table", cobra.FixedCompletions([]string{"jobs", "nodes", "tenants", "events", "prices", "load", "telemetry"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // options are those of the importer.
 func (i *importFlags) options() (o importer.Options, err error) {
-	o.Service = i.service
+	o.Service, o.XZDictionary = i.service, i.xz
 	var file *profiles.Mapping
 	if i.list != "" {
 		file, err = profiles.LoadMapping(i.list)

@@ -106,7 +106,7 @@ func (v *sweepVerb) experiment(cmd *cobra.Command, path string) (e *profiles.Exp
 
 // isLog says whether a file is a workload and not text that people write.
 func isLog(path string) bool {
-	_, err := importer.Detect(path)
+	_, err := importer.Detect(path, importer.Options{})
 	return err == nil
 }
 

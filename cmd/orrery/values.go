@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"orrery/internal/spelling"
+	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/sim/plan"
@@ -41,6 +42,20 @@ func (p *parsed) Type() string { return p.kind }
 func span(d *model.Duration, text string) *parsed {
 	return &parsed{text, "DUR", func(s string) (err error) {
 		*d, err = parseSpan(s)
+		return err
+	}}
+}
+
+// sizeValue returns a value that reads a number of bytes of at least 4 KiB, with its unit.
+func sizeValue(n *int64) *parsed {
+	return &parsed{fmt.Sprintf("%dMiB", *n>>20), "SIZE", func(s string) error {
+		size, err := profiles.ParseBytes(s)
+		if err == nil && (size < 4<<10 || size > 4<<30) {
+			err = fmt.Errorf("want 4KiB to 4GiB")
+		}
+		if err == nil {
+			*n = int64(size)
+		}
 		return err
 	}}
 }

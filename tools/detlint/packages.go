@@ -109,7 +109,7 @@ var packageTable = []packageRule{
 	{dir: "traces/importer/energy", may: []string{"scheduler/model", "traces", "traces/importer/format"}},
 	{dir: "traces/importer/failure", may: []string{"scheduler/model", "traces", "traces/importer/format"}},
 	{dir: "traces/importer/columns", may: []string{"internal/spelling", "scheduler/model", "traces", "traces/importer/format"}},
-	{dir: "traces/importer", may: []string{"internal/disk", "scheduler/model", "traces", "traces/importer/...", "github.com/ulikunitz/xz/..."},
+	{dir: "traces/importer", may: []string{"internal/disk", "scheduler/model", "traces", "traces/importer/...", "github.com/therootcompany/xz/..."},
 		free: []exemption{files}},
 	{dir: "traces/importer/swf", may: []string{"scheduler/model", "traces", "traces/importer/format"}},
 	{dir: "traces/synth/internal/law", may: []string{"scheduler/model"}, free: []exemption{drawn}},

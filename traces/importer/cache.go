@@ -40,12 +40,16 @@ type label struct {
 // cacheKey names the entry of raw files.
 func (in *inputs) cacheKey(opts Options) (string, error) {
 	var sums []string
+	of := map[string]string{} // of each file once, however many members of an archive it has
 	for _, f := range in.list {
-		sum, err := digest(f.path)
-		if err != nil {
-			return "", err
+		if of[f.path] == "" {
+			sum, err := digest(f.path)
+			if err != nil {
+				return "", err
+			}
+			of[f.path] = sum
 		}
-		sums = append(sums, sum)
+		sums = append(sums, of[f.path])
 	}
 	key := sums[0]
 	zone := ""

@@ -3,7 +3,6 @@ package importer
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"compress/bzip2"
 	"compress/gzip"
 	"errors"
@@ -11,8 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-
-	"github.com/ulikunitz/xz"
 
 	"orrery/internal/disk"
 	"orrery/traces"
@@ -35,8 +32,8 @@ func (f Format) Raw() bool { return f != Bundle && f != Parquet }
 // Detect says what the file or directory at path is. It looks at the content;
 // the name does not matter. What no format accepts is a DataError that says
 // what was found, and which format came nearest.
-func Detect(path string) (Format, error) {
-	in, err := open([]string{path}, Options{})
+func Detect(path string, opts Options) (Format, error) {
+	in, err := open([]string{path}, opts)
 	if err != nil {
 		return "", err
 	}
@@ -53,9 +50,13 @@ type inputs struct {
 	format Format
 	raw    *format.Format // nil for what is no raw format
 
+	archives   []*archive
+	dictionary int64 // most bytes of a dictionary of xz
+
 	watch func(done, total int64) error // of the import under way, may be nil
 	read  int64                         // bytes of the passes over the files so far
 	next  int64                         // when to call the watcher again
+	total int64                         // bytes of both passes over all files
 }
 
 // file is one of them.
@@ -65,14 +66,16 @@ type file struct {
 	path string // what is read: another file when the user's is a pipe
 	temp bool   // path is a copy to be removed
 	head format.Head
-	// member is the name of a file inside a tar archive at path, "" where that is none.
-	member string
+	// archive is the tar archive at path of which this is the member with an index, nil
+	// where it is none.
+	archive *archive
+	index   int
 }
 
 // open finds the format of files. A pipe is copied to a temporary file, since an import
 // reads twice.
 func open(paths []string, opts Options) (in *inputs, err error) {
-	in = &inputs{}
+	in = &inputs{dictionary: opts.XZDictionary}
 	defer func() {
 		if err != nil {
 			in.close()
@@ -90,14 +93,22 @@ func open(paths []string, opts Options) (in *inputs, err error) {
 		}
 		in.format = of
 	}
-	limit := 1
-	if in.raw != nil {
-		limit = in.raw.Files
-	}
-	if n := max(len(paths), len(in.list)); n > limit {
-		return in, &OptionError{fmt.Sprintf("%d files of the format %s: want %d at most", n, in.format, limit)}
+	if err := in.fewEnough(max(len(paths), len(in.list))); err != nil {
+		return in, err
 	}
 	return in, in.fits(opts)
+}
+
+// fewEnough refuses more files than the format may have.
+func (in *inputs) fewEnough(n int) error {
+	limit, name := 1, in.format
+	if in.raw != nil {
+		limit, name = in.raw.Files, Format(in.raw.Name)
+	}
+	if n > limit {
+		return &OptionError{fmt.Sprintf("%d files of the format %s: want %d at most", n, name, limit)}
+	}
+	return nil
 }
 
 // fits refuses options that the format has no use for.
@@ -133,46 +144,13 @@ func (in *inputs) add(path string, opts Options) (Format, error) {
 			return "", fmt.Errorf("reading %s: %w", path, err)
 		}
 	}
-	members, err := f.members()
-	switch {
-	case err != nil:
+	if err := f.look(); err != nil {
 		return "", err
-	case members == nil:
-		return f.detect(opts)
 	}
-	return in.unpack(f, members, opts)
-}
-
-// unpack puts the members of an archive in its place: those of the format of the first
-// that is of one. Others, as notes on the data, are passed over.
-func (in *inputs) unpack(archive *file, members []string, opts Options) (Format, error) {
-	in.list = in.list[:len(in.list)-1]
-	var of Format
-	var raw *format.Format
-	var refused error
-	for i, name := range members {
-		f := &file{in: in, name: archive.name + ":" + name, path: archive.path, temp: archive.temp && i == 0, member: name}
-		one, err := f.detect(opts)
-		switch {
-		case err != nil:
-			refused = cmp.Or(refused, err)
-			continue
-		case raw == nil:
-			of, raw = one, in.raw
-		case one != of:
-			continue
-		}
-		in.list = append(in.list, f)
+	if f.isTar() {
+		return in.unpackMembers(f, opts)
 	}
-	in.raw = raw
-	if raw == nil {
-		if refused == nil {
-			refused = &traces.DataError{File: archive.name, Found: "an archive without files", Expected: "raw files", Mend: "name another file"}
-		}
-		archive.close()
-		return "", refused
-	}
-	return of, nil
+	return f.detect(opts)
 }
 
 // files are the inputs as formats read them.
@@ -192,6 +170,9 @@ func (in *inputs) files() []format.File {
 func (in *inputs) close() {
 	for _, f := range in.list {
 		f.close()
+	}
+	for _, a := range in.archives {
+		a.close()
 	}
 }
 
@@ -235,7 +216,7 @@ func (f *file) look() error {
 	defer in.Close()
 	head := make([]byte, headBytes)
 	n, err := io.ReadFull(in, head)
-	f.head = format.Head{Bytes: head[:n], Whole: errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)}
+	f.head = format.Head{Bytes: bytes.Clone(head[:n]), Whole: errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)}
 	var data *traces.DataError
 	if err != nil && !f.head.Whole || errors.As(err, &data) {
 		return err
@@ -243,11 +224,8 @@ func (f *file) look() error {
 	return nil
 }
 
-// detect reads the head and finds the format.
+// detect finds the format by the head.
 func (f *file) detect(opts Options) (Format, error) {
-	if err := f.look(); err != nil {
-		return "", err
-	}
 	if bytes.HasPrefix(f.head.Bytes, []byte("PAR1")) {
 		f.head.Columns = f.columns()
 		for _, p := range formats {
@@ -275,8 +253,11 @@ func (f *file) detect(opts Options) (Format, error) {
 
 // columns are those of a Parquet file; what is wrong with one that has none is said where it is opened as a table.
 func (f *file) columns() []string {
+	if f.archive != nil {
+		return nil
+	}
 	names, err := format.ParquetColumns(f.path)
-	if err != nil || f.member != "" {
+	if err != nil {
 		return nil
 	}
 	return names
@@ -297,15 +278,27 @@ var (
 	}
 )
 
-// content opens the input and decompresses it if its first bytes say that it
-// is compressed. What is wrong with the compression is a DataError.
+// content opens the input from its start, decompressed, or the member of an archive.
 func (f *file) content() (io.ReadCloser, error) {
+	if f.archive != nil {
+		return f.archive.open(f.index)
+	}
+	in, err := f.unpack()
+	if err != nil {
+		return nil, err
+	}
+	return in, nil
+}
+
+// unpack opens the file and decompresses it if its first bytes say that it
+// is compressed. What is wrong with the compression is a DataError.
+func (f *file) unpack() (*content, error) {
 	raw, err := os.Open(f.path)
 	if err != nil {
 		return nil, err
 	}
-	in := &content{name: f.name, file: raw}
 	packed := &counted{r: f.watched(raw)}
+	in := &content{name: f.name, file: raw, packed: packed}
 	buffered := bufio.NewReaderSize(packed, headBytes)
 	head, err := buffered.Peek(8)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -317,7 +310,7 @@ func (f *file) content() (io.ReadCloser, error) {
 		in.r, err = gzip.NewReader(buffered)
 	case bytes.HasPrefix(head, magicXZ):
 		in.packing = "xz"
-		in.r, err = xz.NewReader(buffered)
+		in.r, err = f.xz(buffered)
 	case bytes.HasPrefix(head, magicBzip2):
 		in.packing = "bzip2"
 		in.r, err = bzip2.NewReader(buffered), nil
@@ -335,11 +328,6 @@ func (f *file) content() (io.ReadCloser, error) {
 	}
 	if in.packing != "" {
 		in.r = &unpacked{name: f.name, packed: packed, r: in.r}
-	}
-	if f.member != "" {
-		if err := in.seek(f.member); err != nil {
-			return nil, errors.Join(err, raw.Close())
-		}
 	}
 	return in, nil
 }
@@ -390,21 +378,31 @@ func (f *file) watched(raw *os.File) io.Reader {
 	if f.in.watch == nil {
 		return raw
 	}
-	total := int64(0)
-	for _, other := range f.in.list {
-		if st, err := os.Stat(other.path); err == nil {
+	f.in.next = f.in.read // it is told where each pass begins
+	return &watched{in: f.in, raw: raw}
+}
+
+// work is how many bytes both passes over all files read. Archives are read whole.
+func (in *inputs) work() (total int64) {
+	seen := map[*archive]bool{}
+	for _, f := range in.list {
+		if f.archive != nil && seen[f.archive] {
+			continue
+		}
+		if f.archive != nil {
+			seen[f.archive] = true
+		}
+		if st, err := os.Stat(f.path); err == nil {
 			total += 2 * st.Size()
 		}
 	}
-	f.in.next = f.in.read // it is told where each pass begins
-	return &watched{in: f.in, raw: raw, total: total}
+	return total
 }
 
 // watched is a file that tells how far the import is.
 type watched struct {
-	in    *inputs
-	raw   *os.File
-	total int64 // bytes of both passes over all files
+	in  *inputs
+	raw *os.File
 }
 
 // stopped is the watcher's error, told apart from damage to the data.
@@ -417,7 +415,7 @@ func (s stopped) Unwrap() error { return s.error }
 func (w *watched) Read(p []byte) (int, error) {
 	if w.in.read >= w.in.next {
 		w.in.next = w.in.read + watchBytes
-		if err := w.in.watch(min(w.in.read, w.total), w.total); err != nil {
+		if err := w.in.watch(min(w.in.read, w.in.total), w.in.total); err != nil {
 			return 0, stopped{err}
 		}
 	}
@@ -431,6 +429,7 @@ type content struct {
 	name    string
 	packing string // "" when the file is plain
 	file    *os.File
+	packed  *counted
 	r       io.Reader
 }
 

@@ -257,7 +257,7 @@ func TestUnknownFilesAreRefused(t *testing.T) {
 		"hello world\n": "it resembles no known format; orrery import --help describes the ",
 		"sn,cpu_milli,memory_mib,gpus,models\na,1,1,1,x\n": "the file lacks gpu, model; of the known formats openb came nearest",
 	} {
-		_, err := Detect(save(t, "x.swf", text))
+		_, err := Detect(save(t, "x.swf", text), Options{})
 		var data *traces.DataError
 		require.ErrorAs(t, err, &data, text)
 		require.ErrorContains(t, err, want)

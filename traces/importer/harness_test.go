@@ -46,7 +46,7 @@ func formatName(path string) string {
 func TestEveryFormatHasAFixture(t *testing.T) {
 	have := map[string]bool{}
 	for _, path := range fixtures(t) {
-		of, err := Detect(path)
+		of, err := Detect(path, Options{})
 		require.NoError(t, err, path)
 		require.Equal(t, formatName(path), string(of), path)
 		have[formatName(path)] = true

@@ -35,6 +35,9 @@ type Options struct {
 	// given refuses it with an OptionError.
 	Zone    *time.Location
 	Service string
+	// XZDictionary is the largest dictionary of xz data, in bytes, that is unpacked; 0
+	// means 64 MiB, which is what xz -9 uses.
+	XZDictionary int64
 	// Columns makes the files tables of comma-separated values of which it says what
 	// the columns are; nil for a format that is told by the content.
 	Columns *columns.Mapping
@@ -71,7 +74,7 @@ func Import(paths []string, out string, opts Options) (traces.Report, error) {
 // importTo writes the bundle out of raw files. It reads them whole before it writes
 // anything.
 func (in *inputs) importTo(out string, opts Options) (traces.Report, error) {
-	in.watch = opts.Watch
+	in.watch, in.total = opts.Watch, in.work()
 	log, err := in.raw.Scan(in.raw, in.files(), format.Options{Zone: opts.Zone, Service: opts.Service})
 	if err != nil {
 		return traces.Report{}, err
@@ -135,7 +138,7 @@ func (in *inputs) judge(r traces.Report, rows map[string]int64, opts Options) er
 		return fmt.Errorf("importing %s: the account of rows does not add up (%d read, %d kept): this is an error of the importer %s", r.File, r.Read, r.Kept, r.Importer)
 	}
 	if r.Kept == 0 {
-		return &traces.DataError{File: r.File, Found: fmt.Sprintf("%d rows, all dropped%s", r.Read, dropped("; ", r)),
+		return &traces.DataError{File: in.names(), Found: fmt.Sprintf("%d rows, all dropped%s", r.Read, dropped("; ", r)),
 			Expected: "at least one row that can be kept", Mend: "fetch the file again, or name another"}
 	}
 	return opts.check(r)

@@ -228,15 +228,15 @@ func TestDetect(t *testing.T) {
 		bundle:                                Bundle,
 		filepath.Join(bundle, "jobs.parquet"): Parquet,
 	} {
-		got, err := Detect(path)
+		got, err := Detect(path, Options{})
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
 	_, err = Import([]string{bundle}, filepath.Join(t.TempDir(), "c.trace"), Options{})
 	require.ErrorContains(t, err, "a trace bundle already")
-	_, err = Detect(t.TempDir())
+	_, err = Detect(t.TempDir(), Options{})
 	require.ErrorContains(t, err, "a directory without jobs.parquet")
-	_, err = Detect(filepath.Join(t.TempDir(), "nowhere"))
+	_, err = Detect(filepath.Join(t.TempDir(), "nowhere"), Options{})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 

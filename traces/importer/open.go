@@ -89,10 +89,17 @@ func Text(name, path string, most int64) ([]byte, error) {
 	return text, err
 }
 
+// fewNames is how many files are named one by one.
+const fewNames = 8
+
 // names are those of the files, as the user named them.
 func (in *inputs) names() string {
 	var names []string
-	for _, f := range in.list {
+	for i, f := range in.list {
+		if i == fewNames {
+			names = append(names, fmt.Sprintf("and %d more", len(in.list)-i))
+			break
+		}
 		names = append(names, f.name)
 	}
 	return strings.Join(names, ", ")

@@ -71,7 +71,7 @@ func TestPublicFiles(t *testing.T) {
 			}
 			x := filepath.Join(t.TempDir(), "x")
 			require.NoError(t, os.Symlink(path, x))
-			as, err := Detect(x)
+			as, err := Detect(x, Options{})
 			require.NoError(t, err)
 			require.Equal(t, of, as, "%s as x", name)
 			assert.EqualValues(t, independent(t, path, of), report.Read, name)
@@ -101,7 +101,7 @@ func refusal(name string) (string, bool) {
 // importPublic imports a file, with a zone where it asks for one.
 func importPublic(t *testing.T, path string) (Format, traces.Report, error) {
 	t.Helper()
-	of, err := Detect(path)
+	of, err := Detect(path, Options{})
 	if err != nil {
 		return of, traces.Report{}, err
 	}
