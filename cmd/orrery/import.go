@@ -21,6 +21,7 @@ type importVerb struct {
 	print  *printer
 	out    string
 	strict bool
+	bad    traces.BadRows
 	force  bool
 	quiet  bool
 }
@@ -57,11 +58,11 @@ in which unit:
 
 What becomes of each row is printed: rows read = kept + dropped, in each table, from
 when to when they are and by which time zone, how much jobs held at once, how many ran
-longer than requested, and what was assumed. The trace keeps it, for trace info. A value that is not of its column's type refuses the file; a readable
-row that cannot be is dropped under a named rule. Times in traces are microseconds.
+longer than requested, and what was assumed. The trace keeps it, for trace info. A row that cannot be is dropped under a named rule, and so is one that
+cannot be read, as unreadable-row; more of those than --bad-rows allows refuse the file. Times in traces are microseconds.
 
-Exit codes: 0 imported, 1 failed, 2 usage, 3 bad input (with --strict also rows
-that would be dropped), 130 interrupted.`,
+Exit codes: 0 imported, 1 failed, 2 usage, 3 bad input (too many rows that cannot be
+read; with --strict also rows that would be dropped), 130 interrupted.`,
 		Example: `  orrery import log.swf.gz --out log.trace
   orrery import log.swf.gz --strict -o json --out log.parquet
   orrery import pods.csv nodes.csv --out openb.trace
@@ -72,6 +73,7 @@ that would be dropped), 130 interrupted.`,
 	}
 	cmd.Flags().StringVar(&v.out, "out", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
 	cmd.Flags().BoolVar(&v.strict, "strict", false, "refuse the log if any row would be dropped")
+	cmd.Flags().Var(&v.bad, "bad-rows", traces.BadRowsUsage)
 	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and -o json)")
 	forceFlag(cmd, &v.force)
 	v.register(cmd)
@@ -110,7 +112,7 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	watch, done := v.m.watchImport(cmd.Context(), v.quiet)
-	options.Strict, options.Watch = v.strict, watch
+	options.Strict, options.BadRows, options.Watch = v.strict, v.bad, watch
 	report, err := importer.Import(t.paths(), v.out, options)
 	done()
 	var option *importer.OptionError

@@ -153,11 +153,12 @@ func (in *inputs) add(path string, opts Options) (Format, error) {
 	return f.detect(opts)
 }
 
-// files are the inputs as formats read them.
-func (in *inputs) files() []format.File {
+// files are the inputs as formats read them, with as many unreadable rows left out as the limit allows.
+func (in *inputs) files(limit traces.BadRows) []format.File {
 	var out []format.File
+	bad := &format.Bad{Unreadable: traces.Unreadable{Limit: limit}}
 	for _, f := range in.list {
-		one := format.File{Name: f.name, Open: func() (io.ReadCloser, error) { return f.content() }, Head: f.head}
+		one := format.File{Name: f.name, Open: func() (io.ReadCloser, error) { return f.content() }, Head: f.head, Bad: bad}
 		if f.head.Columns != nil {
 			one.Path = f.path
 		}

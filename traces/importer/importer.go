@@ -20,6 +20,8 @@ import (
 type Options struct {
 	// Strict refuses a log of which any row would be dropped.
 	Strict bool
+	// BadRows is how many rows that cannot be read are left out; none under Strict.
+	BadRows traces.BadRows
 	// CacheDir holds the imports of OpenAny; "" means orrery in the user's
 	// cache directory.
 	CacheDir string
@@ -75,7 +77,7 @@ func Import(paths []string, out string, opts Options) (traces.Report, error) {
 // anything.
 func (in *inputs) importTo(out string, opts Options) (traces.Report, error) {
 	in.watch, in.total = opts.Watch, in.work()
-	log, err := in.raw.Scan(in.raw, in.files(), format.Options{Zone: opts.Zone, Service: opts.Service})
+	log, err := in.raw.Scan(in.raw, in.files(opts.limit()), format.Options{Zone: opts.Zone, Service: opts.Service})
 	if err != nil {
 		return traces.Report{}, err
 	}
@@ -153,9 +155,20 @@ func dropped(sep string, r traces.Report) string {
 	return b.String()
 }
 
-// check refuses dropped rows under Strict.
+// limit is how many rows may be unreadable.
+func (o Options) limit() traces.BadRows {
+	if o.Strict {
+		return traces.NoBadRows
+	}
+	return o.BadRows
+}
+
+// check refuses unreadable rows beyond the limit, and dropped rows under Strict. Imports in the cache may be of another limit.
 func (o Options) check(r traces.Report) error {
-	if !o.Strict || len(r.Dropped) == 0 {
+	if !o.Strict {
+		return o.BadRows.CheckReport(&r)
+	}
+	if len(r.Dropped) == 0 {
 		return nil
 	}
 	return &traces.DataError{File: r.File, Found: "rows that cannot be kept: " + strings.TrimPrefix(dropped("; ", r), "; "),

@@ -128,12 +128,12 @@ func TestRefusalsLeaveNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := save(t, "log.swf", c.content)
 			dir := t.TempDir()
-			_, err := Import([]string{path}, filepath.Join(dir, "out.trace"), Options{})
+			_, err := Import([]string{path}, filepath.Join(dir, "out.trace"), Options{BadRows: traces.NoBadRows})
 			require.Error(t, err)
 			require.Empty(t, inventory(t, dir))
 
 			cache := t.TempDir()
-			_, _, err = OpenAny([]string{path}, Options{CacheDir: cache})
+			_, _, err = OpenAny([]string{path}, Options{CacheDir: cache, BadRows: traces.NoBadRows})
 			var data *traces.DataError
 			require.ErrorAs(t, err, &data)
 			require.ErrorContains(t, err, c.found)

@@ -43,7 +43,7 @@ var swfLogs = &format.Format{
 	Name: swf.Name, Version: swf.Version, Files: 1, What: "workload logs in the Standard Workload Format (18 numbers to a line)",
 	Sniff: sniffSWF,
 	Scan: func(_ *format.Format, files []format.File, _ format.Options) (format.Scanned, error) {
-		log, err := swf.Scan(files[0].Name, files[0].Open)
+		log, err := swf.Scan(files[0].Name, files[0].Open, files[0].Bad.Limit)
 		return swfLog{log}, err
 	},
 }

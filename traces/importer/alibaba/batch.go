@@ -123,13 +123,7 @@ func (d *dag) task(c *format.Cells, s *format.Sink) error {
 	if job == "" {
 		c.Fail(2, "the name of a job, which says whose tasks this one waits for")
 	}
-	if job != d.job {
-		if err := d.edges(s); err != nil {
-			return err
-		}
-		*d = dag{job: job, ids: map[int]int64{}}
-	}
-	j := traces.Job{ID: c.N, Name: c.Text(0), DAG: d.job, ExitState: c.Word(4, "Terminated", "COMPLETED", "Failed", "FAILED", "Waiting", "PENDING", "Running", "RUNNING", "Cancelled", "CANCELLED", "Interrupted", "CANCELLED")}
+	j := traces.Job{ID: c.N, Name: c.Text(0), DAG: job, ExitState: c.Word(4, "Terminated", "COMPLETED", "Failed", "FAILED", "Waiting", "PENDING", "Running", "RUNNING", "Cancelled", "CANCELLED", "Interrupted", "CANCELLED")}
 	procs(c, &j, 1, 7)
 	begun, end := c.OptAt(5, model.Second), c.OptAt(6, model.Second)
 	c.Keep("task_type", c.Raw(3))
@@ -137,6 +131,12 @@ func (d *dag) task(c *format.Cells, s *format.Sink) error {
 	j.Extra = c.Extra()
 	if c.Err != nil {
 		return c.Err
+	}
+	if job != d.job {
+		if err := d.edges(s); err != nil {
+			return err
+		}
+		*d = dag{job: job, ids: map[int]int64{}}
 	}
 	drop := ""
 	if begun.V == 0 {

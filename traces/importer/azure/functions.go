@@ -86,13 +86,35 @@ func scanFunctions(f *format.Format, files []format.File, _ format.Options) (for
 	return l.Scan()
 }
 
+// isMinute says whether a column is that of a minute.
+func isMinute(name string) (minute int64, ok bool) {
+	minute, err := strconv.ParseInt(name, 10, 32)
+	return minute, err == nil && minute >= 1 && minute <= 1440
+}
+
+// wholeMinutes says what of a row cannot be read.
+func wholeMinutes(c *format.Cells) error {
+	for i, name := range c.Header {
+		if _, ok := isMinute(name); !ok || c.Empty(i) {
+			continue
+		}
+		if _, err := c.Int(i); err != nil {
+			return err
+		}
+	}
+	return c.Err
+}
+
 // minutes are the samples of one function.
 func minutes(c *format.Cells, work map[string]model.Duration, s *format.Sink) error {
 	d, known := work[c.Text(0)+c.Text(1)+c.Text(2)]
 	function := c.Text(2)
+	if err := wholeMinutes(c); err != nil { // all of a row, or none
+		return err
+	}
 	for i, name := range c.Header {
-		minute, err := strconv.ParseInt(name, 10, 32)
-		if err != nil || minute < 1 || minute > 1440 || c.Empty(i) {
+		minute, ok := isMinute(name)
+		if !ok || c.Empty(i) {
 			continue
 		}
 		n, err := c.Int(i)

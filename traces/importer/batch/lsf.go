@@ -25,10 +25,15 @@ func sniffLSF(h format.Head) format.Match {
 		return format.No(0, 1, "no whole line", "a record of lsb.acct", "name another file")
 	}
 	f, ok := quoted(lines[0])
-	if !ok || len(f) < 20 || lines[0][0] != '"' || strings.ToUpper(f[0]) != f[0] || !strings.Contains(f[0], "_") {
+	if !ok || len(f) < 20 || lines[0][0] != '"' || !isRecord(f[0]) {
 		return format.No(0, 1, format.Excerpt(lines[0]), `a record of lsb.acct such as "JOB_FINISH" "9.11" ...`, "name another file")
 	}
 	return format.Match{Percent: 100}
+}
+
+// isRecord says whether a word is the type of a record, such as JOB_FINISH.
+func isRecord(word string) bool {
+	return strings.Contains(word, "_") && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
 }
 
 // quoted splits fields between blanks, with texts in quotation marks.
@@ -94,7 +99,7 @@ func scanLSF(f *format.Format, files []format.File, _ format.Options) (format.Sc
 					return nil
 				}
 				fields, ok := quoted(text)
-				if !ok || len(fields) < 2 {
+				if !ok || len(fields) < 2 || !isRecord(fields[0]) {
 					return format.LineError(file, n, format.Excerpt(text), "fields between blanks with closed quotations", "correct the line, or fetch the file again if it was cut short")
 				}
 				if fields[0] != "JOB_FINISH" {

@@ -198,11 +198,14 @@ func (t *table) extra(r *format.Row, set func(string, traces.Value)) error {
 func (t *table) read() error {
 	last := model.AbsentTime
 	t.restart()
+	t.file.Bad.Begin(nil)
 	err := format.Rows(t.file, t.comma, t.wanted, func(r *format.Row) error {
-		t.rows++
 		drop, err := t.values(r, 0)
-		if err != nil || drop != "" || !t.dated {
+		if err != nil {
 			return t.named(err)
+		}
+		if t.rows++; drop != "" || !t.dated {
+			return nil
 		}
 		at := t.record.At()
 		switch {
@@ -216,6 +219,9 @@ func (t *table) read() error {
 		t.first, last = min(t.first, at), at
 		return nil
 	})
+	if err == nil {
+		err = t.file.Bad.End(t.rows)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -275,6 +281,7 @@ func (t *table) Write(w *traces.Writer) error {
 	t.account.Again()
 	ledger, rules := t.account.Table(t.m.table), traces.NewRules()
 	t.restart()
+	t.file.Bad.Begin(func(at *format.Place) { ledger.Take(at, traces.RuleUnreadable) })
 	at := func(r *format.Row) (model.Time, error) {
 		if t.unsorted == nil {
 			return 0, nil
@@ -296,6 +303,9 @@ func (t *table) Write(w *traces.Writer) error {
 		}
 		return t.record.Write(w)
 	})
+	if err == nil {
+		err = t.file.Bad.End(t.rows)
+	}
 	if err == nil && t.unsorted != nil {
 		ledger.Repair("sorted", t.unsorted)
 	}

@@ -108,7 +108,7 @@ var ENTSOE = format.Spec{
 			return nil
 		}
 		area, areas := "", 0
-		err := t.Layout.Rows(t.Log.Files[0], func(r *format.Row) error {
+		err := t.Layout.Rows(t.Log.Files[0].Beforehand(), func(r *format.Row) error {
 			if a := format.CellsOf(r).Text(1); a != area && areas < 2 {
 				area = a
 				areas++
@@ -137,7 +137,7 @@ var ENTSOE = format.Spec{
 		at, rules, needZone, ok := t.Clock.Instant(day[2] + "-" + day[1] + "-" + day[0] + " " + from)
 		switch {
 		case needZone:
-			return c.Wrong(c.At[0], "an instant with its zone", "name the zone of the file with --time-zone of orrery import, for example Europe/Berlin, the zone of the market")
+			return format.Whole(c.Wrong(c.At[0], "an instant with its zone", "name the zone of the file with --time-zone of orrery import, for example Europe/Berlin, the zone of the market"))
 		case !ok:
 			c.Fail(0, "a date such as 31.12.2022")
 		}

@@ -60,7 +60,7 @@ func lanlTime(c *format.Cells, k int, clock *format.Clock) model.Time {
 	}
 	at, rules, needZone, ok := clock.Instant(wall.Format("2006-01-02 15:04:05"))
 	if needZone && c.Err == nil {
-		c.Err = c.Wrong(c.At[k], "an instant with its zone", "name the zone of the file with --time-zone of orrery import, for example US/Mountain")
+		c.Err = format.Whole(c.Wrong(c.At[k], "an instant with its zone", "name the zone of the file with --time-zone of orrery import, for example US/Mountain"))
 	}
 	if ok {
 		for _, r := range rules {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"orrery/traces"
@@ -13,6 +14,7 @@ import (
 type Account struct {
 	tables  []*Ledger
 	assumed []traces.Assumption
+	leftOut []string // ascending
 }
 
 // Table is the ledger of a table, made when it is first asked for.
@@ -36,6 +38,28 @@ func (a *Account) Assume(what, value, why string) {
 		}
 	}
 	a.assumed = append(a.assumed, traces.Assumption{What: what, Value: value, Why: why})
+}
+
+// mostColumns bounds the columns that are named as left out.
+const mostColumns = 200
+
+// LeftOut notes columns of the files that no column of a table takes and that are not kept in extra either.
+func (a *Account) LeftOut(names ...string) {
+	if len(names) == 0 || len(a.leftOut) >= mostColumns {
+		return
+	}
+	known := len(a.leftOut)
+	for _, name := range names {
+		if i, found := slices.BinarySearch(a.leftOut, name); !found {
+			a.leftOut = slices.Insert(a.leftOut, i, name)
+		}
+	}
+	if len(a.leftOut) == known {
+		return
+	}
+	const what = "columns left out"
+	a.assumed = slices.DeleteFunc(a.assumed, func(n traces.Assumption) bool { return n.What == what })
+	a.Assume(what, strings.Join(a.leftOut, ", "), "no column of the table is theirs")
 }
 
 // Again begins a new reading of the rows; assumptions stay.

@@ -164,7 +164,7 @@ func (c *Clock) At(r *Row, column int) (model.Time, error) {
 		}
 		return at, nil
 	case needZone:
-		return 0, r.Wrong(column, "an instant with its zone", "name the zone of the file with --time-zone of orrery import, for example UTC or Europe/Berlin")
+		return 0, Whole(r.Wrong(column, "an instant with its zone", "name the zone of the file with --time-zone of orrery import, for example UTC or Europe/Berlin"))
 	}
 	return 0, r.Wrong(column, InstantForms, "correct the value, or leave the row out")
 }

@@ -17,6 +17,8 @@ type File struct {
 	Open func() (io.ReadCloser, error)
 	Head Head
 	Path string // of a Parquet file, "" of others
+	// Bad takes the rows that cannot be read, nil where none is left out. The files of an import share it.
+	Bad *Bad
 }
 
 // Head is what a file begins with, decompressed, up to 64 KiB.

@@ -8,6 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"orrery/traces"
 )
@@ -47,6 +52,28 @@ func (e *Element) Into(value any) error {
 	return nil
 }
 
+// mostLeftOut is in how many elements of a file members are looked for that are not read: those of others are the same.
+const mostLeftOut = 64
+
+// LeftOut are the members of the element that a value, a pointer to a struct, does not take, at the first of a file.
+func (e *Element) LeftOut(value any) (names []string) {
+	var members map[string]json.RawMessage
+	if e.N > mostLeftOut || json.Unmarshal(e.JSON, &members) != nil {
+		return nil
+	}
+	known := map[string]bool{}
+	for i, t := 0, reflect.TypeOf(value).Elem(); i < t.NumField(); i++ {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		known[strings.ToLower(name)] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !known[strings.ToLower(name)] && utf8.ValidString(name) && len(name) < 100 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // EachElement goes through the elements of the list or object that stands at a path of
 // keys in files of JSON, one file behind the other, or, where the path is nil, through the
 // values that follow one another. An empty path is the list that a file is.
@@ -71,6 +98,7 @@ func eachElement(f File, path []string, fn func(*Element) error) error {
 		return err
 	}
 	defer raw.Close() // only read
+	f.Bad.Reading(f.Name)
 	in := &bounded{r: bufio.NewReader(raw), left: mostJSON}
 	e := elements{file: f, in: in, dec: json.NewDecoder(in), fn: fn}
 	e.dec.UseNumber() // a number of any size is no list, and no error of the decoder
@@ -135,7 +163,7 @@ func (e *elements) element(key string) error {
 		return e.wrong(err)
 	}
 	e.n++
-	return e.fn(&element)
+	return e.file.Pass(e.fn(&element))
 }
 
 // values goes through values that follow one another.

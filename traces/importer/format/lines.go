@@ -13,13 +13,14 @@ import (
 )
 
 // EachLine goes through the lines of a text file, without their ends. A line is at most
-// 1 MiB long and in UTF-8.
+// 1 MiB long and in UTF-8. Lines that cannot be read are left out.
 func EachLine(f File, fn func(n int64, text string) error) error {
 	raw, err := f.Open()
 	if err != nil {
 		return err
 	}
 	defer raw.Close() // only read
+	f.Bad.Reading(f.Name)
 	in := bufio.NewReaderSize(raw, 64<<10)
 	if mark, err := in.Peek(len(utf8BOM)); err == nil && bytes.Equal(mark, utf8BOM) {
 		_, _ = in.Discard(len(utf8BOM)) // it is in the buffer
@@ -47,9 +48,11 @@ func EachLine(f File, fn func(n int64, text string) error) error {
 		}
 		text := strings.TrimRight(string(line), "\r\n")
 		if !utf8.ValidString(text) {
-			return LineError(f, n, Excerpt(text), "text in UTF-8", "convert the file, for example with iconv")
+			err = LineError(f, n, Excerpt(text), "text in UTF-8", "convert the file, for example with iconv")
+		} else {
+			err = fn(n, text)
 		}
-		if err := fn(n, text); err != nil {
+		if err := f.Pass(err); err != nil {
 			return err
 		}
 		if end {

@@ -33,10 +33,15 @@ type Log struct {
 func (l *Log) Scan() (Scanned, error) {
 	l.sink = Sink{log: l, jobs: jobStream, load: loadStream, events: eventStream, prices: priceStream, nodes: nodeStream, deps: depStream}
 	l.restart()
+	bad := l.Files[0].Bad
+	bad.Begin(nil)
 	if err := l.Read(&l.sink); err != nil {
 		return nil, err
 	}
 	s := &l.sink
+	if err := bad.End(s.rows); err != nil {
+		return nil, err
+	}
 	if s.rows == 0 {
 		return nil, &traces.DataError{File: l.Files[0].Name, Found: "a header without rows", Expected: "at least one row", Mend: "fetch the file again"}
 	}
@@ -80,10 +85,23 @@ func (l *Log) Write(w *traces.Writer) error {
 	for _, name := range s.tables() {
 		l.Account.Table(name) // in the same order, whichever file comes first
 	}
+	bad := l.Files[0].Bad
+	bad.Begin(func(at *Place) { l.Account.Table(s.tableOf(bad)).Take(at, traces.RuleUnreadable) })
 	if err := l.Read(s); err != nil {
 		return err
 	}
+	if err := bad.End(s.rows); err != nil {
+		return err
+	}
 	return s.flush()
+}
+
+// tableOf is the table that an unreadable row would have been of: that of the first row of the file, else the first table.
+func (s *Sink) tableOf(b *Bad) string {
+	if name := b.tables[b.file]; name != "" {
+		return name
+	}
+	return append(s.tables(), "jobs")[0]
 }
 
 // Report implements Scanned.
@@ -238,6 +256,7 @@ type stream[R any] struct {
 func put[R any](s *Sink, t *stream[R], at *Place, r *R, drop string) error {
 	s.rows++
 	t.seen = true
+	s.log.Files[0].Bad.row(t.table)
 	if s.w != nil {
 		if t.unsorted == nil || drop != "" {
 			return finish(s, t, at, r, drop)

@@ -66,6 +66,7 @@ func ParquetRows(f File, wanted []string, fn func(*Row) error) (err error) {
 		return err
 	}
 	defer raw.Close() // only read
+	f.Bad.Reading(f.Name)
 	var names []string
 	for _, c := range file.Schema().Columns() {
 		names = append(names, strings.Join(c, "."))
@@ -89,7 +90,7 @@ func ParquetRows(f File, wanted []string, fn func(*Row) error) (err error) {
 				clear(fields)
 				writeText(fields, v, units)
 				row.Next(row.N+1, fields)
-				if err := fn(row); err != nil {
+				if err := f.Pass(fn(row)); err != nil {
 					return errors.Join(err, rows.Close())
 				}
 			}

@@ -81,13 +81,14 @@ func Rows(f File, comma rune, wanted []string, fn func(*Row) error) error {
 	return Layout{Comma: comma, Columns: wanted}.Rows(f, fn)
 }
 
-// Rows goes through the rows of a file.
+// Rows goes through the rows of a file. Rows that cannot be read are left out.
 func (l Layout) Rows(f File, fn func(*Row) error) error {
 	raw, err := f.Open()
 	if err != nil {
 		return err
 	}
 	defer raw.Close() // only read
+	f.Bad.Reading(f.Name)
 	text := bufio.NewReader(raw)
 	if mark, err := text.Peek(len(utf8BOM)); err == nil && bytes.Equal(mark, utf8BOM) {
 		_, _ = text.Discard(len(utf8BOM)) // it is in the buffer
@@ -117,7 +118,15 @@ func (l Layout) Rows(f File, fn func(*Row) error) error {
 			}
 			return nil
 		case err != nil:
-			return unreadable(f.Name, err, len(row.Header), len(fields))
+			bad := unreadable(f.Name, err, len(row.Header), len(fields))
+			if row.Header != nil && oneLine(err) {
+				bad = f.Pass(bad)
+			}
+			if bad != nil {
+				return bad
+			}
+			row.N++ // a row is one, read or not
+			continue
 		}
 		line, _ := lines.FieldPos(0)
 		if row.Header == nil {
@@ -128,7 +137,7 @@ func (l Layout) Rows(f File, fn func(*Row) error) error {
 		}
 		row.N++
 		row.Line, row.Fields, row.Repaired = int64(line), fields, row.Repaired[:0]
-		if err := fn(&row); err != nil {
+		if err := f.Pass(fn(&row)); err != nil {
 			return err
 		}
 	}
@@ -161,6 +170,12 @@ func (r *Row) place(wanted []string) error {
 		r.At = append(r.At, i)
 	}
 	return nil
+}
+
+// oneLine says whether what is wrong is one row alone: a quotation that goes on over lines may hold other rows.
+func oneLine(err error) bool {
+	var parse *csv.ParseError
+	return errors.As(err, &parse) && (errors.Is(err, csv.ErrFieldCount) || parse.StartLine == parse.Line)
 }
 
 // unreadable says what is wrong with a row.
@@ -225,7 +240,7 @@ func InOrder(f File, comma rune, wanted []string, sorted bool, at func(*Row) (mo
 	}
 	return unsorted.Each(func(p *Place, t model.Time, h *held) error {
 		row.N, row.Line, row.Fields, row.Repaired = h.N, p.Line, h.Fields, p.Repaired
-		return fn(&row, t)
+		return f.Pass(fn(&row, t))
 	})
 }
 

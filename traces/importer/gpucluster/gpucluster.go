@@ -130,7 +130,7 @@ func (p *phillyJob) instant(e *format.Element, clock *format.Clock, field, text 
 	if needZone {
 		bad := e.Wrong(field, format.Excerpt(text), "an instant with its zone")
 		bad.Mend = "name the zone of the file with --time-zone of orrery import, US/Pacific"
-		return at, bad
+		return at, format.Whole(bad)
 	}
 	if !ok {
 		return at, e.Wrong(field, format.Excerpt(text), format.InstantForms)

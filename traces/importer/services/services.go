@@ -94,10 +94,11 @@ func scanNumbers(f *format.Format, files []format.File, o format.Options) (forma
 	l := &format.Log{Format: f, Files: files, Relative: true}
 	service := l.Account.ServiceOr(o.Service, "web")
 	l.Read = func(s *format.Sink) error {
+		files[0].Bad.Reading(files[0].Name)
 		return words(files[0], func(n int64, word string) error {
 			count, err := strconv.ParseUint(word, 10, 53)
 			if err != nil {
-				return &traces.DataError{File: files[0].Name, Row: n, Found: format.Excerpt(word), Expected: "a whole number", Mend: "correct the value, or leave the rest out"}
+				return files[0].Pass(&traces.DataError{File: files[0].Name, Row: n, Found: format.Excerpt(word), Expected: "a whole number", Mend: "correct the value, or leave the rest out"})
 			}
 			sample := traces.Load{Service: service, Time: model.Time(n-1) * model.Time(model.Second), Width: model.Second, Arrivals: traces.Some(float64(count))}
 			return s.Load(&format.Place{Of: "number", Line: n}, &sample, "")

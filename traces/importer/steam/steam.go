@@ -39,18 +39,34 @@ func sniff(h format.Head) format.Match {
 	if !strings.HasPrefix(lines[0], `"`+columnTime+`",`) {
 		return other(1, lines[0])
 	}
-	for i, line := range lines[1:min(len(lines), 20)] {
-		cells, err := format.Split(line, ',')
-		if err != nil {
-			return other(int64(i)+2, line)
+	first, odd := 0, 0
+	seen := lines[1:min(len(lines), 20)]
+	for i, line := range seen {
+		if isSample(line) {
+			continue
 		}
-		for _, c := range cells[1:] {
-			if _, err := strconv.ParseUint(c, 10, 63); c != "" && err != nil {
-				return other(int64(i)+2, line)
-			}
+		if odd++; odd == 1 {
+			first = i + 1
 		}
 	}
+	if 2*odd > len(seen) { // fewer are rows that cannot be read
+		return other(int64(first)+1, lines[first])
+	}
 	return m
+}
+
+// isSample says whether a line is a time and whole numbers.
+func isSample(line string) bool {
+	cells, err := format.Split(line, ',')
+	if err != nil || len(cells) < 2 {
+		return false
+	}
+	for _, c := range cells[1:] {
+		if _, err := strconv.ParseUint(c, 10, 63); c != "" && err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func scan(f *format.Format, files []format.File, o format.Options) (format.Scanned, error) {
@@ -61,6 +77,14 @@ func scan(f *format.Format, files []format.File, o format.Options) (format.Scann
 	a.Assume("load.concurrent", "the number of each cell", "the file does not say whether it is the mean or the most of its time")
 	t.Row = func(c *format.Cells, s *format.Sink) error {
 		at := c.When(0, &t.Clock)
+		for i := range c.Fields { // all of a row, or none
+			if i == c.At[0] || c.Empty(i) {
+				continue
+			}
+			if _, err := c.Int(i); err != nil {
+				return err
+			}
+		}
 		for i := range c.Fields {
 			if c.Err != nil || i == c.At[0] || c.Empty(i) {
 				continue

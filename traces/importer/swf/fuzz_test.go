@@ -22,7 +22,7 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte("\x00\xff; \n1"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
-		l, err := Scan("fuzz.swf", open)
+		l, err := Scan("fuzz.swf", open, traces.BadRows{})
 		if err != nil {
 			var data *traces.DataError
 			if !errors.As(err, &data) {
@@ -61,7 +61,7 @@ func again(t *testing.T, l *Log, jobs []traces.Job) {
 	if _, err := Export(&b, info, rowsOf(jobs)); err != nil {
 		t.Fatal(err)
 	}
-	second, err := Scan("again.swf", func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil })
+	second, err := Scan("again.swf", func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil }, traces.BadRows{})
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, b.Bytes())
 	}

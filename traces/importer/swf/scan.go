@@ -12,6 +12,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/traces"
+	"orrery/traces/importer/format"
 )
 
 // Opener opens the log, decompressed, from its start. It is called twice: the
@@ -30,6 +31,8 @@ type Log struct {
 	dialect dialect
 	report  traces.Report
 
+	bad       traces.Unreadable
+	unread    traces.Rule // those
 	dropped   [len(dropNames)]traces.Rule
 	repaired  [len(repairNames)]traces.Rule
 	minSubmit int64 // of the kept rows, µs as written
@@ -37,11 +40,11 @@ type Log struct {
 }
 
 // Scan reads the log called name through. It answers a DataError, with the
-// line, when the file is no SWF log, when a token is not a number of its
-// field's type, and when no row can be kept. It keeps no rows: memory is
+// line, when the file is no SWF log, when more lines than the limit allows are not
+// numbers of the types of their fields, and when no row can be kept. It keeps no rows: memory is
 // bounded whatever the file holds.
-func Scan(name string, open Opener) (*Log, error) {
-	l := &Log{name: name, open: open}
+func Scan(name string, open Opener, limit traces.BadRows) (*Log, error) {
+	l := &Log{name: name, open: open, bad: traces.Unreadable{Limit: limit}}
 	last := int64(model.AbsentTime)
 	err := l.each(true, func(n int64, line []byte, r *record) error {
 		l.report.Read++
@@ -64,6 +67,10 @@ func Scan(name string, open Opener) (*Log, error) {
 		l.kept++
 		return nil
 	})
+	if err == nil {
+		l.report.Read += l.bad.Count()
+		err = l.bad.Check(l.report.Read)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -112,16 +119,11 @@ func (l *Log) each(headers bool, fn func(n int64, line []byte, r *record) error)
 			}
 			continue
 		}
-		if n != int(l.dialect) || bad != nil {
-			if err := l.irregular(lines.n, line, n, bad); err != nil {
+		if wrong := l.irregular(lines.n, line, n, bad, &r); wrong != nil {
+			if err := l.leaveOut(wrong, headers); err != nil {
 				return err
 			}
-		}
-		if l.dialect == theta {
-			if _, ok := splitNumber(r.more[0]); !ok {
-				return &traces.DataError{File: l.name, Line: lines.n, Column: "19 (carbon weight)",
-					Found: excerpt(r.more[0]), Expected: "a number", Mend: "write 0 where a value is missing"}
-			}
+			continue
 		}
 		if err := fn(lines.n, line, &r); err != nil {
 			return err
@@ -129,26 +131,50 @@ func (l *Log) each(headers bool, fn func(n int64, line []byte, r *record) error)
 	}
 }
 
-// irregular judges a line that is not like those before it. The first data
+// irregular judges a line that is not like those before it, nil when it is. The first data
 // line of a log sets the dialect.
-func (l *Log) irregular(n int64, line []byte, count int, bad *badField) error {
+func (l *Log) irregular(n int64, line []byte, count int, bad *badField, r *record) error {
 	var err error
 	switch {
 	case l.dialect == 0:
 		err = checkLine(line, n)
-		l.dialect = dialect(count)
+		if err == nil {
+			l.dialect = dialect(count)
+			return l.irregular(n, line, count, bad, r)
+		}
 	case count != int(l.dialect):
 		e := wrongCount(n, count, line)
 		e.Expected = fmt.Sprintf("%d fields as on the lines before", l.dialect)
 		err = e
 	case bad != nil:
 		err = wrongToken(n, bad)
+	case l.dialect == theta:
+		if _, ok := splitNumber(r.more[0]); !ok {
+			err = &traces.DataError{Line: n, Column: "19 (carbon weight)", Found: excerpt(r.more[0]), Expected: "a number", Mend: "write 0 where a value is missing"}
+		}
 	}
 	var data *traces.DataError
 	if errors.As(err, &data) {
 		data.File = l.name
 	}
 	return err
+}
+
+// leaveOut counts a line that cannot be read, or refuses the file for it: before the first line that can be read nothing says
+// that it is such a log.
+func (l *Log) leaveOut(wrong error, first bool) error {
+	var data *traces.DataError
+	if l.dialect == 0 || !errors.As(wrong, &data) {
+		return wrong
+	}
+	if !first { // counted in the first reading
+		return nil
+	}
+	if l.unread.Count++; l.unread.Count == 1 {
+		place := format.Place{Line: data.Line, Name: data.Found}
+		l.unread.Rule, l.unread.Example = traces.RuleUnreadable, place.String()
+	}
+	return l.bad.Add(data)
 }
 
 func (l *Log) countRepairs(n int64, repairs uint32, r *record) {
@@ -193,7 +219,7 @@ func (l *Log) finish() {
 	l.report.Importer = fmt.Sprintf("%s %d", Name, Version)
 	l.report.Kept = l.kept
 	none := func(r traces.Rule) bool { return r.Count == 0 }
-	l.report.Dropped = slices.DeleteFunc(slices.Clone(l.dropped[:]), none)
+	l.report.Dropped = slices.DeleteFunc(append(slices.Clone(l.dropped[:]), l.unread), none)
 	l.report.Repaired = slices.DeleteFunc(slices.Clone(l.repaired[:]), none)
 	l.report.Tables = []traces.TableReport{{Table: "jobs", Read: l.report.Read, Kept: l.kept, Dropped: l.report.Dropped, Repaired: l.report.Repaired}}
 }

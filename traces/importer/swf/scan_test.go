@@ -28,7 +28,7 @@ func opener(text string) Opener {
 // read imports a text.
 func read(t *testing.T, text string) (*Log, []traces.Job) {
 	t.Helper()
-	l, err := Scan("test.swf", opener(text))
+	l, err := Scan("test.swf", opener(text), traces.BadRows{})
 	require.NoError(t, err)
 	var c collector
 	require.NoError(t, l.Write(&c))
@@ -276,7 +276,7 @@ func TestRefusals(t *testing.T) {
 		"header overflow":     {"; MaxProcs: 99999999999\n" + line(nil), "line 1, column MaxProcs"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := Scan("test.swf", opener(c.text))
+			l, err := Scan("test.swf", opener(c.text), traces.BadRows{})
 			require.Nil(t, l)
 			var data *traces.DataError
 			require.ErrorAs(t, err, &data)
@@ -293,12 +293,12 @@ func TestErrorsOfTheReaderPass(t *testing.T) {
 	open := func() (io.ReadCloser, error) {
 		return io.NopCloser(io.MultiReader(strings.NewReader(line(nil)+"\n"), errReader{broken})), nil
 	}
-	_, err := Scan("test.swf", open)
+	_, err := Scan("test.swf", open, traces.BadRows{})
 	require.ErrorIs(t, err, broken)
 	var data *traces.DataError
 	require.False(t, errors.As(err, &data), "a device that fails is not bad data")
 
-	_, err = Scan("test.swf", func() (io.ReadCloser, error) { return nil, broken })
+	_, err = Scan("test.swf", func() (io.ReadCloser, error) { return nil, broken }, traces.BadRows{})
 	require.ErrorIs(t, err, broken)
 }
 
@@ -313,7 +313,7 @@ func TestFileThatChanges(t *testing.T) {
 		text := texts[0]
 		texts = texts[1:]
 		return io.NopCloser(strings.NewReader(text)), nil
-	})
+	}, traces.BadRows{})
 	require.NoError(t, err)
 	require.ErrorContains(t, l.Write(&collector{}), "changes while it is read")
 }

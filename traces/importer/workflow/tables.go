@@ -28,20 +28,23 @@ var GWF = format.Spec{
 
 // waits hands over a job and its dependencies, ids between blanks.
 func waits(c *format.Cells, s *format.Sink, j *traces.Job, k int) error {
+	var before []int64
+	for _, word := range strings.Fields(c.Raw(k)) {
+		on, err := strconv.ParseInt(word, 10, 64)
+		switch {
+		case err != nil || on < -1:
+			c.Fail(k, "numbers of jobs between blanks")
+			return c.Err
+		case on >= 0:
+			before = append(before, on)
+		}
+	}
 	place := c.Place(strconv.FormatInt(j.ID, 10))
 	if err := s.Job(place, j, ""); err != nil {
 		return err
 	}
 	place.Repaired = nil // they are of the row
-	for _, word := range strings.Fields(c.Raw(k)) {
-		on, err := strconv.ParseInt(word, 10, 64)
-		if err != nil || on < 0 {
-			if on == -1 {
-				continue
-			}
-			c.Fail(k, "numbers of jobs between blanks")
-			return c.Err
-		}
+	for _, on := range before {
 		if err := s.Dep(place, &traces.Dep{Job: j.ID, On: on, Condition: "success"}, ""); err != nil {
 			return err
 		}
