@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ func knownState(text string) bool {
 // job is that of a row, or why it is none.
 func job(c *format.Cells, clocks *clocks) (j traces.Job, drop string) {
 	raw := c.Raw(colID)
-	if strings.Contains(raw, ".") {
+	if isStep(raw) {
 		return j, "job-step"
 	}
 	state := stateWord(c.Text(colState))
@@ -46,6 +47,8 @@ func job(c *format.Cells, clocks *clocks) (j traces.Job, drop string) {
 		return j, "unknown-state"
 	case !ended:
 		return j, "not-ended"
+	case strings.Contains(raw, "..."):
+		return j, ruleListCut
 	}
 	j = traces.Job{ID: identity(c), Name: c.Text(colName), User: c.Name(colUser), Account: c.Name(colAccount), Tenant: c.Name(colAccount), Partition: c.Name(colPartition), QOS: c.Name(colQOS),
 		ExitState: state, Reservation: c.Name(colReservation), Features: c.Name(colConstraints), Priority: c.OptWhole(colPriority, 0, 1<<62), RecordedNodes: c.Name(colNodeList)}
@@ -74,6 +77,17 @@ func job(c *format.Cells, clocks *clocks) (j traces.Job, drop string) {
 	return j, ""
 }
 
+// ruleListCut drops the tasks of an array that never ran, of whose list sacct printed the first 64 bytes: which tasks they
+// were, and how many, is not in the row. SLURM_BITSTR_LEN=0 makes sacct print all of it.
+const ruleListCut = "array-list-cut-by-sacct-without-SLURM_BITSTR_LEN=0"
+
+// isStep says whether an id is that of a step, 123.0 or 123_4.batch: dots in a list of tasks are of a list that was cut.
+func isStep(id string) bool {
+	dot := strings.IndexByte(id, '.')
+	bracket := strings.IndexByte(id, '[')
+	return dot >= 0 && (bracket < 0 || dot < bracket)
+}
+
 // identity is the number of the job.
 func identity(c *format.Cells) int64 {
 	k := colRaw
@@ -89,6 +103,36 @@ func identity(c *format.Cells) int64 {
 		c.Fail(k, "the number of a job")
 	}
 	return n
+}
+
+// count is a number of things, which sacct before Slurm 16 wrote with a suffix: 2K is 2048. One with a fraction is rounded to
+// the nearest.
+func count(c *format.Cells, k int) traces.Opt[int32] {
+	n, exact, ok := units(c.Raw(k))
+	if !ok {
+		return c.OptCount(k)
+	}
+	if !exact {
+		c.Repair("count-with-a-fraction-rounded")
+	}
+	return traces.Some(n)
+}
+
+// units is a number with the suffix K, M or G, of 1024.
+func units(text string) (n int32, exact, ok bool) {
+	if text == "" {
+		return 0, false, false
+	}
+	k := strings.IndexByte("KMG", text[len(text)-1])
+	if k < 0 {
+		return 0, false, false
+	}
+	x, err := strconv.ParseFloat(text[:len(text)-1], 64)
+	x *= float64(int64(1) << (10 * (k + 1)))
+	if err != nil || !(x >= 0 && x <= format.MostCount) || strings.ContainsAny(text, "xXpP_eE+") {
+		return 0, false, false
+	}
+	return int32(math.Round(x)), x == math.Trunc(x), true
 }
 
 // instant is text in the site's zone, or seconds since 1970.

@@ -2,19 +2,19 @@ package slurm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
 
-	"orrery/scheduler/model"
-	"orrery/traces"
 	"orrery/traces/importer/format"
 )
 
 // JSON is what sacct --json prints: the jobs of the data parser of Slurm 21.08 and later. Times
-// are seconds since 1970.
+// are seconds since 1970. A job is put into the columns of sacct --parsable2 and read as those are, so that both ways of
+// writing it give the same row. Members that are not read are named on import.
 var JSON = &format.Format{
-	Name: "sacct-json", Version: 2, Files: 1 << 10, What: "jobs of Slurm as sacct --json prints them", Sniff: sniffJSON, Scan: scanJSON,
+	Name: "sacct-json", Version: 3, Files: 1 << 10, What: "jobs of Slurm as sacct --json prints them", Sniff: sniffJSON, Scan: scanJSON,
 }
 
 func sniffJSON(h format.Head) format.Match {
@@ -65,9 +65,21 @@ func (w *words) UnmarshalJSON(text []byte) error {
 type record struct {
 	ID    int64 `json:"job_id"`
 	Array struct {
-		ID   int64  `json:"job_id"`
-		Task number `json:"task_id"`
+		ID     int64  `json:"job_id"`
+		Task   number `json:"task_id"`
+		Tasks  string `json:"task"` // those that never were split, as 1-3,7
+		Limits struct {
+			Max struct {
+				Running struct {
+					Tasks number `json:"tasks"`
+				} `json:"running"`
+			} `json:"max"`
+		} `json:"limits"`
 	} `json:"array"`
+	Het struct {
+		ID     number `json:"job_id"`
+		Offset number `json:"job_offset"`
+	} `json:"het"`
 	Name        string `json:"name"`
 	User        string `json:"user"`
 	Account     string `json:"account"`
@@ -78,6 +90,7 @@ type record struct {
 	Nodes       string `json:"nodes"`
 	Allocated   number `json:"allocation_nodes"`
 	Priority    number `json:"priority"`
+	Killer      string `json:"kill_request_user"`
 	State       struct {
 		Current words `json:"current"`
 	} `json:"state"`
@@ -90,18 +103,26 @@ type record struct {
 		Limit      number `json:"limit"`
 	} `json:"time"`
 	Exit struct {
-		Code number `json:"return_code"`
+		Code   number `json:"return_code"`
+		Signal struct {
+			ID  number `json:"id"`
+			Old number `json:"signal_id"`
+		} `json:"signal"`
 	} `json:"exit_code"`
 	Reservation struct {
 		Name string `json:"name"`
 	} `json:"reservation"`
 	Required struct {
-		CPUs number `json:"CPUs"`
+		CPUs    number `json:"CPUs"`
+		PerCPU  number `json:"memory_per_cpu"` // MB
+		PerNode number `json:"memory_per_node"`
+		Memory  number `json:"memory"` // of Slurm 21.08, as ReqMem
 	} `json:"required"`
 	TRES struct {
 		Asked []resource `json:"requested"`
 		Given []resource `json:"allocated"`
 	} `json:"tres"`
+	Steps json.RawMessage `json:"steps"` // no jobs, as the rows of steps are none
 }
 
 type resource struct {
@@ -113,165 +134,133 @@ type resource struct {
 func scanJSON(f *format.Format, files []format.File, _ format.Options) (format.Scanned, error) {
 	l := &format.Log{Format: f, Files: files}
 	l.Read = func(s *format.Sink) error {
-		return format.EachElement(files, []string{"jobs"}, func(e *format.Element) error {
+		var row *format.Row
+		var clocks clocks // of no use: times are numbers
+		to, before := &joiner{sink: s}, -1
+		err := format.EachElement(files, []string{"jobs"}, func(e *format.Element) error {
+			if e.Of != before {
+				var err error
+				if row, err = format.NewRow(e.File, columnNames(), sacctColumns, "element"); err != nil {
+					return format.Whole(err)
+				}
+				before = e.Of
+			}
 			var r record
 			if err := e.Into(&r); err != nil {
 				return err
 			}
-			place := e.Place(strconv.FormatInt(r.ID, 10))
-			if field := r.outside(); field != "" {
-				return e.Wrong(field, "a number out of range", "a count or seconds since 1970")
-			}
-			j, drop := r.job()
-			return s.Job(place, &j, drop)
+			l.Account.LeftOut(e.LeftOut(&r)...)
+			row.Next(e.N, r.columns())
+			return takeRow(row, &clocks, to)
 		})
+		if err != nil {
+			return err
+		}
+		return to.flush()
 	}
 	return l.Scan()
 }
 
-// outside is a number that no job can have.
-func (r *record) outside() string {
-	for _, v := range []struct {
-		name string
-		n    *number
-	}{{"time.submission", &r.Time.Submission}, {"time.eligible", &r.Time.Eligible}, {"time.start", &r.Time.Start}, {"time.end", &r.Time.End}, {"time.elapsed", &r.Time.Elapsed},
-		{"time.limit", &r.Time.Limit}, {"required.CPUs", &r.Required.CPUs}, {"allocation_nodes", &r.Allocated}, {"array.task_id", &r.Array.Task}, {"exit_code.return_code", &r.Exit.Code}} {
-		most := float64(format.MostCount)
-		if strings.HasPrefix(v.name, "time") {
-			most = 1 << 40
-		}
-		if v.n.set && !(v.n.value >= 0 && v.n.value <= most) {
-			return v.name
-		}
+// columnNames are those of sacct.
+func columnNames() []string {
+	out := make([]string, len(sacctColumns))
+	for i, name := range sacctColumns {
+		out[i] = strings.TrimSuffix(name, "?")
 	}
-	for _, list := range [][]resource{r.TRES.Asked, r.TRES.Given} {
-		for _, t := range list {
-			if t.Count.set && (t.Type == "cpu" || t.Type == "node" || t.Type == "gres" || t.Type == "mem") && !(t.Count.value >= 0 && t.Count.value <= 1<<40) {
-				return "tres." + t.Type
-			}
-		}
-	}
-	return ""
+	return out[:colMemPerCore] // of other tools
 }
 
-// job is that of a record, or why it is none.
-func (r *record) job() (j traces.Job, drop string) {
-	if len(r.State.Current) == 0 {
-		return j, "unknown-state"
+// columns is the job as sacct --parsable2 would print it, with times in seconds since 1970.
+func (r *record) columns() []string {
+	f := make([]string, colMemPerCore)
+	f[colID], f[colRaw] = r.id(), strconv.FormatInt(r.ID, 10)
+	f[colName], f[colUser], f[colAccount], f[colCluster], f[colPartition], f[colQOS] = r.Name, r.User, r.Account, r.Cluster, r.Partition, r.QOS
+	f[colConstraints], f[colNodeList], f[colReservation], f[colPriority] = r.Constraints, r.Nodes, r.Reservation.Name, r.Priority.text()
+	if len(r.State.Current) > 0 {
+		f[colState] = r.State.Current[0]
 	}
-	state := r.State.Current[0]
-	ended, known := states[state]
+	if f[colState] == "CANCELLED" && r.Killer != "" {
+		f[colState] += " by " + r.Killer
+	}
+	t := &r.Time
+	f[colSubmit], f[colEligible], f[colStart], f[colEnd], f[colElapsedRaw] = t.Submission.text(), t.Eligible.text(), t.Start.text(), t.End.text(), t.Elapsed.text()
+	if f[colSubmit] == "0" {
+		f[colSubmit] = ""
+	}
+	f[colLimitRaw] = t.Limit.text()
+	if t.Limit.infinite {
+		f[colLimitRaw] = "UNLIMITED"
+	}
+	signal := r.Exit.Signal.ID
+	if !signal.set {
+		signal = r.Exit.Signal.Old
+	}
+	if r.Exit.Code.set || signal.set {
+		f[colExit] = cmp.Or(r.Exit.Code.text(), "0") + ":" + cmp.Or(signal.text(), "0")
+	}
+	f[colReqCPUs], f[colAllocNodes] = r.Required.CPUs.text(), r.Allocated.text()
+	f[colReqTRES], f[colAllocTRES] = list(r.TRES.Asked), list(r.TRES.Given)
+	for _, one := range r.TRES.Given {
+		if one.Type == "cpu" {
+			f[colCPUs] = one.Count.text()
+		}
+	}
+	switch q := &r.Required; {
+	case q.PerCPU.set && q.PerCPU.value > 0:
+		f[colReqMem] = q.PerCPU.text() + "Mc"
+	case q.PerNode.set && q.PerNode.value > 0:
+		f[colReqMem] = q.PerNode.text() + "Mn"
+	case q.Memory.set && q.Memory.value > 0:
+		f[colReqMem] = q.Memory.text()
+	}
+	return f
+}
+
+// id is 123, 123_4, 123_[1-3,7%2] or 800+1.
+func (r *record) id() string {
+	a := &r.Array
 	switch {
-	case !known:
-		return j, "unknown-state"
-	case !ended:
-		return j, "not-ended"
-	case !r.Time.Submission.set || r.Time.Submission.value == 0:
-		return j, "no-submission"
-	}
-	j = traces.Job{ID: r.ID, Name: r.Name, User: r.User, Account: r.Account, Tenant: r.Account, Partition: r.Partition, QOS: r.QOS, Features: r.Constraints, ExitState: state, Reservation: r.Reservation.Name,
-		Submit: r.Time.Submission.at().V, Eligible: r.Time.Eligible.at(), Start: r.Time.Start.at(), End: r.Time.End.at()}
-	if r.Nodes != "None assigned" {
-		j.RecordedNodes = r.Nodes
-	}
-	if r.Exit.Code.set {
-		j.ExitCode = traces.Some(int32(r.Exit.Code.value))
-	}
-	if r.Time.Limit.set {
-		j.Walltime = traces.Some(model.Duration(r.Time.Limit.value) * model.Minute)
-	}
-	if r.Array.ID != 0 {
-		j.Group = strconv.FormatInt(r.Array.ID, 10)
-		if r.Array.Task.set {
-			j.Index = traces.Some(int32(r.Array.Task.value))
+	case r.Het.ID.set && r.Het.ID.value > 0 && r.Het.Offset.set:
+		return r.Het.ID.text() + "+" + r.Het.Offset.text()
+	case a.ID == 0:
+	case a.Tasks != "":
+		most := ""
+		if n := a.Limits.Max.Running.Tasks; n.set && n.value > 0 && !strings.Contains(a.Tasks, "%") {
+			most = "%" + n.text()
 		}
+		return strconv.FormatInt(a.ID, 10) + "_[" + strings.Trim(a.Tasks, "[]") + most + "]"
+	case a.Task.set:
+		return strconv.FormatInt(a.ID, 10) + "_" + a.Task.text()
 	}
-	r.size(&j)
-	if state == "CANCELLED" && (!j.Start.OK || j.RecordedNodes == "") {
-		j.CancelledAt, j.Start, j.End, j.ProcsAllocated = j.End, traces.Opt[model.Time]{}, traces.Opt[model.Time]{}, traces.Opt[int32]{}
-	}
-	if j.Start.OK && j.End.OK {
-		j.Runtime = traces.Some(j.End.V.Sub(j.Start.V))
-		if r.Time.Elapsed.set {
-			j.Runtime = traces.Some(model.Duration(r.Time.Elapsed.value) * model.Second)
-		}
-	}
-	if r.Cluster != "" {
-		text, err := json.Marshal(map[string]string{"cluster": r.Cluster})
-		if err == nil {
-			j.Extra = string(text)
-		}
-	}
-	return j, ""
+	return strconv.FormatInt(r.ID, 10)
 }
 
-// at is the instant; 0 stands for none.
-func (n *number) at() traces.Opt[model.Time] {
-	return traces.Opt[model.Time]{V: model.Time(n.value) * model.Time(model.Second), OK: n.set && n.value > 0}
+// text is the number as it is written, "" when it is not set.
+func (n *number) text() string {
+	if !n.set {
+		return ""
+	}
+	return strconv.FormatFloat(n.value, 'f', -1, 64)
 }
 
-// size is what the job asked for and held.
-func (r *record) size(j *traces.Job) {
-	asked, given := resources(r.TRES.Asked), resources(r.TRES.Given)
-	t := given
-	if !t.there {
-		t = asked
-	}
-	nodes, cpus := asked.nodes, asked.cpus
-	if nodes == 0 {
-		nodes = max(given.nodes, int32(r.Allocated.value))
-	}
-	if cpus == 0 {
-		cpus = int32(r.Required.CPUs.value)
-	}
-	if cpus > 0 {
-		j.ProcsRequested = traces.Some(cpus)
-	}
-	if given.cpus > 0 {
-		j.ProcsAllocated = traces.Some(given.cpus)
-	}
-	if t.there {
-		j.GPUsTotal = traces.Some(t.gpus)
-		if !t.mixed {
-			j.GPUType = t.gpuType
+// list writes resources as AllocTRES has them; memory is in MB.
+func list(all []resource) string {
+	var b strings.Builder
+	for _, r := range all {
+		if !r.Count.set {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(r.Type)
+		if r.Name != "" {
+			b.WriteString("/" + r.Name)
+		}
+		b.WriteString("=" + r.Count.text())
+		if r.Type == "mem" {
+			b.WriteByte('M')
 		}
 	}
-	if nodes == 0 {
-		return
-	}
-	j.NodesMin = traces.Some(nodes)
-	if cpus > 0 {
-		j.CPUsPerNode = traces.Some((cpus + nodes - 1) / nodes)
-	}
-	if t.there {
-		j.GPUsPerNode = traces.Some((t.gpus + nodes - 1) / nodes)
-	}
-	if asked.memory > 0 {
-		j.MemPerNode = traces.Some(asked.memory / int64(nodes))
-	}
-}
-
-// resources sums a list of trackable resources; mem is in MB.
-func resources(list []resource) (t tres) {
-	for _, r := range list {
-		n := int64(r.Count.value)
-		t.there = true
-		switch {
-		case !r.Count.set:
-		case r.Type == "cpu":
-			t.cpus = int32(min(n, format.MostCount))
-		case r.Type == "node":
-			t.nodes = int32(min(n, format.MostCount))
-		case r.Type == "mem":
-			t.memory = n << 20
-		case r.Type == "gres" && r.Name == "gpu":
-			t.gpus = int32(min(n, format.MostCount))
-		case r.Type == "gres" && strings.HasPrefix(r.Name, "gpu:") && n > 0:
-			t.typed += int32(min(n, format.MostCount-int64(t.typed)))
-			t.mixed = t.mixed || t.gpuType != "" && t.gpuType != r.Name[4:]
-			t.gpuType = r.Name[4:]
-		}
-	}
-	t.gpus = max(t.gpus, t.typed)
-	return t
+	return b.String()
 }

@@ -32,16 +32,14 @@
 package slurm
 
 import (
-	"fmt"
 	"strings"
 
-	"orrery/traces"
 	"orrery/traces/importer/format"
 )
 
 // Sacct is the format of separated values.
 var Sacct = &format.Format{
-	Name: "sacct", Version: 2, Files: 1 << 10, Zoned: true, What: "jobs of Slurm as sacct --parsable2 prints them, with or without the names of the columns",
+	Name: "sacct", Version: 3, Files: 1 << 10, Zoned: true, What: "jobs of Slurm as sacct --parsable2 prints them, with or without the names of the columns",
 	Sniff: sniffSacct, Scan: scanSacct,
 }
 
@@ -156,18 +154,19 @@ func scanSacct(f *format.Format, files []format.File, o format.Options) (format.
 		l.Clocks = append(l.Clocks, &clocks[i])
 	}
 	l.Read = func(s *format.Sink) error {
+		to := &joiner{sink: s}
 		for _, f := range files {
-			if err := readSacct(f, &clocks, s); err != nil {
+			if err := readSacct(f, &clocks, to); err != nil {
 				return err
 			}
 		}
-		return nil
+		return to.flush()
 	}
 	return l.Scan()
 }
 
 // readSacct goes through one file.
-func readSacct(f format.File, clocks *clocks, s *format.Sink) error {
+func readSacct(f format.File, clocks *clocks, s *joiner) error {
 	var r *reader
 	err := format.EachLine(f, func(n int64, text string) (err error) {
 		if r == nil {
@@ -176,7 +175,7 @@ func readSacct(f format.File, clocks *clocks, s *format.Sink) error {
 				header, named = strings.Split(text, "|"), true
 			}
 			if r, err = newReader(f, header, clocks, s); err != nil || named {
-				return err
+				return format.Whole(err)
 			}
 		}
 		return r.line(n, text)
@@ -185,198 +184,4 @@ func readSacct(f format.File, clocks *clocks, s *format.Sink) error {
 		return err
 	}
 	return r.end()
-}
-
-// reader puts records together from lines.
-type reader struct {
-	file   format.File
-	row    *format.Row
-	width  int
-	texts  []int // columns that may hold any character
-	clocks *clocks
-	sink   *format.Sink
-
-	first int64  // line of the record that is not whole yet
-	part  string // of it
-	field []string
-}
-
-// free are the columns of text that users write.
-var free = []string{"JobName", "SubmitLine", "Constraints", "Comment", "AdminComment", "SystemComment", "WorkDir"}
-
-func newReader(f format.File, header []string, clocks *clocks, s *format.Sink) (*reader, error) {
-	r := &reader{file: f, width: len(header), clocks: clocks, sink: s}
-	for _, name := range free {
-		for i, h := range header {
-			if h == name {
-				r.texts = append(r.texts, i)
-			}
-		}
-	}
-	var err error
-	r.row, err = format.NewRow(f, header, sacctColumns, "")
-	return r, err
-}
-
-// line takes a line: a record, or a part of one with a line end in a text.
-func (r *reader) line(n int64, text string) error {
-	if r.part != "" {
-		text, n = r.part+"\n"+text, r.first
-		r.part = ""
-	} else if text == "" {
-		return nil
-	}
-	r.field = splitInto(r.field[:0], text)
-	switch {
-	case len(r.field) < r.width:
-		r.first, r.part = n, text
-		if len(text) > 1<<20 {
-			return r.short(n)
-		}
-		return nil
-	case len(r.field) > r.width:
-		fields, ok := r.narrow(r.field)
-		if !ok {
-			return format.LineError(r.file, n, fmt.Sprintf("%d fields", len(r.field)), fmt.Sprintf("%d, with bars in texts alone", r.width), "correct the row, or leave it out")
-		}
-		r.row.Next(n, fields)
-		r.row.Repair("bars-in-a-text")
-	default:
-		r.row.Next(n, r.field)
-	}
-	return r.record()
-}
-
-func splitInto(out []string, text string) []string {
-	for {
-		head, tail, more := strings.Cut(text, "|")
-		out = append(out, head)
-		if !more {
-			return out
-		}
-		text = tail
-	}
-}
-
-func (r *reader) short(n int64) error {
-	return format.LineError(r.file, n, fmt.Sprintf("%d fields", strings.Count(r.part, "|")+1), fmt.Sprintf("%d", r.width), "correct the row, or fetch the file again if it was cut short")
-}
-
-func (r *reader) end() error {
-	if r.part != "" {
-		return r.short(r.first)
-	}
-	return nil
-}
-
-// narrow puts the surplus bars into texts, so that the instants, the state and the numbers
-// stand in their columns. Of several ways the first counts: they differ in texts alone.
-func (r *reader) narrow(fields []string) ([]string, bool) {
-	surplus := len(fields) - r.width
-	if surplus > 8 || len(r.texts) == 0 {
-		return nil, false
-	}
-	var give [8]int // bars for each text
-	var try func(k, left int) ([]string, bool)
-	try = func(k, left int) ([]string, bool) {
-		if k == len(r.texts)-1 {
-			give[k] = left
-			out := r.joined(fields, give[:len(r.texts)])
-			return out, r.plausible(out)
-		}
-		for n := 0; n <= left; n++ {
-			give[k] = n
-			if out, ok := try(k+1, left-n); ok {
-				return out, true
-			}
-		}
-		return nil, false
-	}
-	return try(0, surplus)
-}
-
-// joined has the texts with as many bars as they are given.
-func (r *reader) joined(fields []string, give []int) []string {
-	out := make([]string, 0, r.width)
-	for i := 0; len(fields) > 0 && len(out) < r.width; i++ {
-		n := 1
-		for k, at := range r.texts {
-			if at == i {
-				n += give[k]
-			}
-		}
-		n = min(n, len(fields))
-		out = append(out, strings.Join(fields[:n], "|"))
-		fields = fields[n:]
-	}
-	return out
-}
-
-// plausible says whether the columns that no text can be are none.
-func (r *reader) plausible(fields []string) bool {
-	if len(fields) != r.width {
-		return false
-	}
-	has := func(k int, ok func(string) bool) bool {
-		at := r.row.At[k]
-		return at < 0 || ok(fields[at])
-	}
-	instant := func(s string) bool { return format.Missing(s) || isInstant(s) }
-	number := func(s string) bool { return strings.Trim(s, "0123456789") == "" }
-	span := func(s string) bool { _, _, ok := timeLimit(s); return s == "" || ok }
-	return has(colSubmit, isInstant) && has(colStart, instant) && has(colEnd, instant) && has(colEligible, instant) && has(colState, knownState) &&
-		has(colNodes, number) && has(colCPUs, number) && has(colReqCPUs, number) && has(colLimit, span) && has(colElapsed, span) &&
-		has(colReqTRES, isTRES) && has(colAllocTRES, isTRES) && has(colID, func(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' })
-}
-
-func isTRES(s string) bool { return s == "" || strings.Contains(s, "=") }
-
-// record hands the row to the sink.
-func (r *reader) record() error {
-	c := format.Cells{Row: r.row}
-	j, drop := job(&c, r.clocks)
-	if c.Err != nil {
-		return c.Err
-	}
-	place := c.Place(c.Raw(colID))
-	if drop != "" {
-		return r.sink.Job(place, &j, drop)
-	}
-	return r.tasks(&c, place, &j)
-}
-
-// tasks hands over a job, or each task of a row of several.
-func (r *reader) tasks(c *format.Cells, place *format.Place, j *traces.Job) error {
-	id := c.Raw(colID)
-	array, rest, ok := strings.Cut(id, "_")
-	if !ok {
-		return r.sink.Job(place, j, "")
-	}
-	j.Group = array
-	list, several := strings.CutPrefix(rest, "[")
-	if !several {
-		index, ok := wholeIndex(rest)
-		if !ok {
-			c.Fail(colID, "the number of a job, with _ and that of a task in an array")
-			return c.Err
-		}
-		j.Index = traces.Some(index)
-		return r.sink.Job(place, j, "")
-	}
-	indices, most, ok := indicesOf(strings.TrimSuffix(list, "]"))
-	if !ok {
-		c.Fail(colID, "the number of a job, with _ and those of tasks in brackets")
-		return c.Err
-	}
-	j.MaxConcurrent = most
-	place.Repaired = append(place.Repaired, "array-expanded")
-	for _, i := range indices {
-		task := *j
-		task.Index = traces.Some(i)
-		if err := r.sink.Job(place, &task, ""); err != nil {
-			return err
-		}
-		place.Repaired = nil
-	}
-	return nil
 }

@@ -10,14 +10,14 @@ import (
 
 // size is what the job asked for and held.
 func size(c *format.Cells, j *traces.Job) {
-	nodes := c.OptCount(colNodes)
+	nodes := count(c, colNodes)
 	if !nodes.OK {
-		nodes = c.OptCount(colAllocNodes)
+		nodes = count(c, colAllocNodes)
 	}
-	cpus := c.OptCount(colReqCPUs)
-	held := c.OptCount(colCPUs)
+	cpus := count(c, colReqCPUs)
+	held := count(c, colCPUs)
 	if !held.OK {
-		held = c.OptCount(colAllocCPUs)
+		held = count(c, colAllocCPUs)
 	}
 	asked, given := tresOf(c, colReqTRES), tresOf(c, colAllocTRES)
 	if asked.nodes > 0 {
@@ -98,19 +98,23 @@ func parseTRES(text string) (t tres, ok bool) {
 		if !isGPU && name != "cpu" && name != "node" {
 			continue
 		}
-		n, err := strconv.ParseUint(value, 10, 30)
-		if err != nil {
-			return t, false
+		n, _, suffixed := units(value)
+		if !suffixed {
+			v, err := strconv.ParseUint(value, 10, 30)
+			if err != nil {
+				return t, false
+			}
+			n = int32(v)
 		}
 		switch {
 		case name == "cpu":
-			t.cpus = int32(n)
+			t.cpus = n
 		case name == "node":
-			t.nodes = int32(n)
+			t.nodes = n
 		case kind == "":
-			t.gpus = int32(n)
+			t.gpus = n
 		case kind[0] == ':' && n > 0:
-			t.typed += int32(n)
+			t.typed = min(t.typed, format.MostCount-n) + n
 			t.mixed = t.mixed || t.gpuType != "" && t.gpuType != kind[1:]
 			t.gpuType = kind[1:]
 		}

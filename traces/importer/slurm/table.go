@@ -16,7 +16,7 @@ import (
 // GPUs). Ids that were written as floating point have lost digits, counted as
 // id-lost-digits: they are not unique.
 var JobTable = &format.Format{
-	Name: "slurmdbd", Version: 2, Files: 1 << 10, What: "the job table of slurmdbd (id_job, time_submit, tres_req ...), as of MIT Supercloud",
+	Name: "slurmdbd", Version: 3, Files: 1 << 10, What: "the job table of slurmdbd (id_job, time_submit, tres_req ...), as of MIT Supercloud",
 	Sniff: func(h format.Head) format.Match { return format.HeaderMatch(h, ',', tableColumns...) },
 	Scan:  scanTable,
 }
