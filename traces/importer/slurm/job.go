@@ -128,7 +128,7 @@ func units(text string) (n int32, exact, ok bool) {
 		return 0, false, false
 	}
 	x, err := strconv.ParseFloat(text[:len(text)-1], 64)
-	x *= float64(int64(1) << (10 * (k + 1)))
+	x = float64(x * float64(int64(1)<<(10*(k+1))))
 	if err != nil || !(x >= 0 && x <= format.MostCount) || strings.ContainsAny(text, "xXpP_eE+") {
 		return 0, false, false
 	}
