@@ -111,7 +111,7 @@ func (r *run) arrivals(now model.Time) error {
 	}
 }
 
-// submit gathers the submission of row i of b.
+// submit gathers the submission of row i of b, or that it is over and never comes.
 func (r *run) submit(now model.Time, b *traces.Batch, i int) error {
 	before, n := len(r.world.leavers()), len(r.facts)
 	r.facts = append(r.facts, model.Fact{})
@@ -120,14 +120,20 @@ func (r *run) submit(now model.Time, b *traces.Batch, i int) error {
 	if ok && !(r.warms(now) && r.world.Resumes(f.Ref)) {
 		return nil
 	}
+	told := *f
 	r.facts = r.facts[:n]
 	switch {
 	case err != nil:
 		return err
 	case ok:
-		r.running = append(r.running, *f)
-	case len(r.world.leavers()) == before:
-		r.follow.dropped(b.First+model.JobID(i), now)
+		r.running = append(r.running, told)
+	default:
+		if len(r.world.leavers()) == before {
+			r.follow.dropped(b.First+model.JobID(i), r.plan.Warm.Ended(b, i), now)
+		}
+		if told.Kind == model.FactGone {
+			r.facts = append(r.facts, told)
+		}
 	}
 	return nil
 }

@@ -126,13 +126,18 @@ func (f *feedback) pass() {
 	}
 }
 
-// dropped lets those rows come that follow one that never was a job: when the log says.
-func (f *feedback) dropped(job model.JobID, now model.Time) {
+// dropped lets those rows come that follow one that never was a job: when the log says or,
+// where it had ended before the replay, think_time after that.
+func (f *feedback) dropped(job model.JobID, ended, now model.Time) {
 	if f == nil {
 		return
 	}
 	for _, l := range f.after(job) {
-		f.release(l, max(now, f.rows.Submit[l.k]))
+		at := f.rows.Submit[l.k]
+		if ended != model.AbsentTime {
+			at = ended.Add(l.think)
+		}
+		f.release(l, max(now, at))
 	}
 }
 

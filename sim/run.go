@@ -387,7 +387,7 @@ func (r *run) instant(now model.Time) error {
 			break
 		}
 		if r.plan.Spec.Cycle == 0 {
-			// A row that was dropped or rejected is no fact and causes no pass.
+			// A row that was dropped or rejected, and that no other waits for, is no fact and causes no pass.
 			if len(r.facts) > 0 || r.loop.Due() <= now {
 				r.loop.Step(now, r.facts)
 			}
@@ -434,7 +434,10 @@ func (r *run) finish() (*Result, error) {
 		r.res.SiteCounts.Refused = r.site.refusals()
 	}
 	if r.watch != nil {
-		r.watch.Finish(r.rowsRead()+r.services.Submissions(), r.res.dropped(), r.res.Unfinished)
+		r.watch.Finish(watch.End{
+			Rows: r.rowsRead() + r.services.Submissions(), Dropped: r.res.dropped(), Unfinished: r.res.Unfinished,
+			Whole: r.drained && r.res.Awkward.Count[translate.RuleNeverCame] == 0,
+		})
 		r.res.Watch = r.watch.Seen()
 	}
 	r.res.Services = r.services.Results(r.res.Last)

@@ -31,7 +31,7 @@ type stage interface {
 	Close()
 	Abandon(model.Time) int64
 	// submission turns row i of b into a fact, which it puts into f; ok is false
-	// when the row is dropped or rejected.
+	// when the row is dropped or rejected: f is then FactGone where others wait for it.
 	submission(b *traces.Batch, i int, f *model.Fact) (ok bool, err error)
 	// serve submits the job of a service until end, in f, or says why it can never run.
 	serve(now model.Time, of *model.Allocation, end model.Time, f *model.Fact) model.Reason

@@ -15,7 +15,7 @@ import (
 type watcher interface {
 	drive.Recorder
 	record.Sink
-	Finish(rows, dropped, unfinished int64)
+	Finish(watch.End)
 	Seen() *watch.Report
 }
 
@@ -66,6 +66,7 @@ func (r *run) siteWatcher(p *plan.Site) watcher {
 		Slack:  w.StartDelay + w.Exit.KillGrace + w.Visible,
 		Ledger: func(t model.TenantID, now model.Time) (node, gpu model.Duration) { return r.core.Consumed(t, now) },
 		First:  func(v model.VClusterID) (model.Ref, uint64, bool) { return r.core.FirstBlocked(v) },
+		Aside:  r.aside,
 	}
 	for i := range p.Core.Policies {
 		q := &p.Core.Policies[i]
@@ -76,6 +77,17 @@ func (r *run) siteWatcher(p *plan.Site) watcher {
 		cfg.Policies = append(cfg.Policies, policy)
 	}
 	return watch.New(cfg)
+}
+
+// aside are the jobs that wait and are in no queue.
+func (r *run) aside() map[model.JobID]bool {
+	out := map[model.JobID]bool{}
+	for _, x := range r.core.Queue(r.res.Last, nil) {
+		if x.Position == 0 && !x.Proposed {
+			out[x.Job] = true
+		}
+	}
+	return out
 }
 
 // dropped is the number of rows that a rule dropped.

@@ -64,8 +64,8 @@ type Condition uint8
 
 const (
 	AfterOK    Condition = iota // success: COMPLETED
-	AfterNotOK                  // failure: FAILED, TIMEOUT; not CANCELLED
-	AfterAny                    // any end, CANCELLED included
+	AfterNotOK                  // failure: FAILED, TIMEOUT, REJECTED; not CANCELLED
+	AfterAny                    // any end, CANCELLED and REJECTED included
 	AfterCorr                   // success of the element of equal index
 	Mutex                       // at most one with this name runs
 )

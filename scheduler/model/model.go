@@ -243,16 +243,17 @@ const (
 	FactRestoringBegan                 // all usage is told; what ran before is put in its place now, whatever the cycles
 	FactRestoringEnded                 // from now on passes come as the cycles say
 	FactUnmet                          // Ref, Seq, Value, Reason: the demand Seq lacks so many nodes, which the scheduler does not have for it
+	FactGone                           // Job, Outcome, Reason: this job, which others wait for, is over and is never submitted: it was rejected or dropped, or ended before the scheduler began
 )
 
 var factKinds = [...]string{
 	"submitted", "cancelled", "ended", "assigned", "refused", "preempted", "suspended", "requeued", "resized",
 	"released", "node", "limits", "price", "power", "bandwidth", "checkpointed", "sensitive_pool", "demand",
-	"restored", "usage_began", "usage_ended", "restoring_began", "restoring_ended", "unmet",
+	"restored", "usage_began", "usage_ended", "restoring_began", "restoring_ended", "unmet", "gone",
 }
 
 // LastFact is the kind with the highest number.
-const LastFact = FactUnmet
+const LastFact = FactGone
 
 // String is the spelling in facts.parquet.
 func (k FactKind) String() string { return factKinds[k] }

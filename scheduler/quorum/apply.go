@@ -35,7 +35,7 @@ func (s *Site) Apply(f *model.Fact) {
 		s.bandwidth.limit = f.Value
 	case model.FactSensitivePool:
 		s.pool = int32(f.Value)
-	case model.FactPrice, model.FactCheckpointed, model.FactDemand, model.FactUnmet: // nothing that is checked
+	case model.FactPrice, model.FactCheckpointed, model.FactDemand, model.FactUnmet, model.FactGone: // nothing that is checked
 	default:
 		panic("quorum: a " + f.Kind.String() + " fact answers a proposal and is decided, not applied")
 	}

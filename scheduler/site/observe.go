@@ -30,7 +30,7 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 			}
 			s.submitted(f)
 		case model.FactCancelled:
-			s.withdrawn(f.Ref)
+			s.withdrawn(f.Ref, model.Withdrawn(f.Reason))
 		case model.FactEnded:
 			s.over(f.Ref, f.Outcome)
 		case model.FactAssigned:
@@ -60,6 +60,8 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 			s.demanded(f)
 		case model.FactUnmet:
 			s.jobs[f.Ref].unanswered = 0
+		case model.FactGone:
+			s.follow(f.Job, neverSubmitted, f.Outcome)
 		case model.FactReleased:
 			if j := &s.jobs[f.Ref]; j.onHold {
 				j.onHold = false
@@ -76,7 +78,7 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 // changesWhichRun says whether a fact may let a preemption succeed that failed before.
 func changesWhichRun(k model.FactKind) bool {
 	switch k {
-	case model.FactSubmitted, model.FactCheckpointed, model.FactUnmet, model.FactUsageBegan, model.FactUsageEnded, model.FactRestoringBegan, model.FactRestoringEnded:
+	case model.FactSubmitted, model.FactGone, model.FactCheckpointed, model.FactUnmet, model.FactUsageBegan, model.FactUsageEnded, model.FactRestoringBegan, model.FactRestoringEnded:
 		return false
 	}
 	return true
@@ -234,8 +236,8 @@ func (c *Config) unitsOf(j *job) int32 {
 	return 1
 }
 
-// withdrawn takes out a job that its owner, or the graph, withdrew.
-func (s *Core) withdrawn(ref model.Ref) {
+// withdrawn takes out a job that its owner, the graph or a limit withdrew.
+func (s *Core) withdrawn(ref model.Ref, outcome model.JobState) {
 	j := &s.jobs[ref]
 	switch j.phase {
 	case proposed: // the refusal will follow
@@ -249,7 +251,7 @@ func (s *Core) withdrawn(ref model.Ref) {
 	case unwanted:
 		s.unwanted = slices.DeleteFunc(s.unwanted, func(u unwantedJob) bool { return u.ref == ref })
 	}
-	s.depart(ref, model.Cancelled)
+	s.depart(ref, outcome)
 }
 
 // depart forgets a job that has left and releases those that waited for it.
@@ -262,8 +264,17 @@ func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	}
 	j.queue.plan.Forget(ref)
 	j.phase = gone
+	s.follow(j.Job, ref, outcome)
+}
+
+// neverSubmitted is the ref of a job that is over and was never submitted.
+const neverSubmitted = -1
+
+// follow lets those move that wait for a job which is over now: each is released, or can
+// never run and is to be withdrawn.
+func (s *Core) follow(of model.JobID, ref model.Ref, outcome model.JobState) {
 	s.changes.Reset()
-	s.graph.Ended(j.Job, ref, outcome, false, &s.changes)
+	s.graph.Ended(of, ref, outcome, false, &s.changes)
 	for _, r := range s.changes.Released {
 		if s.jobs[r].phase != unwanted {
 			s.admit(r)

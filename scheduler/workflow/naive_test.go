@@ -40,7 +40,7 @@ func (w *naive) verdict(of *naiveJob, d model.Dependency) Status {
 	holds := map[model.Condition][]model.JobState{
 		model.AfterOK:    {model.Completed},
 		model.AfterCorr:  {model.Completed},
-		model.AfterNotOK: {model.Failed, model.Timeout},
+		model.AfterNotOK: {model.Failed, model.Timeout, model.Rejected},
 		model.AfterAny:   {model.Completed, model.Failed, model.Timeout, model.Cancelled, model.Rejected},
 	}
 	for _, s := range holds[d.Condition] {

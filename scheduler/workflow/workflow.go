@@ -168,7 +168,7 @@ func (g *Graph) holds(c model.Condition, r *record, m *member) bool {
 	case model.AfterOK:
 		return over && r.outcome == model.Completed
 	case model.AfterNotOK:
-		return over && (r.outcome == model.Failed || r.outcome == model.Timeout)
+		return over && (r.outcome == model.Failed || r.outcome == model.Timeout || r.outcome == model.Rejected)
 	case model.AfterAny:
 		return over
 	case model.AfterCorr:
@@ -181,8 +181,8 @@ func (g *Graph) holds(c model.Condition, r *record, m *member) bool {
 
 // Ended takes in that a job is over, in whatever way it left the system, or,
 // where requeued is set, that an attempt of it failed and it waits again, which
-// ends nothing. ref is free for another job then. A job that was refused and
-// never submitted is told with ref -1 if it was marked Awaited. Each job in dst
+// ends nothing. ref is free for another job then. A job that others wait for and that
+// is never submitted (FactGone) has the ref -1. Each job in dst
 // is named once: the caller starts the one kind and cancels the other, and each
 // cancellation comes back as an end. Cost: the conditions on the job.
 func (g *Graph) Ended(job model.JobID, ref model.Ref, outcome model.JobState, requeued bool, dst *Changes) {

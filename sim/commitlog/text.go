@@ -129,8 +129,9 @@ func (t *Text) pass(e *Entry) {
 func (t *Text) fact(f *model.Fact) {
 	t.say("%s", spelled(f.Kind))
 	past := f.Kind == model.FactUsageBegan || f.Kind == model.FactUsageEnded // of jobs that may have left long ago
+	never := f.Kind == model.FactGone                                        // that were never submitted
 	switch {
-	case past && f.Ref == 0:
+	case (past || never) && f.Ref == 0:
 		t.say(" job %s", t.called(f.Job))
 	case ofJob(f.Kind) || f.Job != 0 || f.Ref != 0:
 		t.job(f.Job, f.Ref)

@@ -288,7 +288,7 @@ func (w *Watcher) holdsNow(j *job, d model.Dependency) bool {
 	case model.AfterOK:
 		return out == model.Completed
 	case model.AfterNotOK:
-		return out == model.Failed || out == model.Timeout
+		return out == model.Failed || out == model.Timeout || out == model.Rejected
 	case model.AfterCorr:
 		on := w.gone(d.On)
 		if o := w.jobs[d.On]; o != nil {

@@ -358,7 +358,8 @@ func (w *Plain) Job(r *model.JobRecord) {
 
 // Finish checks at the end of a replay that nothing is held and that every row
 // is accounted for: invariants 2 and 5.
-func (w *Plain) Finish(rows, dropped, unfinished int64) {
+func (w *Plain) Finish(e End) {
+	rows, dropped, unfinished := e.Rows, e.Dropped, e.Unfinished
 	for n, f := range w.free {
 		if len(w.running) == 0 && f != w.cfg.Units[n] {
 			w.fail(5, -1, fmt.Sprintf("%d of %d units of node %d free at the end", f, w.cfg.Units[n], n), "all")

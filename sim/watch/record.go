@@ -33,7 +33,7 @@ func (w *Watcher) Job(r *model.JobRecord) {
 	w.left++
 	switch {
 	case r.State == model.Rejected && w.leavers[r.Job] == nil:
-		if w.jobs[r.Job] != nil || w.outcome(r.Job) != model.Pending {
+		if w.jobs[r.Job] != nil || w.outcome(r.Job) != model.Pending && !w.gone(r.Job).never {
 			w.unknownJob(2, r.Job, "it is rejected and submitted", "one of both")
 		}
 		return
@@ -76,10 +76,18 @@ func (w *Watcher) Job(r *model.JobRecord) {
 // Flush does nothing; it makes the watcher a sink.
 func (w *Watcher) Flush() error { return nil }
 
-// Finish checks at the end of a replay that every row is accounted for:
-// invariant 2. Some rows are dropped, some jobs are unfinished.
-func (w *Watcher) Finish(rows, dropped, unfinished int64) {
+// End is what a replay counted.
+type End struct {
+	Rows, Dropped, Unfinished int64
+	Whole                     bool // no row is still to come, nor held back
+}
+
+// Finish checks at the end of a replay that every row is accounted for, and that no job waits
+// for one that is over: invariants 2 and 34. Some rows are dropped, some jobs are unfinished.
+func (w *Watcher) Finish(e End) {
+	rows, dropped, unfinished := e.Rows, e.Dropped, e.Unfinished
 	w.vacated()
+	w.moves(e.Whole)
 	if w.cfg.Records && w.left-w.open+dropped+unfinished != rows {
 		w.fail(2, nil, fmt.Sprintf("%d rows", rows), fmt.Sprintf("the %d that left, %d that were dropped and %d that are unfinished", w.left-w.open, dropped, unfinished))
 	}

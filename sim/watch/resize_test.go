@@ -51,7 +51,7 @@ var forgedServices = []forgedLog{
 		l.Attempt(&model.AttemptRecord{Attempt: 1, Nodes: 1, End: 6 * sec})
 		l.fact(6*sec, model.FactEnded, 0)
 		l.Job(&model.JobRecord{State: model.Completed, Attempts: 1, End: 6 * sec, Allocated: model.Holding{Nodes: int64(12 * sec)}})
-		l.Finish(1, 0, 0)
+		l.Finish(End{Rows: 1, Dropped: 0, Unfinished: 0})
 	}},
 	{0, "a service that ran before keeps what it had", nil, func(l *forged) {
 		l.serves(0, 0, 0, 1, 4)

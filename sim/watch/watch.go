@@ -80,6 +80,9 @@ type Config struct {
 	Begin model.Time
 	// Records says that the records of jobs and attempts come as well.
 	Records bool
+	// Aside are the jobs that wait in no queue of the scheduler, by its own word; nil to have
+	// invariant 34 checked by the log alone.
+	Aside func() map[model.JobID]bool
 	// First is the first blocked job of the last pass of a vCluster and the number of
 	// the last proposal before its turn, by the scheduler's own word, for orders that
 	// cannot be told from the log; nil to have these unchecked.
@@ -105,10 +108,11 @@ type Watcher struct {
 	leavers map[model.JobID]*job // left, not recorded yet
 	refs    map[model.Ref]model.JobID
 	flights map[uint64]*flight
-	past    []past // by job
-	left    int64  // jobs recorded
-	open    int64  // jobs recorded as unfinished
-	causes  int    // jobs for which others were asked to leave, while these wait
+	past    []past               // by job
+	left    int64                // jobs recorded
+	open    int64                // jobs recorded as unfinished
+	aside   map[model.JobID]bool // as Config.Aside says, once asked for
+	causes  int                  // jobs for which others were asked to leave, while these wait
 
 	ledger
 	pass pass
@@ -175,6 +179,9 @@ func (w *Watcher) Fact(now model.Time, f *model.Fact) {
 	switch f.Kind {
 	case model.FactSubmitted:
 		w.submitted(f)
+		return
+	case model.FactGone:
+		w.neverComes(f)
 		return
 	case model.FactNode:
 		w.nodeChanges(f)
@@ -297,6 +304,7 @@ func (w *Watcher) outcome(id model.JobID) model.JobState {
 type past struct {
 	state        model.JobState // Pending before it left
 	group, index int32
+	never        bool // it was never submitted
 }
 
 func (w *Watcher) gone(id model.JobID) past {
@@ -307,10 +315,8 @@ func (w *Watcher) gone(id model.JobID) past {
 }
 
 func (w *Watcher) leave(j *job) {
-	for int(j.Job) >= len(w.past) {
-		w.past = append(w.past, past{})
-	}
-	w.past[j.Job] = past{j.state, j.TaskGroup, j.Index}
+	w.reach(j.Job)
+	w.past[j.Job] = past{state: j.state, group: j.TaskGroup, index: j.Index}
 	w.pass.leave(j)
 	w.causing(j, false)
 	w.unpromise(j)

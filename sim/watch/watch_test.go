@@ -112,6 +112,10 @@ func (l *forged) fact(at model.Time, kind model.FactKind, id model.JobID) {
 	l.Fact(at, &model.Fact{Kind: kind, Job: id, Ref: model.Ref(id), Outcome: model.Completed})
 }
 
+func (l *forged) gone(at model.Time, id model.JobID, outcome model.JobState) {
+	l.Fact(at, &model.Fact{Kind: model.FactGone, Job: id, Outcome: outcome})
+}
+
 func (l *forged) node(at model.Time, n model.NodeID, state model.NodeState) {
 	l.Fact(at, &model.Fact{Kind: model.FactNode, Node: n, State: state})
 }
@@ -272,7 +276,7 @@ func TestForgedLogs(t *testing.T) {
 			l.borrow(2*sec, 1, 1, 2)
 			l.fact(5*sec, model.FactEnded, 0)
 			l.fact(12*sec, model.FactEnded, 1)
-			l.Finish(2, 0, 0)
+			l.Finish(End{Rows: 2, Dropped: 0, Unfinished: 0})
 		}},
 		{0, "a victim of a lower class, and its return", nil, func(l *forged) {
 			l.submit(0, 0, class(1))
@@ -284,7 +288,7 @@ func TestForgedLogs(t *testing.T) {
 			l.fact(5*sec, model.FactEnded, 1)
 			l.start(5*sec, 0, 1)
 			l.fact(13*sec, model.FactEnded, 0)
-			l.Finish(2, 0, 0)
+			l.Finish(End{Rows: 2, Dropped: 0, Unfinished: 0})
 		}},
 		{0, "two jobs share a node by GPU", nil, func(l *forged) {
 			for i := range model.JobID(2) {
@@ -301,12 +305,40 @@ func TestForgedLogs(t *testing.T) {
 			l.fact(1*sec, model.FactCancelled, 0)
 			l.fact(1*sec, model.FactCancelled, 0)
 		}},
-		{2, "a row is not accounted for", records, func(l *forged) { l.Finish(1, 0, 0) }},
-		{2, "a job is lost", nil, func(l *forged) { l.submit(0, 0); l.Finish(1, 0, 0) }},
+		{2, "a row is not accounted for", records, func(l *forged) { l.Finish(End{Rows: 1, Dropped: 0, Unfinished: 0}) }},
+		{2, "a job is lost", nil, func(l *forged) { l.submit(0, 0); l.Finish(End{Rows: 1, Dropped: 0, Unfinished: 0}) }},
 		{2, "an attempt that is not recorded", records, func(l *forged) {
 			l.submit(0, 0)
 			l.start(0, 0, 0)
 			l.fact(1*sec, model.FactEnded, 0)
+		}},
+		{2, "that a job is over which is in the system", nil, func(l *forged) { l.submit(0, 0); l.gone(0, 0, model.Rejected) }},
+		{2, "a job is told to be over without an end", nil, func(l *forged) { l.gone(0, 0, model.Pending) }},
+		{0, "jobs that never come are told", nil, func(l *forged) {
+			l.gone(0, 0, model.Completed)
+			l.gone(0, 1, model.Rejected)
+			l.submit(1*sec, 2, after(0, model.AfterOK), after(1, model.AfterNotOK))
+			l.start(1*sec, 2, 0)
+			l.fact(5*sec, model.FactEnded, 2)
+			l.Finish(End{Rows: 1, Whole: true})
+		}},
+		{0, "a row for which a job waits may still come", nil, func(l *forged) {
+			l.submit(0, 1, after(0, model.AfterAny))
+			l.Finish(End{Rows: 1, Unfinished: 1})
+		}},
+		{34, "a job waits for a row of which the log has nothing", nil, func(l *forged) {
+			l.submit(0, 1, after(0, model.AfterAny))
+			l.Finish(End{Rows: 1, Unfinished: 1, Whole: true})
+		}},
+		{34, "a job waits for the success of one that never comes", nil, func(l *forged) {
+			l.gone(0, 0, model.Rejected)
+			l.submit(0, 1, after(0, model.AfterOK))
+			l.Finish(End{Rows: 1, Unfinished: 1})
+		}},
+		{34, "a job whose dependencies hold is in no queue", func(c *Config) { c.Aside = func() map[model.JobID]bool { return map[model.JobID]bool{1: true} } }, func(l *forged) {
+			l.gone(0, 0, model.Rejected)
+			l.submit(0, 1, after(0, model.AfterAny))
+			l.Finish(End{Rows: 1, Unfinished: 1})
 		}},
 		{3, "an end of a job that waits", nil, func(l *forged) { l.submit(0, 0); l.fact(0, model.FactSuspended, 0) }},
 		{3, "suspended without a checkpoint", nil, func(l *forged) { l.submit(0, 0); l.start(0, 0, 0); l.fact(0, model.FactSuspended, 0) }},

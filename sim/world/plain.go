@@ -62,6 +62,7 @@ func (w *World) Next() model.Time { return w.events.Next() }
 // Submission turns row i of b into a fact, which it puts into f. ok is false when the
 // row is dropped by a rule or rejected because possible says that it can never fit.
 func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) bool, f *model.Fact) (ok bool) {
+	*f = model.Fact{} // no job of a plain cluster waits for another
 	var s translate.Submission
 	id := b.ID[i]
 	met, ok := w.cfg.Plain.Submission(b, i, &s)

@@ -151,11 +151,13 @@ func (s *Site) Inspect(b *traces.Batch, i int, unsatisfiable func(*model.Allocat
 }
 
 // Submission turns row i of b into a fact, which it puts into f. ok is false when the
-// row is dropped by a rule or rejected because unsatisfiable says why it could never run. The
+// row had left before the replay, is dropped by a rule, or is rejected because unsatisfiable says
+// why it could never run: f is then FactGone where other rows wait for it, else empty. The
 // error is a traces.DataError: the row names what the site does not have.
 func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allocation) model.Reason, f *model.Fact) (ok bool, err error) {
+	*f = model.Fact{}
 	if s.cfg.Rows.Warm.Left(b, i) {
-		return false, s.history(b, i)
+		return false, s.history(b, i, f)
 	}
 	s.dropStale()
 	s.advance(s.cfg.Rows.Warm.From(b.Submit[i]))
@@ -166,6 +168,7 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 	if !ok {
 		s.Special.Note(met, b.ID[i])
 		s.unused = append(s.unused, ref)
+		s.gone(b.First+model.JobID(i), model.Rejected, model.ReasonNone, f)
 		return false, err
 	}
 	*l = siteJob{} // and field by field, for what is made elsewhere has to be copied
@@ -178,6 +181,7 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 		l.rec.State, l.rec.Reason = model.Rejected, why
 		s.leave(l.complete(), s.now)
 		s.unused = append(s.unused, ref)
+		s.gone(l.rec.Job, model.Rejected, why, f)
 		return false, nil
 	}
 	s.Special.Note(met, a.ID)
@@ -188,6 +192,14 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 	}
 	s.enter(ref, f)
 	return true, nil
+}
+
+// gone puts into f that a job is over which is never submitted, if others wait for it.
+func (s *Site) gone(job model.JobID, outcome model.JobState, why model.Reason, f *model.Fact) {
+	if s.rows.Awaited(job) {
+		*f = model.Fact{Kind: model.FactGone, Job: job, Outcome: outcome, Reason: why}
+		s.quorum.Apply(f)
+	}
 }
 
 // complete enters what the allocation says into the record of a job that leaves.

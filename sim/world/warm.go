@@ -105,9 +105,15 @@ func (s *Site) Warming(on bool) {
 	}
 }
 
-// history counts row i, which had left when the replay begins, and tells what it consumed.
-func (s *Site) history(b *traces.Batch, i int) error {
+// history counts row i, which had left when the replay begins, and tells what it consumed
+// and, in f, how it ended if other rows wait for it.
+func (s *Site) history(b *traces.Batch, i int, f *model.Fact) error {
 	s.Special.Add(translate.RuleLeftBefore, b.ID[i])
+	outcome, err := s.rows.Outcome(b, i)
+	if err != nil {
+		return err
+	}
+	s.gone(b.First+model.JobID(i), outcome, model.ReasonNone, f)
 	if !s.cfg.History {
 		return nil
 	}

@@ -452,6 +452,9 @@ func (d *naiveDraw) ties(e *naiveErrand) {
 	if d.chance("fails", 30) {
 		e.outcome = model.Failed
 	}
+	if d.chance("never comes", 12) {
+		e.gone = rapid.SampledFrom([]model.JobState{model.Completed, model.Failed, model.Rejected}).Draw(d.t, "ended")
+	}
 	if d.chance("member", 30) {
 		a.TaskGroup, a.Index, a.MaxConcurrent = int32(d.n("task group", 0, 1)), int32(a.Job), 2
 	}

@@ -175,7 +175,7 @@ func naiveHolds(c model.Condition, end model.JobState) bool {
 	case model.AfterOK, model.AfterCorr:
 		return end == model.Completed
 	case model.AfterNotOK:
-		return end == model.Failed || end == model.Timeout
+		return end == model.Failed || end == model.Timeout || end == model.Rejected
 	}
 	return true
 }

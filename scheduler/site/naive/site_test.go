@@ -182,7 +182,7 @@ func (s *naiveSite) Observe(now model.Time, facts []model.Fact) {
 		}
 	}
 	for i := range facts {
-		if k := facts[i].Kind; k != model.FactSubmitted && k != model.FactCheckpointed && k != model.FactUnmet {
+		if k := facts[i].Kind; k != model.FactSubmitted && k != model.FactGone && k != model.FactCheckpointed && k != model.FactUnmet {
 			s.happens(&facts[i])
 		}
 		s.fact(&facts[i])
@@ -195,7 +195,7 @@ func (s *naiveSite) fact(f *model.Fact) {
 	case model.FactSubmitted:
 		s.submit(f)
 	case model.FactCancelled:
-		s.cancelled(j)
+		s.cancelled(j, model.Withdrawn(f.Reason))
 	case model.FactEnded:
 		s.giveBack(j)
 		s.gone(j, f.Outcome)
@@ -217,6 +217,9 @@ func (s *naiveSite) fact(f *model.Fact) {
 		s.demanded(j, f.Value, f.Seq)
 	case model.FactUnmet:
 		j.unanswered = 0
+	case model.FactGone:
+		s.ended[f.Job] = f.Outcome
+		s.lookAgain()
 	case model.FactResized:
 		s.resized(j)
 	default:
@@ -276,7 +279,7 @@ func (s *naiveSite) enter(j *naiveJob) {
 	s.vclusterOf(j).changed = true
 }
 
-func (s *naiveSite) cancelled(j *naiveJob) {
+func (s *naiveSite) cancelled(j *naiveJob, outcome model.JobState) {
 	switch j.phase {
 	case naiveFlying:
 		j.phase = naiveWithdrawn
@@ -284,10 +287,10 @@ func (s *naiveSite) cancelled(j *naiveJob) {
 	case naiveWaiting:
 		s.vclusterOf(j).changed = true
 	}
-	s.gone(j, model.Cancelled)
+	s.gone(j, outcome)
 }
 
-// gone forgets j and looks at those that waited for it, in order of id.
+// gone forgets j and looks at those that waited for it.
 func (s *naiveSite) gone(j *naiveJob, outcome model.JobState) {
 	s.ended[j.Job] = outcome
 	s.jobs = slices.DeleteFunc(s.jobs, func(o *naiveJob) bool { return o == j })
@@ -297,6 +300,11 @@ func (s *naiveSite) gone(j *naiveJob, outcome model.JobState) {
 		s.promiseChanged(s.vclusterOf(j))
 	}
 	s.drop(s.vclusterOf(j), j)
+	s.lookAgain()
+}
+
+// lookAgain looks at those that wait for others, in order of id.
+func (s *naiveSite) lookAgain() {
 	waiting := slices.Clone(s.jobs)
 	slices.SortFunc(waiting, func(a, b *naiveJob) int { return int(a.Job - b.Job) })
 	for _, o := range waiting {

@@ -29,7 +29,8 @@ type naiveErrand struct {
 	model.Allocation
 	runtime model.Duration
 	outcome model.JobState
-	cancel  model.Time // while it waits; Never
+	cancel  model.Time     // while it waits; Never
+	gone    model.JobState // how it ended if it never comes; Pending when it does
 }
 
 type naiveChange struct {
@@ -352,7 +353,26 @@ func (w *naiveWorld) proposals(core drive.Scheduler) []string {
 func (w *naiveWorld) run(a, b drive.Scheduler) string {
 	st := &naiveStage{w: w, pair: &both{a: a, b: b}}
 	st.play(st.pair)
+	if s, ok := b.(*naiveSite); ok && st.pair.diff == "" {
+		return s.unreleased(st)
+	}
 	return st.pair.diff
+}
+
+// unreleased says which job waits at the end for others that are all over, "" for none.
+func (s *naiveSite) unreleased(st *naiveStage) string {
+	for _, j := range s.jobs {
+		open := j.phase != naiveDependent
+		for _, d := range j.Deps {
+			_, over := s.ended[d.On]
+			comes := d.On >= 0 && st.w.jobs[d.On].Submit > st.now
+			open = open || d.Condition != model.Mutex && !over && (comes || slices.ContainsFunc(s.jobs, func(o *naiveJob) bool { return o.Job == d.On }))
+		}
+		if !open {
+			return fmt.Sprintf("job %d waits at the end, and all that it waits for is over: %+v", j.Job, j.Deps)
+		}
+	}
+	return ""
 }
 
 func (st *naiveStage) play(core drive.Scheduler) {
@@ -439,6 +459,10 @@ func (st *naiveStage) arrange() {
 		st.state, st.left = append(st.state, model.Pending), append(st.left, e.Walltime)
 		st.began, st.run = append(st.began, 0), append(st.run, 0)
 		st.at(e.Submit, 4, i, func() (model.Fact, bool) {
+			if e.gone != model.Pending {
+				st.state[i] = e.gone
+				return model.Fact{Kind: model.FactGone, Job: id, Outcome: e.gone}, e.Awaited
+			}
 			return model.Fact{
 				Kind: model.FactSubmitted, Job: id, Ref: model.Ref(i), Submit: e.Submit, Walltime: e.Walltime,
 				Request: model.Request{Units: e.NodesMin}, Alloc: &e.Allocation,
@@ -452,7 +476,7 @@ func (st *naiveStage) arrange() {
 				return model.Fact{}, false
 			}
 			st.state[i] = model.Cancelled
-			return model.Fact{Kind: model.FactCancelled, Job: id, Ref: model.Ref(i)}, true
+			return model.Fact{Kind: model.FactCancelled, Job: id, Ref: model.Ref(i), Reason: model.ReasonCancelled}, true
 		})
 	}
 	for i := range st.w.changes {

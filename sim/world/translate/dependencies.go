@@ -29,8 +29,14 @@ func (t *Site) appendDependencies(a *model.Allocation, deps []model.Dependency) 
 	if i, ok := slices.BinarySearchFunc(t.mutexes, a.Job, func(m mutex, job model.JobID) int { return int(m.job) - int(job) }); ok {
 		deps = append(deps, model.Dependency{On: -1, Condition: model.Mutex, Mutex: t.mutexes[i].name})
 	}
-	_, a.Awaited = slices.BinarySearch(t.awaited, a.Job)
+	a.Awaited = t.Awaited(a.Job)
 	return deps
+}
+
+// Awaited says whether other rows wait for the end of that of a job.
+func (t *Site) Awaited(job model.JobID) bool {
+	_, yes := slices.BinarySearch(t.awaited, job)
+	return yes
 }
 
 // setDependencies finds out which jobs take part in dependencies, which have others

@@ -316,6 +316,16 @@ func (t *Site) readMounts(text string) (int32, error) {
 	return int32(len(t.hot) - 1), nil
 }
 
+// Outcome is how row i ended in the log, COMPLETED where it does not say. err is a
+// *traces.DataError.
+func (t *Site) Outcome(b *traces.Batch, i int) (model.JobState, error) {
+	if b.Attr == nil || b.Attr.Len() == 0 {
+		return model.Completed, nil
+	}
+	m, err := t.meaning(b, i, traces.TextExitState, int32(model.Completed))
+	return model.JobState(m), err
+}
+
 // readExit reads how a job ended where the trace was taken. Only its own
 // failure, its walltime and its owner are causes that would return in a replay;
 // whatever else ended it counts as an end by itself.

@@ -34,6 +34,14 @@ func (w Warm) Left(b *traces.Batch, i int) bool {
 	return ran > 0 && b.Runtime[i] != model.AbsentDuration && b.Runtime[i] <= ran && !impossible(b, i)
 }
 
+// Ended is when row i ended that had left when the replay begins; AbsentTime for others.
+func (w Warm) Ended(b *traces.Batch, i int) model.Time {
+	if !w.Left(b, i) {
+		return model.AbsentTime
+	}
+	return max(b.Start[i], b.Submit[i]).Add(b.Runtime[i])
+}
+
 // before says by which rule row i, which had run for so long, goes on if it is of
 // before the beginning.
 func (w Warm) before(b *traces.Batch, i int, ran model.Duration, met *RuleSet) {
