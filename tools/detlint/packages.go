@@ -95,7 +95,7 @@ var packageTable = []packageRule{
 	{dir: "traces/localtime", may: []string{"scheduler/model"}},
 	{dir: "traces", may: []string{"internal/disk", "internal/pagebytes", "scheduler/model", "github.com/parquet-go/parquet-go/...",
 		"github.com/klauspost/compress/..."}, free: []exemption{files}},
-	{dir: "traces/importer/format", may: []string{"internal/disk", "scheduler/model", "traces", "github.com/parquet-go/parquet-go/..."}, free: []exemption{files}},
+	{dir: "traces/importer/format", may: []string{"internal/disk", "scheduler/model", "traces", "traces/localtime", "github.com/parquet-go/parquet-go/..."}, free: []exemption{files}},
 	{dir: "traces/importer/slurm", may: []string{"scheduler/model", "traces", "traces/importer/format"}},
 	{dir: "traces/importer/batch", may: []string{"scheduler/model", "traces", "traces/importer/format"}},
 	{dir: "traces/importer/alibaba", may: []string{"scheduler/model", "traces", "traces/importer/format"}},

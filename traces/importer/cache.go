@@ -28,7 +28,7 @@ const (
 )
 
 // reportVersion is raised whenever an import reports more than before.
-const reportVersion = 2
+const reportVersion = 3
 
 // label is what an entry says about itself.
 type label struct {

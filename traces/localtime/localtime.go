@@ -156,3 +156,6 @@ func bound(t time.Time, far int64) int64 {
 	}
 	return t.Unix()
 }
+
+// Is says whether it reads local times of that zone.
+func (z *Zone) Is(zone *time.Location) bool { return z.of == zone }

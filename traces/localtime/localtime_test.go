@@ -162,16 +162,15 @@ func TestOrderIsNeverSilentlyWrong(t *testing.T) {
 		}
 		order := Order{Distinct: distinct}
 		var rows [][]Link
-		for _, at := range truth {
+		for i, at := range truth {
 			end := at.Add(model.Duration(rapid.IntRange(0, 7200).Draw(t, "run")) * model.Second)
 			row := []Link{{Reading: z.Read(wall(at, in))}, {Reading: z.Read(wall(end, in)), Elapsed: end.Sub(at), Timed: rapid.Bool().Draw(t, "timed")}}
 			Narrow(row)
-			order.Learn(row[0].Reading)
+			order.Learn(int64(i), row[0].Reading)
 			rows = append(rows, row)
 		}
-		order.Decide()
 		for i, row := range rows {
-			row[0].Reading = order.Next(row[0].Reading)
+			row[0].Reading = order.Next(int64(i), row[0].Reading)
 			Narrow(row)
 			Settle(row)
 			held(t, in, &row[0].Reading, truth[i])

@@ -6,16 +6,15 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Order finds what the order of a log leaves of local times that occurred twice. It is told all of them by Learn, from
-// the first to the last, and again by Next, after Decide. The first fall from one time to the next, in an
-// hour that occurred twice, is where clocks were set back: what is before it is of the first hour, what is behind
+// Order finds what the order of a log leaves of local times that occurred twice. Learn is told all of them, from the
+// first to the last; Next says then of each, in any order, which is meant. The first fall from one time to the next, in
+// an hour that occurred twice, is where clocks were set back: what is before it is of the first hour, what is behind
 // it of the second. An order that is broken anywhere decides nothing.
 type Order struct {
 	// Distinct says that no two times are of one instant, as in a series: a time that comes again is of the second hour.
 	Distinct bool
 
 	folds  map[model.Time]*fold
-	n      int64 // of the time that was told last
 	last   Reading
 	lastN  int64
 	seen   bool
@@ -27,9 +26,8 @@ type Order struct {
 // second, by their numbers.
 type fold struct{ first, second int64 }
 
-// Learn takes the next time of the log, narrowed by its row where it has others.
-func (o *Order) Learn(r Reading) {
-	o.n++
+// Learn takes the time of row n, narrowed by the row where it has others. Numbers of rows ascend.
+func (o *Order) Learn(n int64, r Reading) {
 	if r.How == Skipped || r.N == 0 {
 		return
 	}
@@ -39,19 +37,19 @@ func (o *Order) Learn(r Reading) {
 		case r.N == 2:
 			o.repeat = true
 		case r.first() < r.fold:
-			f.first = max(f.first, o.n)
+			f.first = max(f.first, n)
 		default:
-			f.second = min(f.second, o.n)
+			f.second = min(f.second, n)
 		}
 	}
 	if o.seen {
-		o.compare(&r)
+		o.compare(n, &r)
 	}
-	o.last, o.lastN, o.seen = r, o.n, true
+	o.last, o.lastN, o.seen = r, n, true
 }
 
 // compare holds a time to the one before it.
-func (o *Order) compare(r *Reading) {
+func (o *Order) compare(n int64, r *Reading) {
 	late := func(a, b model.Time) bool { return a > b || o.Distinct && a == b } // a cannot come before b
 	if o.last.first() > r.last() {
 		o.broken = true
@@ -59,7 +57,7 @@ func (o *Order) compare(r *Reading) {
 	}
 	if r.fold != 0 && r.N == 2 && late(o.last.first(), r.first()) {
 		f := o.at(r.fold)
-		f.second = min(f.second, o.n)
+		f.second = min(f.second, n)
 	}
 	if o.last.fold != 0 && o.last.N == 2 && late(o.last.last(), r.last()) {
 		f := o.at(o.last.fold)
@@ -82,20 +80,16 @@ func (o *Order) at(when model.Time) *fold {
 // Repeated says whether a time was learned that its row leaves open.
 func (o *Order) Repeated() bool { return o.repeat }
 
-// Decide ends learning: Next takes the times from the first one again. It may be called before each further time through.
-func (o *Order) Decide() { o.n, o.seen = 0, false }
-
-// Next takes the times again, and answers what the order leaves of each. One that is still open is as it was.
-func (o *Order) Next(r Reading) Reading {
-	o.n++
+// Next is what the order leaves of the time of row n, as it was learned. One that stays open is as it was.
+func (o *Order) Next(n int64, r Reading) Reading {
 	f := o.folds[r.fold]
 	if r.fold == 0 || r.N != 2 || f == nil || o.broken || f.first >= f.second {
 		return r
 	}
 	switch {
-	case o.n <= f.first:
+	case n <= f.first:
 		r.N, r.How = 1, ByOrder
-	case o.n >= f.second:
+	case n >= f.second:
 		r.At[0], r.N, r.How = r.At[1], 1, ByOrder
 	}
 	return r
@@ -104,11 +98,10 @@ func (o *Order) Next(r Reading) Reading {
 // Series is Order for times that are at hand. It changes them.
 func Series(times []Reading, distinct bool) {
 	o := Order{Distinct: distinct}
-	for _, r := range times {
-		o.Learn(r)
-	}
-	o.Decide()
 	for i, r := range times {
-		times[i] = o.Next(r)
+		o.Learn(int64(i), r)
+	}
+	for i, r := range times {
+		times[i] = o.Next(int64(i), r)
 	}
 }

@@ -15,11 +15,12 @@ import (
 
 // converter makes values of the texts in a row. The first error stands.
 type converter struct {
-	m      *Mapping
-	clocks []format.Clock // one for each source
-	row    *format.Row
-	width  int64 // of the sample, µs
-	err    error
+	m       *Mapping
+	clocks  []format.Clock // one for each source
+	row     *format.Row
+	width   int64           // of the sample, µs
+	moments []format.Moment // of the row, one for each source
+	err     error
 }
 
 // wrong notes that a source cannot be read.
@@ -85,19 +86,23 @@ func (c *converter) text(s *source, column int, text string) traces.Value {
 	return traces.Value{Null: text == "", Text: text}
 }
 
+// instant reads an instant in words. Which one a local time is that occurred twice is known with the rest of the row.
 func (c *converter) instant(s *source, column int, text string) traces.Value {
-	at, rules, needZone, ok := c.clocks[s.index].Instant(text)
+	clock := &c.clocks[s.index]
+	clock.Turn(c.row.N)
+	m, rules, needZone, ok := clock.Moment(text)
 	switch {
 	case ok:
 		for _, r := range rules {
 			c.row.Repair(r)
 		}
-		return traces.Value{Number: int64(at)}
+		c.moments[s.index] = m
+		return traces.Value{Number: int64(m.At().V)}
 	case needZone:
-		v := c.wrong(s, column, "an instant with its zone")
+		v := c.wrong(s, column, format.NeedsZone)
 		var e *traces.DataError
-		if errors.As(c.err, &e) && e.Expected == "an instant with its zone" {
-			e.Mend = "name the zone of the file with --time-zone of orrery import, for example UTC or Europe/Berlin"
+		if errors.As(c.err, &e) && e.Expected == format.NeedsZone {
+			e.Mend = format.MendZone
 		}
 		return v
 	}

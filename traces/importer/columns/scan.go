@@ -39,9 +39,11 @@ type table struct {
 var separators = []rune{',', ';', '\t', '|'}
 
 func (m *Mapping) scan(f *format.Format, files []format.File, o format.Options) (format.Scanned, error) {
-	t := &table{m: m, format: f, file: files[0], service: o.Service, zone: o.Zone, convert: converter{m: m, clocks: make([]format.Clock, len(m.sources))}}
+	t := &table{m: m, format: f, file: files[0], service: o.Service, zone: o.Zone, convert: converter{m: m, clocks: make([]format.Clock, len(m.sources)), moments: make([]format.Moment, len(m.sources))}}
 	for i := range m.sources {
-		if s := &m.sources[i]; s.from != "" && !slices.Contains(t.wanted, s.from) {
+		s := &m.sources[i]
+		t.convert.clocks[i] = format.Clock{Zone: t.zone, Unordered: s.column.Name != "submit" && s.column.Name != "time", Distinct: m.table == "prices" || m.table == "load" && t.single()}
+		if s.from != "" && !slices.Contains(t.wanted, s.from) {
 			t.wanted = append(t.wanted, s.from)
 		}
 	}
@@ -51,7 +53,24 @@ func (m *Mapping) scan(f *format.Format, files []format.File, o format.Options) 
 	t.record, _ = traces.NewRecord(m.table)
 	t.record.Clear()
 	t.dated = t.record.At() != model.AbsentTime
-	return t, t.read()
+	if err := t.read(); err != nil {
+		return nil, err
+	}
+	repeated := false
+	for i := range t.convert.clocks {
+		c := &t.convert.clocks[i]
+		c.Decide()
+		repeated = repeated || c.Repeated()
+	}
+	if repeated { // which instants they are, and so the order of the rows, is known now
+		if err := t.read(); err != nil {
+			return nil, err
+		}
+	}
+	if w := t.m.find("width"); w != nil && w.step {
+		t.account.Assume("load.width", t.step.String(), "the smallest step between two rows, as asked for")
+	}
+	return t, nil
 }
 
 // layout finds the separator and the columns that are left over.
@@ -117,7 +136,9 @@ func (t *table) remark(names []string) error {
 // values sets the record to a row, and says why it must be dropped.
 func (t *table) values(r *format.Row, epoch model.Time) (drop string, err error) {
 	c := &t.convert
+	var elapsed traces.Opt[model.Duration]
 	c.row, c.err, c.width = r, nil, 0
+	clear(c.moments)
 	t.record.Clear()
 	set := func(name string, v traces.Value) { t.record.Set(t.record.Column(name), v) }
 	if t.m.table == "jobs" && t.m.find("id") == nil {
@@ -145,18 +166,62 @@ func (t *table) values(r *format.Row, epoch model.Time) (drop string, err error)
 			drop = "no-" + s.column.Name
 		case v.Null:
 		case s.column.Type == traces.Timestamp:
-			v.Number -= int64(epoch)
-			fallthrough
+			if !c.moments[i].At().OK { // a number, not words
+				c.moments[i] = format.MomentAt(traces.Some(model.Time(v.Number)))
+			}
 		default:
+			if s.column.Name == "runtime" {
+				elapsed = traces.Some(model.Duration(v.Number))
+			}
 			t.record.Set(s.place, v)
 		}
 	}
+	t.decide(elapsed, epoch)
 	if t.m.table == "jobs" && t.m.find("extra") == nil {
 		if err := t.extra(r, set); err != nil {
 			return "", err
 		}
 	}
 	return drop, c.err
+}
+
+// decide sets the instants of a row. Those of a job came one after the other, and the run time is that between the last two;
+// one that never ran ends with its withdrawal.
+func (t *table) decide(elapsed traces.Opt[model.Duration], epoch model.Time) {
+	c := &t.convert
+	chain := make([]*format.Moment, 0, 4)
+	take := func(name string) {
+		if s := t.m.find(name); s != nil && c.moments[s.index].At().OK {
+			chain = append(chain, &c.moments[s.index])
+		}
+	}
+	if t.m.table == "jobs" {
+		take("submit")
+		take("eligible")
+		waited := len(chain)
+		take("start")
+		take("end")
+		if len(chain) < waited+2 {
+			elapsed.OK = false
+		}
+		if len(chain) == waited {
+			take("cancelled_at")
+		}
+	}
+	rules := format.Moments(elapsed, chain...)
+	for i := range t.m.sources {
+		m := &c.moments[i]
+		if !m.At().OK {
+			continue
+		}
+		if !slices.Contains(chain, m) {
+			rules = append(rules, format.Moments(traces.Opt[model.Duration]{}, m)...)
+		}
+		t.record.Set(t.m.sources[i].place, traces.Value{Number: int64(m.At().V - epoch)})
+	}
+	for _, rule := range rules {
+		c.row.Repair(rule)
+	}
 }
 
 // one is the value of one source.
@@ -197,7 +262,7 @@ func (t *table) extra(r *format.Row, set func(string, traces.Value)) error {
 // read goes through the file once.
 func (t *table) read() error {
 	last := model.AbsentTime
-	t.restart()
+	t.rows, t.first, t.step, t.unsorted = 0, 0, 0, nil
 	t.file.Bad.Begin(nil)
 	err := format.Rows(t.file, t.comma, t.wanted, func(r *format.Row) error {
 		drop, err := t.values(r, 0)
@@ -228,17 +293,7 @@ func (t *table) read() error {
 	case t.rows == 0:
 		return &traces.DataError{File: t.file.Name, Found: "a header without rows", Expected: "at least one row", Mend: "fetch the file again"}
 	}
-	if w := t.m.find("width"); w != nil && w.step {
-		t.account.Assume("load.width", t.step.String(), "the smallest step between two rows, as asked for")
-	}
 	return nil
-}
-
-// restart begins another reading of the file.
-func (t *table) restart() {
-	for i := range t.convert.clocks {
-		t.convert.clocks[i] = format.Clock{Zone: t.zone, Unordered: t.unsorted != nil, Distinct: t.m.table == "prices" || t.m.table == "load" && t.single()}
-	}
 }
 
 // single says whether every row is a sample of some width of the same service, so that
@@ -280,7 +335,6 @@ func (t *table) absolute() bool {
 func (t *table) Write(w *traces.Writer) error {
 	t.account.Again()
 	ledger, rules := t.account.Table(t.m.table), traces.NewRules()
-	t.restart()
 	t.file.Bad.Begin(func(at *format.Place) { ledger.Take(at, traces.RuleUnreadable) })
 	at := func(r *format.Row) (model.Time, error) {
 		if t.unsorted == nil {

@@ -137,7 +137,7 @@ var ENTSOE = format.Spec{
 		at, rules, needZone, ok := t.Clock.Instant(day[2] + "-" + day[1] + "-" + day[0] + " " + from)
 		switch {
 		case needZone:
-			return format.Whole(c.Wrong(c.At[0], "an instant with its zone", "name the zone of the file with --time-zone of orrery import, for example Europe/Berlin, the zone of the market"))
+			return format.Whole(c.Wrong(c.At[0], format.NeedsZone, "name the zone of the file with --time-zone, for example Europe/Berlin, the zone of the market"))
 		case !ok:
 			c.Fail(0, "a date such as 31.12.2022")
 		}

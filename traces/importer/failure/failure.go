@@ -38,12 +38,13 @@ var lanlColumns = []string{lanlSystem: "System", lanlNode: "nodenum", lanlStart:
 
 // LANL is the format of LANL's outages.
 var LANL = format.Spec{
-	Format: format.Format{Name: "lanl", Version: 1, Zoned: true, What: "outages of LANL's clusters (LA-UR-05-7318)"},
+	Format: format.Format{Name: "lanl", Version: 2, Zoned: true, What: "outages of LANL's clusters (LA-UR-05-7318)"},
 	Layout: format.Layout{Comma: ',', Columns: lanlColumns},
 	Row: func(t *format.Table, c *format.Cells, s *format.Sink) error {
-		t.Clock.Unordered = true
 		node := c.Text(lanlSystem) + "-" + c.Text(lanlNode)
-		down, up := lanlTime(c, lanlStart, &t.Clock), lanlTime(c, lanlEnd, &t.Clock)
+		begin, end := lanlTime(c, lanlStart, &t.Later), lanlTime(c, lanlEnd, &t.Later)
+		c.Decide(traces.Opt[model.Duration]{}, &begin, &end)
+		down, up := begin.At().V, end.At().V
 		if c.Err != nil {
 			return c.Err
 		}
@@ -52,20 +53,15 @@ var LANL = format.Spec{
 }.Build()
 
 // lanlTime reads 6/21/2005 10:54.
-func lanlTime(c *format.Cells, k int, clock *format.Clock) model.Time {
+func lanlTime(c *format.Cells, k int, clock *format.Clock) format.Moment {
 	wall, err := time.Parse("1/2/2006 15:04", c.Raw(k))
 	if err != nil {
 		c.Fail(k, "a date and time such as 6/21/2005 10:54")
-		return 0
+		return format.Moment{}
 	}
-	at, rules, needZone, ok := clock.Instant(wall.Format("2006-01-02 15:04:05"))
+	at, _, needZone, _ := clock.Moment(wall.Format("2006-01-02 15:04:05"))
 	if needZone && c.Err == nil {
-		c.Err = format.Whole(c.Wrong(c.At[k], "an instant with its zone", "name the zone of the file with --time-zone of orrery import, for example US/Mountain"))
-	}
-	if ok {
-		for _, r := range rules {
-			c.Repair(r)
-		}
+		c.Err = format.Whole(c.Wrong(c.At[k], format.NeedsZone, "name the zone of the file with --time-zone, for example US/Mountain"))
 	}
 	return at
 }

@@ -5,30 +5,32 @@ import (
 	"time"
 
 	"orrery/scheduler/model"
+	"orrery/traces/localtime"
 )
 
-// Clock reads instants that are written as text.
+// Clock reads instants that are written as text, one in a row. A log is read twice or more: while it is read for the
+// first time the clock learns the order of its texts, by which it decides afterwards, see Decide.
 type Clock struct {
 	// Zone is that of texts without one. A text without a zone is no instant when it is
 	// nil.
 	Zone *time.Location
-	// Unordered says that texts do not come in the order of time.
+	// Unordered says that texts do not come in the order of time, so that their order says nothing of a local time
+	// that occurred twice.
 	Unordered bool
 	// Distinct says that no two texts are of one instant, as in a series.
 	Distinct bool
 
-	last model.Time
-	read bool
-
-	// Between these seconds since 1970 the zone has one offset, and no change is near.
-	from, until, offset int64
+	zone     localtime.Zone
+	order    localtime.Order
+	row      int64 // number of the text
+	deciding bool
 }
 
 // Rules by which instants are mended.
 const (
 	RuleRounded     = "rounded-to-microsecond"
-	RuleAmbiguous   = "ambiguous-local-time"
-	RuleNonexistent = "nonexistent-local-time"
+	RuleAmbiguous   = localtime.RuleAmbiguous
+	RuleNonexistent = localtime.RuleSkipped
 )
 
 // layouts are the forms of an instant; a fraction of a second may follow the seconds.
@@ -41,34 +43,74 @@ var zoned = []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:0
 // InstantForms says what Instant reads.
 const InstantForms = "a date and time such as 2006-01-02 15:04:05"
 
+// Decide ends learning: the texts come again, from the first one.
+func (c *Clock) Decide() { c.row, c.deciding = 0, true }
+
+// Turn says that the next text is that of row n, for logs whose rows come in another order when they are written.
+func (c *Clock) Turn(n int64) { c.row = n - 1 }
+
+// Repeated says whether a text was learned that is a local time that occurred twice.
+func (c *Clock) Repeated() bool { return c.order.Repeated() }
+
 // Instant is the µs since 1970 of a text, or not ok; needZone says that it would be
-// one if its zone were known. Rules name how it was mended: of a local time that
-// occurred twice, when clocks were set back, the first is meant, unless the text before
-// it was between the two and texts come in order; one that was skipped, when clocks were set forward, is moved by as much.
+// one if its zone were known. Rules name what was not plain.
 func (c *Clock) Instant(text string) (at model.Time, rules []string, needZone, ok bool) {
+	r, rules, needZone, ok := c.read(text)
+	if !ok {
+		return 0, nil, needZone, false
+	}
+	if r = c.ordered(r); r.How != localtime.Plain {
+		rules = append(rules, r.How.Rule())
+	}
+	return r.Instant(), rules, false, true
+}
+
+// ordered is what the order of the texts leaves of a reading.
+func (c *Clock) ordered(r localtime.Reading) localtime.Reading {
+	c.row++
+	switch {
+	case c.Unordered:
+		return r
+	case c.deciding:
+		return c.order.Next(c.row, r)
+	}
+	c.order.Distinct = c.Distinct
+	c.order.Learn(c.row, r)
+	return c.order.Next(c.row, r)
+}
+
+// read says which instants a text may be.
+func (c *Clock) read(text string) (r localtime.Reading, rules []string, needZone, ok bool) {
 	text = strings.TrimSpace(text)
-	if wall, usual := plainInstant(text); usual {
-		if c.Zone == nil {
-			return 0, nil, true, false
+	wall, local := plainInstant(text)
+	if !local {
+		for _, layout := range zoned {
+			if t, err := time.Parse(layout, text); err == nil {
+				return localtime.Known(model.Time(t.UnixMicro())), rounded(t), false, true
+			}
 		}
-		return c.local(wall)
+		for _, layout := range layouts {
+			var err error
+			if wall, err = time.Parse(layout, text); err == nil {
+				local = true
+				break
+			}
+		}
 	}
-	for _, layout := range zoned {
-		if t, err := time.Parse(layout, text); err == nil {
-			return c.micro(t, nil)
-		}
+	if !local || c.Zone == nil {
+		return r, nil, local, false
 	}
-	for _, layout := range layouts {
-		t, err := time.Parse(layout, text)
-		if err != nil {
-			continue
-		}
-		if c.Zone == nil {
-			return 0, nil, true, false
-		}
-		return c.local(t)
+	if !c.zone.Is(c.Zone) {
+		c.zone = localtime.In(c.Zone)
 	}
-	return 0, nil, false, false
+	return c.zone.Read(wall), rounded(wall), false, true
+}
+
+func rounded(t time.Time) []string {
+	if t.Nanosecond()%1000 != 0 {
+		return []string{RuleRounded}
+	}
+	return nil
 }
 
 // plainInstant reads the most usual form, 2006-01-02T15:04:05 or with a blank for the T;
@@ -91,80 +133,27 @@ func plainInstant(text string) (wall time.Time, ok bool) {
 	return wall, int(month) == v[1] && day == v[2] && v[3] < 24 && v[4] < 60 && v[5] < 60
 }
 
-// local puts a wall clock into the zone.
-func (c *Clock) local(wall time.Time) (model.Time, []string, bool, bool) {
-	if u := wall.Unix(); u >= c.from && u < c.until {
-		return c.micro(wall.Add(-time.Duration(c.offset)*time.Second), nil)
-	}
-	y, mo, d := wall.Date()
-	h, mi, s := wall.Clock()
-	t := time.Date(y, mo, d, h, mi, s, wall.Nanosecond(), c.Zone)
-	if h2, mi2, s2 := t.Clock(); h != h2 || mi != mi2 || s != s2 {
-		return c.micro(t, []string{RuleNonexistent})
-	}
-	// The same wall clock before and behind a change of the offset.
-	first, second := t, t
-	start, end := t.ZoneBounds()
-	_, offset := t.Zone() // s east of Greenwich
-	if !end.IsZero() {
-		_, next := end.Zone()
-		if u := t.Add(time.Duration(offset-next) * time.Second); !u.Before(end) {
-			second = u
-		}
-	}
-	if !start.IsZero() {
-		_, before := start.Add(-1).Zone()
-		if u := t.Add(time.Duration(offset-before) * time.Second); u.Before(start) {
-			first = u
-		}
-	}
-	if first.Equal(second) {
-		c.keepZone(start, end, offset)
-		return c.micro(t, nil)
-	}
-	one, two := model.Time(first.UnixMicro()), model.Time(second.UnixMicro())
-	if passed := one < c.last || c.Distinct && one == c.last; c.read && passed && c.last <= two && !c.Unordered {
-		return c.micro(second, []string{RuleAmbiguous})
-	}
-	return c.micro(first, []string{RuleAmbiguous})
-}
-
-// keepZone keeps the wall clocks between two changes of the offset, but for two days next
-// to each.
-func (c *Clock) keepZone(start, end time.Time, offset int) {
-	const margin, ever = 2 * 86400, 1 << 40
-	c.from, c.until, c.offset = -ever, ever, int64(offset)
-	if !start.IsZero() {
-		c.from = start.Unix() + margin
-	}
-	if !end.IsZero() {
-		c.until = end.Unix() - margin
-	}
-}
-
-func (c *Clock) micro(t time.Time, rules []string) (model.Time, []string, bool, bool) {
-	if t.Nanosecond()%1000 != 0 {
-		rules = append(rules, RuleRounded)
-	}
-	at := model.Time(t.UnixMicro())
-	c.last, c.read = at, true
-	return at, rules, false, true
-}
-
-// Restart forgets which instants were read, for another reading of the file.
-func (c *Clock) Restart() { c.last, c.read = 0, false }
-
 // At is the instant in a field; one without a zone needs Clock.Zone.
 func (c *Clock) At(r *Row, column int) (model.Time, error) {
 	at, rules, needZone, ok := c.Instant(r.Fields[column])
-	switch {
-	case ok:
-		for _, rule := range rules {
-			r.Repair(rule)
-		}
-		return at, nil
-	case needZone:
-		return 0, Whole(r.Wrong(column, "an instant with its zone", "name the zone of the file with --time-zone of orrery import, for example UTC or Europe/Berlin"))
+	if !ok {
+		return 0, noInstant(r, column, needZone)
 	}
-	return 0, r.Wrong(column, InstantForms, "correct the value, or leave the row out")
+	for _, rule := range rules {
+		r.Repair(rule)
+	}
+	return at, nil
 }
+
+func noInstant(r *Row, column int, needZone bool) error {
+	if needZone {
+		return Whole(r.Wrong(column, NeedsZone, MendZone))
+	}
+	return r.Wrong(column, InstantForms, "correct the value, or leave the row out")
+}
+
+// What an error about a local time without a zone expects, and how it is mended.
+const (
+	NeedsZone = "an instant with its zone"
+	MendZone  = "name the zone of the file with --time-zone, for example UTC or Europe/Berlin"
+)

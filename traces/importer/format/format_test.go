@@ -12,6 +12,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/traces"
+	"orrery/traces/localtime"
 )
 
 func zone(t *testing.T, name string) *time.Location {
@@ -49,20 +50,29 @@ func TestClock(t *testing.T) {
 		require.Equal(t, c.want, time.UnixMicro(int64(at)).UTC().Format(time.RFC3339Nano), c.text)
 		require.Equal(t, c.rules, rules, c.text)
 	}
-	// The hour that occurs twice, in the order of time, and out of it.
+	// The hour that occurs twice, in the order of time, and out of it: read once, then decided.
 	for _, unordered := range []bool{false, true} {
 		clock := Clock{Zone: berlin, Unordered: unordered}
 		var got []string
-		for _, text := range []string{"2023-10-29 02:30:00", "2023-10-29 02:45:00", "2023-10-29 02:00:00", "2023-10-29 02:50:00", "2023-10-29 03:00:00"} {
-			at, _, _, ok := clock.Instant(text)
-			require.True(t, ok)
-			got = append(got, time.UnixMicro(int64(at)).UTC().Format("15:04"))
+		for range 2 {
+			got = nil
+			for _, text := range []string{"2023-10-29 02:30:00", "2023-10-29 02:45:00", "2023-10-29 02:00:00", "2023-10-29 02:50:00", "2023-10-29 03:00:00"} {
+				at, rules, _, ok := clock.Instant(text)
+				require.True(t, ok)
+				got = append(got, time.UnixMicro(int64(at)).UTC().Format("15:04")+strings.Join(rules, ","))
+			}
+			require.NotEqual(t, unordered, clock.Repeated())
+			clock.Decide()
 		}
+		rule := localtime.RuleByOrder
+		want := []string{"00:30", "00:45", "01:00", "01:50"}
 		if unordered {
-			require.Equal(t, []string{"00:30", "00:45", "00:00", "00:50", "02:00"}, got)
-		} else {
-			require.Equal(t, []string{"00:30", "00:45", "01:00", "01:50", "02:00"}, got)
+			rule, want = localtime.RuleAmbiguous, []string{"00:30", "00:45", "00:00", "00:50"}
 		}
+		for i := range want {
+			want[i] += rule
+		}
+		require.Equal(t, append(want, "02:00"), got)
 	}
 	for _, text := range []string{"", "soon", "2023-02-30 00:00:00", "1700000000"} {
 		_, _, needZone, ok := (&Clock{Zone: time.UTC}).Instant(text)

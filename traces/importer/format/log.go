@@ -10,7 +10,8 @@ import (
 )
 
 // Log imports files that one function reads into rows of any tables. It is read twice:
-// first for the epoch, the order and what is wrong, then to write. A log of which a table is
+// first for the epoch, the order and what is wrong, then to write; and once more between where local times
+// occurred twice, since their order says which they are. A log of which a table is
 // not in order of time is sorted outside memory.
 type Log struct {
 	Format  *Format
@@ -22,7 +23,7 @@ type Log struct {
 	Relative bool
 	// Zone is that of the texts, nil where instants need none.
 	Zone *time.Location
-	// Clocks are those that Read uses; they begin anew with each reading.
+	// Clocks are those that Read uses. They learn in the first reading.
 	Clocks []*Clock
 
 	sink Sink
@@ -31,12 +32,19 @@ type Log struct {
 
 // Scan reads the files through, and answers what is to be written.
 func (l *Log) Scan() (Scanned, error) {
-	l.sink = Sink{log: l, jobs: jobStream, load: loadStream, events: eventStream, prices: priceStream, nodes: nodeStream, deps: depStream}
-	l.restart()
 	bad := l.Files[0].Bad
-	bad.Begin(nil)
-	if err := l.Read(&l.sink); err != nil {
+	if err := l.scan(); err != nil {
 		return nil, err
+	}
+	repeated := false
+	for _, c := range l.Clocks {
+		c.Decide()
+		repeated = repeated || c.Repeated()
+	}
+	if repeated { // which instants they are, and so the order of the rows, is known now
+		if err := l.scan(); err != nil {
+			return nil, err
+		}
 	}
 	s := &l.sink
 	if err := bad.End(s.rows); err != nil {
@@ -51,11 +59,11 @@ func (l *Log) Scan() (Scanned, error) {
 	return l, nil
 }
 
-func (l *Log) restart() {
-	for _, c := range l.Clocks {
-		c.Restart()
-		c.Unordered = l.sink.unsorted()
-	}
+// scan reads the files through once.
+func (l *Log) scan() error {
+	l.sink = Sink{log: l, jobs: jobStream, load: loadStream, events: eventStream, prices: priceStream, nodes: nodeStream, deps: depStream}
+	l.Files[0].Bad.Begin(nil)
+	return l.Read(&l.sink)
 }
 
 // epoch is the whole second of the first row, 0 where the log's own zero is arbitrary.
@@ -75,7 +83,9 @@ func (l *Log) epoch() model.Time {
 func (l *Log) Write(w *traces.Writer) error {
 	l.Account.Again()
 	l.size.nodes, l.size.cpus = 0, 0
-	l.restart()
+	for _, c := range l.Clocks {
+		c.Decide()
+	}
 	s := &l.sink
 	s.w, s.rules, s.epoch, s.edges = w, traces.NewRules(), l.epoch(), edges{}
 	if s.deps.seen {
@@ -210,10 +220,6 @@ func (s *Sink) tables() (names []string) {
 		}
 	}
 	return names
-}
-
-func (s *Sink) unsorted() bool {
-	return s.jobs.unsorted != nil || s.load.unsorted != nil || s.events.unsorted != nil || s.prices.unsorted != nil
 }
 
 // flush writes the rows that were held back for their order.

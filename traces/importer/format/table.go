@@ -10,8 +10,9 @@ import (
 type Table struct {
 	Layout Layout
 	Log    Log
-	// Clock reads the instants that are written as text.
-	Clock Clock
+	// Clock reads the instants that are written as text, one in a row. Later reads further ones of the row,
+	// which are in no order.
+	Clock, Later Clock
 	// Service is what a file of several things is read for, Unit that of its times; both are
 	// for the format to use.
 	Service string
@@ -28,6 +29,7 @@ func NewTable(f *Format, files []File, l Layout) *Table {
 // Scan reads the files through.
 func (t *Table) Scan() (Scanned, error) {
 	t.Log.Zone = t.Clock.Zone
+	t.Later = Clock{Zone: t.Clock.Zone, Unordered: true}
 	t.Log.Clocks = append(t.Log.Clocks, &t.Clock)
 	t.Log.Read = func(s *Sink) error {
 		for _, f := range t.Log.Files {

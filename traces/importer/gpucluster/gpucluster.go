@@ -79,7 +79,7 @@ func GPUMemory(kind string) int64 {
 
 // PhillyJSON is the format of the original log.
 var PhillyJSON = &format.Format{
-	Name: "philly-json", Version: 1, Files: format.ManyFiles, Zoned: true, Untested: true, What: "jobs of Philly as published (cluster_job_log, JSON with attempts)",
+	Name: "philly-json", Version: 2, Files: format.ManyFiles, Zoned: true, Untested: true, What: "jobs of Philly as published (cluster_job_log, JSON with attempts)",
 	Sniff: func(h format.Head) format.Match {
 		return format.JSONMatch(h, `"attempts"`, `"submitted_time"`, `"vc"`, `"jobid"`)
 	},
@@ -111,34 +111,68 @@ func scanPhilly(f *format.Format, files []format.File, o format.Options) (format
 			if err := e.Into(&p); err != nil {
 				return err
 			}
-			j, drop, err := p.job(e, &clock)
+			place := e.Place(p.ID)
+			j, drop, err := p.job(e, &clock, place)
 			if err != nil {
 				return err
 			}
-			return s.Job(e.Place(p.ID), &j, drop)
+			return s.Job(place, &j, drop)
 		})
 	}
 	return l.Scan()
 }
 
+// zoneWords are what may stand behind a time of the log, and what they say.
+var zoneWords = [...][2]string{{" PST", " -0800"}, {" PDT", " -0700"}}
+
 // instant is a time of the log; null, None and the empty one are none.
-func (p *phillyJob) instant(e *format.Element, clock *format.Clock, field, text string) (at traces.Opt[model.Time], err error) {
+func (p *phillyJob) instant(e *format.Element, clock *format.Clock, field, text string) (at format.Moment, err error) {
 	if format.Missing(text) {
 		return at, nil
 	}
-	t, _, needZone, ok := clock.Instant(strings.TrimSuffix(strings.TrimSuffix(text, " PST"), " PDT"))
-	if needZone {
-		bad := e.Wrong(field, format.Excerpt(text), "an instant with its zone")
-		bad.Mend = "name the zone of the file with --time-zone of orrery import, US/Pacific"
+	local, named := text, ""
+	for _, word := range zoneWords {
+		if bare, ok := strings.CutSuffix(text, word[0]); ok {
+			local, named = bare, bare+word[1]
+		}
+	}
+	at, _, needZone, ok := clock.Moment(local)
+	switch {
+	case needZone:
+		bad := e.Wrong(field, format.Excerpt(text), format.NeedsZone)
+		bad.Mend = "name the zone of the file with --time-zone, US/Pacific"
 		return at, format.Whole(bad)
-	}
-	if !ok {
+	case !ok:
 		return at, e.Wrong(field, format.Excerpt(text), format.InstantForms)
+	case named != "":
+		if sure, _, _, ok := clock.Moment(named); ok {
+			at.Is(sure.At().V)
+		}
 	}
-	return traces.Some(t), nil
+	return at, nil
 }
 
-func (p *phillyJob) job(e *format.Element, clock *format.Clock) (j traces.Job, drop string, err error) {
+// moments are those of a job: its submission, and the start and end of each attempt, which came one after the other.
+func (p *phillyJob) moments(e *format.Element, clock *format.Clock) (submit format.Moment, attempts [][2]format.Moment, rules []string, err error) {
+	if submit, err = p.instant(e, clock, "submitted_time", p.Submit); err != nil {
+		return submit, nil, nil, err
+	}
+	row := []*format.Moment{&submit}
+	attempts = make([][2]format.Moment, len(p.Attempts))
+	for i, a := range p.Attempts {
+		for k, text := range []*string{a.Start, a.End} {
+			if text != nil {
+				if attempts[i][k], err = p.instant(e, clock, "attempts", *text); err != nil {
+					return submit, nil, nil, err
+				}
+			}
+			row = append(row, &attempts[i][k])
+		}
+	}
+	return submit, attempts, format.Moments(traces.Opt[model.Duration]{}, row...), nil
+}
+
+func (p *phillyJob) job(e *format.Element, clock *format.Clock, place *format.Place) (j traces.Job, drop string, err error) {
 	j = traces.Job{ID: e.All, Name: p.ID, User: p.User, Tenant: p.VC}
 	switch p.Status {
 	case "Pass":
@@ -150,23 +184,17 @@ func (p *phillyJob) job(e *format.Element, clock *format.Clock) (j traces.Job, d
 	default:
 		return j, "", e.Wrong("status", format.Excerpt(p.Status), "Pass, Killed or Failed")
 	}
-	submit, err := p.instant(e, clock, "submitted_time", p.Submit)
-	if err != nil || !submit.OK {
+	submit, attempts, rules, err := p.moments(e, clock)
+	if err != nil || !submit.At().OK {
 		return j, "no-submission", err
 	}
-	j.Submit = submit.V
+	place.Repaired = append(place.Repaired, rules...)
+	j.Submit = submit.At().V
 	run, whole, begun := model.Duration(0), true, false
 	var hosts []string
 	gpus := int32(0)
-	for _, a := range p.Attempts {
-		var ends [2]traces.Opt[model.Time]
-		for i, text := range []*string{a.Start, a.End} {
-			if text != nil {
-				if ends[i], err = p.instant(e, clock, "attempts", *text); err != nil {
-					return j, "", err
-				}
-			}
-		}
+	for i, a := range p.Attempts {
+		ends := [2]traces.Opt[model.Time]{attempts[i][0].At(), attempts[i][1].At()}
 		begun = begun || ends[0].OK
 		if !ends[0].OK || !ends[1].OK {
 			whole = false

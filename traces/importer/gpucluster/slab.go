@@ -1,6 +1,7 @@
 package gpucluster
 
 import (
+	"orrery/scheduler/model"
 	"orrery/traces"
 	"orrery/traces/importer/format"
 )
@@ -18,6 +19,7 @@ const (
 	slVC   // of Helios
 	slType // of Acme
 	slMem  // of Kalos
+	slDuration
 )
 
 // Words for the end of a job in both logs.
@@ -37,11 +39,11 @@ var Acme = slSpec("acme", "jobs of Acme (trace_seren.csv, trace_kalos.csv)", acm
 
 func slSpec(name, what string, columns []string, zoned bool) *format.Format {
 	return format.Spec{
-		Format: format.Format{Name: name, Version: 1, Zoned: zoned, Untested: true, What: what}, Layout: format.Layout{Comma: ',', Columns: columns},
+		Format: format.Format{Name: name, Version: 2, Zoned: zoned, Untested: true, What: what}, Layout: format.Layout{Comma: ',', Columns: columns},
 		Row: func(t *format.Table, c *format.Cells, s *format.Sink) error {
 			j := traces.Job{ID: c.N, Name: c.Text(slID), User: c.Name(slUser), Tenant: c.Name(slVC), NodesMin: c.OptCount(slNodes), GPUsTotal: c.OptCount(slGPUs), ProcsRequested: c.OptCount(slCPUs),
-				ExitState: c.Word(slState, slStates...), Submit: c.When(slSubmit, &t.Clock), Start: c.OptWhen(slStart, &t.Clock), End: c.OptWhen(slEnd, &t.Clock)}
-			t.Clock.Unordered = true
+				ExitState: c.Word(slState, slStates...)}
+			slInstants(t, c, &j)
 			if id := c.Raw(slID); id != "" && len(id) < 19 {
 				if n, err := c.Int(c.At[slID]); err == nil {
 					j.ID, j.Name = n, ""
@@ -65,6 +67,21 @@ func slSpec(name, what string, columns []string, zoned bool) *format.Format {
 			return s.Job(c.Place(c.Raw(slID)), &j, "")
 		},
 	}.Build()
+}
+
+// slInstants are those of a row. Rows come by submission, or in no order. The column duration of Helios counts from the
+// start; that of Acme, whose times name their zone, from submission in some rows.
+func slInstants(t *format.Table, c *format.Cells, j *traces.Job) {
+	submit, start, end := c.Moment(slSubmit, &t.Clock), c.Moment(slStart, &t.Later), c.Moment(slEnd, &t.Later)
+	if !c.Has(slSubmit) {
+		c.Fail(slSubmit, format.InstantForms)
+	}
+	var elapsed traces.Opt[model.Duration]
+	if d, _, ok := format.Decimal(c.Raw(slDuration), model.Second); ok {
+		elapsed = traces.Some(d)
+	}
+	c.Decide(elapsed, &submit, &start, &end)
+	j.Submit, j.Start, j.End = submit.At().V, start.At(), end.At()
 }
 
 // share spreads GPUs and CPUs over the nodes.

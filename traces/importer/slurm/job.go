@@ -13,6 +13,16 @@ import (
 // clocks read the instants of submission, eligibility, start and end.
 type clocks [4]format.Clock
 
+// instants are those of a row, which came one after the other. The run time says more of them, if the row has it.
+func instants(c *format.Cells, clocks *clocks, j *traces.Job, elapsed traces.Opt[model.Duration]) {
+	var at [4]format.Moment
+	for i, k := range [...]int{colSubmit, colEligible, colStart, colEnd} {
+		at[i] = instant(c, k, &clocks[i])
+	}
+	c.Decide(elapsed, &at[0], &at[1], &at[2], &at[3])
+	j.Submit, j.Eligible, j.Start, j.End = at[0].At().V, at[1].At(), at[2].At(), at[3].At()
+}
+
 // Words for the state of a job, and whether it had ended.
 var states = map[string]bool{
 	"COMPLETED": true, "CANCELLED": true, "FAILED": true, "TIMEOUT": true, "NODE_FAIL": true, "PREEMPTED": true, "BOOT_FAIL": true, "DEADLINE": true,
@@ -52,13 +62,12 @@ func job(c *format.Cells, clocks *clocks) (j traces.Job, drop string) {
 	}
 	j = traces.Job{ID: identity(c), Name: c.Text(colName), User: c.Name(colUser), Account: c.Name(colAccount), Tenant: c.Name(colAccount), Partition: c.Name(colPartition), QOS: c.Name(colQOS),
 		ExitState: state, Reservation: c.Name(colReservation), Features: c.Name(colConstraints), Priority: c.OptWhole(colPriority, 0, 1<<62), RecordedNodes: c.Name(colNodeList)}
-	j.Submit = instant(c, colSubmit, &clocks[0]).V
 	if !c.Has(colSubmit) {
 		return j, "no-submission"
 	}
-	j.Eligible, j.Start, j.End = instant(c, colEligible, &clocks[1]), instant(c, colStart, &clocks[2]), instant(c, colEnd, &clocks[3])
-	exit(c, &j)
 	elapsed := span(c)
+	instants(c, clocks, &j, elapsed)
+	exit(c, &j)
 	size(c, &j)
 	if by, ok := strings.CutPrefix(c.Raw(colState), "CANCELLED by "); ok {
 		c.Keep("cancelled_by", by)
@@ -136,14 +145,14 @@ func units(text string) (n int32, exact, ok bool) {
 }
 
 // instant is text in the site's zone, or seconds since 1970.
-func instant(c *format.Cells, k int, clock *format.Clock) traces.Opt[model.Time] {
+func instant(c *format.Cells, k int, clock *format.Clock) format.Moment {
 	if text := c.Raw(k); text != "" && strings.Trim(text, "0123456789") == "" {
 		if text == "0" {
-			return traces.Opt[model.Time]{}
+			return format.Moment{}
 		}
-		return c.OptAt(k, model.Second)
+		return format.MomentAt(c.OptAt(k, model.Second))
 	}
-	return c.OptWhen(k, clock)
+	return c.Moment(k, clock)
 }
 
 // exit is the code of "CODE:SIGNAL".

@@ -26,7 +26,9 @@
 //     are not counted again. Else AllocGRES or ReqGRES, gpu:TYPE:N for each node.
 //
 // Times are local to the site, or UTC where TZ=UTC was set: nothing in the file says, so
-// --time-zone must. Seconds since 1970 (SLURM_TIME_FORMAT=%s) need none.
+// --time-zone must. Seconds since 1970 (SLURM_TIME_FORMAT=%s) need none. Of a local time that occurred twice, that is
+// meant with which submit <= eligible <= start <= end and with which a job ran as long as Elapsed says; else
+// that which the order of submissions leaves.
 //
 // Sources: sacct(1), slurm/src/common/slurmdb_defs.h; https://github.com/ubccr/xdmod.
 package slurm
@@ -150,7 +152,7 @@ func scanSacct(f *format.Format, files []format.File, o format.Options) (format.
 	l := &format.Log{Format: f, Files: files, Zone: o.Zone}
 	var clocks clocks
 	for i := range clocks {
-		clocks[i] = format.Clock{Zone: o.Zone, Unordered: true}
+		clocks[i] = format.Clock{Zone: o.Zone, Unordered: i > 0} // rows come by submission, or in no order
 		l.Clocks = append(l.Clocks, &clocks[i])
 	}
 	l.Read = func(s *format.Sink) error {
