@@ -67,15 +67,13 @@ func (c *checker) beyond(v reflect.Value, f field, bound string) int {
 	if bound == "" {
 		return 0
 	}
-	b := reflect.New(f.Type).Elem()
-	if err := parseScalar(bound, b, f); err != nil {
+	v = reflect.Indirect(v)
+	b := reflect.New(v.Type()).Elem()
+	if err := parseValue(bound, b, f); err != nil {
 		panic(fmt.Sprintf("profiles: the range of %s: %v", f.key, err)) // a tag of this package
 	}
 	if f.kind == anAmount {
 		return cmp.Compare(amountIn(v).bare(), amountIn(b).bare())
-	}
-	if v.Kind() == reflect.Pointer {
-		v, b = v.Elem(), b.Elem()
 	}
 	switch {
 	case v.CanFloat() && v.Float() < b.Float(), v.CanInt() && v.Int() < b.Int():

@@ -19,9 +19,9 @@ type Cluster struct {
 	Topology         string `yaml:"topology" of:"dragonfly,listed" default:"dragonfly" doc:"which groups are adjacent: all to all, or those that each group lists"`
 	PowerCap         Power  `yaml:"power_cap" zero:"none" default:"none" min:"0" unit:"power" doc:"what running jobs may draw in all"`
 	StorageBandwidth Rate   `yaml:"storage_bandwidth" zero:"none" default:"none" min:"0" unit:"rate" doc:"storage traffic that running jobs may demand in all"`
-	SensitivePool    int32  `yaml:"sensitive_pool" zero:"none" default:"none" min:"0" unit:"nodes" doc:"most nodes that sensitive jobs hold together"`
+	SensitivePool    int32  `yaml:"sensitive_pool" zero:"none" default:"none" min:"1" unit:"nodes" doc:"most nodes that sensitive jobs hold together"`
 
-	UserSessions int32  `yaml:"user_sessions" zero:"none" default:"none" min:"0" unit:"jobs" doc:"sessions of a user that run at a time at most"`
+	UserSessions int32  `yaml:"user_sessions" zero:"none" default:"none" min:"1" unit:"jobs" doc:"sessions of a user that run at a time at most"`
 	OverLimit    string `yaml:"over_limit" of:"wait,reject" default:"wait" doc:"what becomes of a job that a limit on what is in use keeps from starting at its submission: it waits, or is rejected at once"`
 
 	Price          float64 `yaml:"price" default:"0.5" min:"0" max:"1" unit:"price" doc:"of energy until an event changes it; 0 is cheap, 1 is dear"`
@@ -115,9 +115,9 @@ func (r *Routing) Empty() bool { return r.Column == "none" && r.Otherwise == "" 
 // Tenant is a customer.
 type Tenant struct {
 	Name          string  `yaml:"name" unit:"name" doc:"that jobs name"`
-	MaxNodes      int32   `yaml:"max_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"held at a time, one that jobs share once; hard"`
-	MaxGPUs       int32   `yaml:"max_gpus" zero:"none" default:"none" min:"0" unit:"GPUs" doc:"held at a time, a part of one as that; hard"`
-	MaxConcurrent int32   `yaml:"max_concurrent" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running at a time; hard"`
+	MaxNodes      int32   `yaml:"max_nodes" zero:"none" default:"none" min:"1" unit:"nodes" doc:"held at a time, one that jobs share once; hard"`
+	MaxGPUs       int32   `yaml:"max_gpus" zero:"none" default:"none" min:"1" unit:"GPUs" doc:"held at a time, a part of one as that; hard"`
+	MaxConcurrent int32   `yaml:"max_concurrent" zero:"none" default:"none" min:"1" unit:"jobs" doc:"running at a time; hard"`
 	FairShare     float64 `yaml:"fair_share" default:"0" min:"0" max:"1" unit:"of the nodes" doc:"its target; 0 is none, which is neutral"`
 	Burst         float64 `yaml:"burst" zero:"none" default:"none" min:"1" max:"1000" unit:"of fair_share" doc:"1.5 raises its target to at most 150 % while the site is idle"`
 	Priority      int64   `yaml:"priority" default:"0" min:"0" max:"4294967295" unit:"points" doc:"of its account, for the order multifactor, relative to the highest there is"`
@@ -131,15 +131,15 @@ type QOS struct {
 	Priority     int64          `yaml:"priority" default:"0" min:"0" max:"4294967295" unit:"points" doc:"for the order multifactor, relative to the highest there is"`
 	Class        int32          `yaml:"class" default:"-1" min:"-1" max:"10" unit:"class" doc:"preemption class of its jobs; -1 leaves them their own"`
 	MaxWall      model.Duration `yaml:"max_wall" zero:"none" default:"none" min:"0s" unit:"span" doc:"longest requested time of a job"`
-	MaxNodes     int32          `yaml:"max_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"of a job"`
-	GroupNodes   int32          `yaml:"group_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"of all its running jobs"`
-	GroupJobs    int32          `yaml:"group_jobs" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running at a time"`
-	UserJobs     int32          `yaml:"user_jobs" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running jobs of a user"`
-	UserNodes    int32          `yaml:"user_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"of the running jobs of a user"`
-	MaxGPUs      int32          `yaml:"max_gpus" zero:"none" default:"none" min:"0" unit:"GPUs" doc:"of a job"`
-	GroupGPUs    int32          `yaml:"group_gpus" zero:"none" default:"none" min:"0" unit:"GPUs" doc:"of all its running jobs"`
-	UserGPUs     int32          `yaml:"user_gpus" zero:"none" default:"none" min:"0" unit:"GPUs" doc:"of the running jobs of a user"`
-	UserPending  int32          `yaml:"user_pending" zero:"none" default:"none" min:"0" unit:"jobs" doc:"of a user in the system, waiting or running; read, but not enforced yet"`
+	MaxNodes     int32          `yaml:"max_nodes" zero:"none" default:"none" min:"1" unit:"nodes" doc:"of a job"`
+	GroupNodes   int32          `yaml:"group_nodes" zero:"none" default:"none" min:"1" unit:"nodes" doc:"of all its running jobs"`
+	GroupJobs    int32          `yaml:"group_jobs" zero:"none" default:"none" min:"1" unit:"jobs" doc:"running at a time"`
+	UserJobs     int32          `yaml:"user_jobs" zero:"none" default:"none" min:"1" unit:"jobs" doc:"running jobs of a user"`
+	UserNodes    int32          `yaml:"user_nodes" zero:"none" default:"none" min:"1" unit:"nodes" doc:"of the running jobs of a user"`
+	MaxGPUs      int32          `yaml:"max_gpus" zero:"none" default:"none" min:"1" unit:"GPUs" doc:"of a job"`
+	GroupGPUs    int32          `yaml:"group_gpus" zero:"none" default:"none" min:"1" unit:"GPUs" doc:"of all its running jobs"`
+	UserGPUs     int32          `yaml:"user_gpus" zero:"none" default:"none" min:"1" unit:"GPUs" doc:"of the running jobs of a user"`
+	UserPending  int32          `yaml:"user_pending" zero:"none" default:"none" min:"1" unit:"jobs" doc:"of a user in the system, waiting or running; read, but not enforced yet"`
 	Preempts     []string       `yaml:"preempts" unit:"names" doc:"qualities of service whose jobs it may preempt"`
 	UsageFactor  float64        `yaml:"usage_factor" default:"1" min:"0" max:"1000" unit:"factor" doc:"that its usage counts by"`
 	PreemptGrace model.Duration `yaml:"preempt_grace" default:"0s" min:"0s" unit:"span" doc:"that its jobs have when preempted"`
@@ -159,7 +159,7 @@ type Partition struct {
 	Priority int64          `yaml:"priority" default:"1" min:"0" max:"65535" unit:"points" doc:"for the order multifactor, relative to the highest there is"`
 	MaxWall  model.Duration `yaml:"max_wall" zero:"none" default:"none" min:"0s" unit:"span" doc:"longest requested time of a job"`
 	MinNodes int32          `yaml:"min_nodes" default:"0" min:"0" unit:"nodes" doc:"of a job"`
-	MaxNodes int32          `yaml:"max_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"of a job"`
+	MaxNodes int32          `yaml:"max_nodes" zero:"none" default:"none" min:"1" unit:"nodes" doc:"of a job"`
 	Up       bool           `yaml:"up" default:"true" doc:"whether its jobs may start"`
 }
 

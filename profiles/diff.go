@@ -75,7 +75,11 @@ func (p *Profile) leaves() []leaf {
 
 // unitOf is the unit in which valueOf gives numbers.
 func unitOf(f field) string {
-	switch f.Type {
+	of := f.Type
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	switch of {
 	case reflect.TypeFor[model.Duration]():
 		return "s"
 	case reflect.TypeFor[Bytes]():
@@ -96,17 +100,15 @@ func valueOf(v reflect.Value, f field) any {
 	if f.tag("zero") != "" && v.IsZero() {
 		return f.tag("zero")
 	}
+	v = reflect.Indirect(v)
 	switch f.kind {
 	case aBool:
 		return v.Bool()
 	case aSpan:
-		return spanIn(v).Seconds()
+		return model.Duration(v.Int()).Seconds()
 	case aWhole, aSize:
 		return v.Int()
 	case aNumber:
-		if v.Kind() == reflect.Pointer {
-			v = v.Elem()
-		}
 		return v.Float()
 	}
 	return formatScalar(v, f)

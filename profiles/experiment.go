@@ -44,7 +44,7 @@ type Experiment struct {
 
 // EqualNodes is a cluster of equal nodes, which jobs have for themselves.
 type EqualNodes struct {
-	Nodes int32 `yaml:"nodes" zero:"trace" default:"trace" min:"0" max:"4194304" unit:"nodes" doc:"as many as the trace says where it is left out"`
+	Nodes int32 `yaml:"nodes" zero:"trace" default:"trace" min:"1" max:"4194304" unit:"nodes" doc:"as many as the trace says where it is left out"`
 	Cores int32 `yaml:"cores" default:"1" min:"1" max:"16384" unit:"cores" doc:"on each node"`
 }
 
@@ -54,7 +54,7 @@ type WindowAxis struct {
 	Begin  model.Duration `yaml:"begin" default:"0s" min:"0s" unit:"span" doc:"from the epoch of the trace"`
 	Length model.Duration `yaml:"length" default:"0s" min:"0s" unit:"span" doc:"of the window, or of each of several; 0s with count divides the trace, but for one more at its beginning and one at its end"`
 	Count  int32          `yaml:"count" default:"0" min:"0" max:"10000" unit:"windows" doc:"so many disjoint windows over the whole trace, with equal gaps where there is a length, instead of one at begin"`
-	Lead   model.Duration `yaml:"lead" zero:"all" default:"all" min:"0s" unit:"span" doc:"how much of the trace before the window is replayed first, under the same settings; all, as 0s, makes one replay for all windows, and a span one for each, from what the log has running and waiting then, as far as it says"`
+	Lead   model.Duration `yaml:"lead" zero:"all" default:"all" min:"0s" unit:"span" doc:"how much of the trace before the window is replayed first, under the same settings; all makes one replay for all windows, and a span one for each, from what the log has running and waiting then, as far as it says"`
 	Follow model.Duration `yaml:"follow" default:"30d" min:"0s" unit:"span" doc:"how long the load goes on after the window, at most, until its jobs have left; those that have not count with their wait so far"`
 }
 
@@ -67,14 +67,14 @@ type JitterAxis struct {
 
 // Replay is how traces are replayed.
 type Replay struct {
-	Overrun        string         `yaml:"overrun" of:"kill,extend" default:"kill" doc:"what happens to jobs that outlive their request"`
-	MissingRequest string         `yaml:"missing_request" of:"infinite,recorded,default" default:"infinite" doc:"what the scheduler is told of jobs that state no requested time"`
-	DefaultRequest model.Duration `yaml:"default_request" default:"12h" min:"1s" when:"replay.missing_request=default" unit:"span" doc:"that it is told"`
-	Infeasible     string         `yaml:"infeasible" of:"reject,error" default:"reject" doc:"jobs that can never run: refused at submission, or the task fails"`
-	Feedback       bool           `yaml:"feedback" default:"false" doc:"jobs that follow others (after_job, think_time) come when these have left, not when the log says"`
-	Warmup         model.Duration `yaml:"warmup" zero:"auto" default:"auto" min:"0s" unit:"span" doc:"what the steady window leaves out at the beginning; auto is 1 % of the jobs, and nothing after a warm start"`
-	Cooldown       model.Duration `yaml:"cooldown" default:"0s" min:"0s" unit:"span" doc:"what the steady window leaves out before the last submission"`
-	Seed           int64          `yaml:"seed" default:"0" min:"0" unit:"seed" doc:"of the random draws of the world, the same in all tasks"`
+	Overrun        string          `yaml:"overrun" of:"kill,extend" default:"kill" doc:"what happens to jobs that outlive their request"`
+	MissingRequest string          `yaml:"missing_request" of:"infinite,recorded,default" default:"infinite" doc:"what the scheduler is told of jobs that state no requested time"`
+	DefaultRequest model.Duration  `yaml:"default_request" default:"12h" min:"1s" when:"replay.missing_request=default" unit:"span" doc:"that it is told"`
+	Infeasible     string          `yaml:"infeasible" of:"reject,error" default:"reject" doc:"jobs that can never run: refused at submission, or the task fails"`
+	Feedback       bool            `yaml:"feedback" default:"false" doc:"jobs that follow others (after_job, think_time) come when these have left, not when the log says"`
+	Warmup         *model.Duration `yaml:"warmup" zero:"auto" default:"auto" min:"0s" unit:"span" doc:"what the steady window leaves out at the beginning; auto is 1 % of the jobs, and nothing after a warm start"`
+	Cooldown       model.Duration  `yaml:"cooldown" default:"0s" min:"0s" unit:"span" doc:"what the steady window leaves out before the last submission"`
+	Seed           int64           `yaml:"seed" default:"0" min:"0" unit:"seed" doc:"of the random draws of the world, the same in all tasks"`
 }
 
 // SettingAxis is one key and the values it takes.

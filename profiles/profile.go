@@ -19,7 +19,9 @@ import "orrery/scheduler/model"
 //	default  its value when the key is absent
 //	unit     of a number, or what kind of word it is
 //	of       the words it may be
-//	zero     the word that is written for "none of it"
+//	zero     the word that is written where there is none of it. It is not 0: a 0 that is
+//	         written is one where the field is a pointer, and else an error
+//	same     "0" where a written 0 says what the word says: a grid of 0 is no grid
 //	min, max its range, both ends included
 //	when     what other keys must be for this one to apply
 //	doc      what it means
@@ -38,16 +40,16 @@ type Profile struct {
 	Energy        string         `yaml:"energy" of:"instant,expected" default:"instant" when:"order=score,mode=documented" doc:"the price that the factor energy takes: of now, or its mean over the requested time of the job"`
 
 	Backfill     string         `yaml:"backfill" of:"none,first-fit,easy,conservative" default:"easy" when:"mode=documented" doc:"which jobs may start behind a job that is blocked"`
-	Depth        int32          `yaml:"depth" zero:"all" default:"all" min:"0" when:"backfill=conservative" unit:"jobs" doc:"blocked jobs that hold reservations"`
+	Depth        int32          `yaml:"depth" zero:"all" default:"all" min:"1" when:"backfill=conservative" unit:"jobs" doc:"blocked jobs that hold reservations"`
 	BFWindow     model.Duration `yaml:"bf_window" zero:"none" default:"none" min:"0s" when:"backfill=conservative" unit:"span" doc:"how far ahead reservations are made; Slurm: 1d"`
-	BFResolution model.Duration `yaml:"bf_resolution" zero:"exact" default:"exact" min:"0s" when:"backfill=conservative" unit:"span" doc:"grid of the reservations; Slurm: 1m"`
-	BFInterval   model.Duration `yaml:"bf_interval" zero:"every-pass" default:"every-pass" min:"0s" when:"backfill=conservative" unit:"span" doc:"shortest time between two backfill passes; Slurm: 30s"`
-	BFMaxJobTest int32          `yaml:"bf_max_job_test" zero:"none" default:"none" min:"0" when:"backfill=conservative" unit:"jobs" doc:"jobs that one backfill pass looks at; Slurm: 500"`
-	BFMaxJobUser int32          `yaml:"bf_max_job_user" zero:"none" default:"none" min:"0" when:"backfill=conservative" unit:"jobs" doc:"jobs of one user that one backfill pass looks at"`
+	BFResolution model.Duration `yaml:"bf_resolution" zero:"exact" same:"0" default:"exact" min:"0s" when:"backfill=conservative" unit:"span" doc:"grid of the reservations; Slurm: 1m"`
+	BFInterval   model.Duration `yaml:"bf_interval" zero:"every-pass" same:"0" default:"every-pass" min:"0s" when:"backfill=conservative" unit:"span" doc:"shortest time between two backfill passes; Slurm: 30s"`
+	BFMaxJobTest int32          `yaml:"bf_max_job_test" zero:"none" default:"none" min:"1" when:"backfill=conservative" unit:"jobs" doc:"jobs that one backfill pass looks at; Slurm: 500"`
+	BFMaxJobUser int32          `yaml:"bf_max_job_user" zero:"none" same:"0" default:"none" min:"0" when:"backfill=conservative" unit:"jobs" doc:"jobs of one user that one backfill pass looks at; 0, as in Slurm, is none too"`
 
 	Reservations string `yaml:"reservations" of:"shared,private" default:"shared" when:"backfill=easy|conservative,mode=documented" doc:"whether other vClusters leave the nodes of no vCluster alone that the first blocked job waits for; private lets them take these"`
 
-	Cycle model.Duration  `yaml:"cycle" zero:"event" default:"event" min:"0s" unit:"span" doc:"time between passes; event makes one whenever something changed"`
+	Cycle model.Duration  `yaml:"cycle" zero:"event" same:"0" default:"event" min:"0s" unit:"span" doc:"time between passes; event makes one whenever something changed"`
 	Phase *model.Duration `yaml:"phase" zero:"spread" default:"spread" min:"0s" when:"cycle!=event" unit:"span" doc:"instant of the first pass, less than cycle; spread: cycle x place of the vCluster in the file / number of vClusters, from 0 on"`
 
 	AccountingTick model.Duration `yaml:"accounting_tick" default:"5m" min:"1s" when:"order=score|multifactor" unit:"span" doc:"how often usage, shares and budgets are brought up to date; the same for all vClusters of a site"`
@@ -107,7 +109,7 @@ type Multifactor struct {
 	Site      int64 `yaml:"site" default:"1" min:"0" max:"4294967295" when:"order=multifactor" unit:"factor" doc:"that the points of the site's own factor are multiplied by; Slurm: 1"`
 
 	MaxAge     model.Duration `yaml:"max_age" default:"7d" min:"1s" when:"order=multifactor" unit:"span" doc:"PriorityMaxAge: age at which the age factor is 1"`
-	HalfLife   model.Duration `yaml:"half_life" zero:"none" default:"7d" min:"0s" when:"order=multifactor" unit:"span" doc:"PriorityDecayHalfLife of past usage; none never forgets"`
+	HalfLife   model.Duration `yaml:"half_life" zero:"none" same:"0" default:"7d" min:"0s" when:"order=multifactor" unit:"span" doc:"PriorityDecayHalfLife of past usage; none, as Slurm's 0, never forgets"`
 	FairTree   bool           `yaml:"fair_tree" default:"true" when:"order=multifactor" doc:"users are ranked by their accounts; false is the classic factor (NO_FAIR_TREE)"`
 	Dampening  int32          `yaml:"dampening" default:"1" min:"1" max:"65535" when:"multifactor.fair_tree=false,order=multifactor" unit:"divisor" doc:"FairShareDampeningFactor"`
 	FavorSmall bool           `yaml:"favor_small" default:"false" when:"order=multifactor" doc:"PriorityFavorSmall: small jobs have the larger size factor"`

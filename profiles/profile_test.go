@@ -82,7 +82,7 @@ func TestSameMeaningSameBytes(t *testing.T) {
 	want := `{"name":"x","order":"expansion","backfill":"conservative","bf_window":"1d","cycle":"15s","preemption":{"enabled":true}}`
 	for _, text := range []string{
 		"name: x\norder: expansion\nbackfill: conservative\nbf_window: 1d\ncycle: 15s\npreemption: {enabled: true}\n",
-		"cycle: 15000ms\nname: 'x'\norder: exp\nbackfill: conservative\ndepth: 0\nbf_window: 24h\npreemption: {enabled: true, max_victims: 3}\n",
+		"cycle: 15000ms\nname: 'x'\norder: exp\nbackfill: conservative\ndepth: all\nbf_window: 24h\npreemption: {enabled: true, max_victims: 3}\n",
 		"# a remark\nname: \"x\"\ndescription: of no effect\norder: exp\nbackfill: conservative\nbf_window: 1-00:00:00\ncycle: 0.25m\npreemption:\n  enabled: true\n  rule: strict\n  timeout: 600s\n",
 		want,
 	} {

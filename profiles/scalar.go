@@ -50,10 +50,30 @@ func unitsOf(t reflect.Type) (units []unit, example string) {
 // parseScalar reads text into v. It accepts what formatScalar writes, and the
 // other spellings of the same.
 func parseScalar(text string, v reflect.Value, f field) error {
-	if zero := f.tag("zero"); zero != "" && text == zero {
+	zero := f.tag("zero")
+	if zero != "" && text == zero {
 		v.SetZero()
 		return nil
 	}
+	if v.Kind() == reflect.Pointer {
+		x := reflect.New(v.Type().Elem())
+		if err := parseValue(text, x.Elem(), f); err != nil {
+			return err
+		}
+		v.Set(x)
+		return nil
+	}
+	if err := parseValue(text, v, f); err != nil {
+		return err
+	}
+	if zero != "" && v.IsZero() && f.tag("same") == "" {
+		return fmt.Errorf("found %s, want %s, or more than 0: a 0 is not taken for %[2]s", text, zero)
+	}
+	return nil
+}
+
+// parseValue reads text into v, which is no pointer.
+func parseValue(text string, v reflect.Value, f field) error {
 	switch kindOf(v.Type()) {
 	case aBool:
 		return parseBool(text, v)
@@ -69,10 +89,6 @@ func parseScalar(text string, v reflect.Value, f field) error {
 		a, err := ParseAmount(text)
 		if err != nil {
 			return fmt.Errorf("%w%s", err, orZero(f))
-		}
-		if v.Kind() == reflect.Pointer {
-			v.Set(reflect.ValueOf(&a))
-			return nil
 		}
 		v.Set(reflect.ValueOf(a))
 		return nil
@@ -109,10 +125,6 @@ func parseNumber(text string, v reflect.Value, f field) error {
 	if x == 0 {
 		x = 0 // without a sign
 	}
-	if v.Kind() == reflect.Pointer {
-		v.Set(reflect.ValueOf(&x))
-		return nil
-	}
 	v.SetFloat(x)
 	return nil
 }
@@ -128,20 +140,8 @@ func parseSpan(text string, v reflect.Value, f field) error {
 	if d == model.Forever {
 		return fmt.Errorf("found %q, want a span that ends%s", text, orZero(f))
 	}
-	if v.Kind() == reflect.Pointer {
-		v.Set(reflect.ValueOf(&d))
-		return nil
-	}
 	v.SetInt(int64(d))
 	return nil
-}
-
-// spanIn is the value of a key, which is not none.
-func spanIn(v reflect.Value) model.Duration {
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	return model.Duration(v.Int())
 }
 
 // ParseBytes reads a size with its unit, as 64MiB.
@@ -213,18 +213,16 @@ func formatScalar(v reflect.Value, f field) string {
 	if zero := f.tag("zero"); zero != "" && v.IsZero() {
 		return zero
 	}
+	v = reflect.Indirect(v)
 	switch kindOf(v.Type()) {
 	case aBool:
 		return strconv.FormatBool(v.Bool())
 	case aWhole:
 		return strconv.FormatInt(v.Int(), 10)
 	case aNumber:
-		if v.Kind() == reflect.Pointer {
-			v = v.Elem()
-		}
 		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
 	case aSpan:
-		return formatSpan(spanIn(v))
+		return formatSpan(model.Duration(v.Int()))
 	case aSize:
 		return formatSize(v)
 	case anAmount:

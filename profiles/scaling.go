@@ -50,7 +50,7 @@ type ScalingService struct {
 	Kind      string         `yaml:"kind" of:"queue,rooms,inference,machines" default:"queue" doc:"requests that wait in line, sessions that occupy rooms, batches of a language model, or virtual machines that are resized while they run"`
 	Mode      string         `yaml:"mode" of:"auto,exact,fluid" default:"auto" doc:"request by request, or as a flow; auto is fluid for more than 2,000,000 requests"`
 	Slots     int64          `yaml:"slots" default:"1" min:"1" max:"100000" when:"service.kind=queue|rooms" unit:"requests" doc:"that a replica serves at once"`
-	Line      int64          `yaml:"line" zero:"usual" default:"usual" min:"-1" unit:"requests" doc:"that may wait; -1 is no limit; usual is no limit, and of rooms none at all"`
+	Line      *int64         `yaml:"line" zero:"usual" default:"usual" min:"-1" unit:"requests" doc:"that may wait; 0 lets none wait, -1 is no limit; usual is no limit, and of rooms none at all"`
 	Patience  model.Duration `yaml:"patience" zero:"endless" default:"endless" min:"0s" unit:"span" doc:"a request that waits for longer leaves"`
 	Balancing string         `yaml:"balancing" of:"one-line,random,two-choices,least-loaded" default:"one-line" doc:"how requests come to replicas: one line for all, or one for each"`
 	Work      model.Duration `yaml:"work" default:"100ms" min:"1us" when:"service.kind=queue|rooms|machines" unit:"span" doc:"of a request on one slot or one CPU, the life of a session; where the demand does not say"`
@@ -59,18 +59,18 @@ type ScalingService struct {
 	Batch     ScalingBatch   `yaml:"batch" when:"service.kind=inference" doc:"how a replica generates tokens"`
 	Goal      ScalingGoal    `yaml:"goal" doc:"what requests are to get"`
 
-	Start       int64          `yaml:"start" zero:"min" default:"min" min:"0" max:"65536" unit:"replicas" doc:"that are ready at the beginning; min is that of the policy; of machines the compute units of each"`
-	Limit       int64          `yaml:"limit" zero:"none" default:"none" min:"0" max:"65536" unit:"replicas" doc:"most that the platform gives"`
-	Boot        model.Duration `yaml:"boot" default:"1m" min:"0s" unit:"span" doc:"from an order to a replica that serves, the mean"`
-	BootCV      float64        `yaml:"boot_cv" default:"0" min:"0" max:"5" unit:"1" doc:"its coefficient of variation"`
-	Warm        model.Duration `yaml:"warm" default:"0s" min:"0s" unit:"span" doc:"in which a fresh replica works at warm_rate"`
-	WarmRate    float64        `yaml:"warm_rate" default:"0.5" min:"0.01" max:"1" unit:"1" doc:"speed in it"`
-	Drain       model.Duration `yaml:"drain" zero:"endless" default:"endless" min:"0s" unit:"span" doc:"deadline of a replica that is given up; what it still serves then is lost"`
-	Latency     model.Duration `yaml:"latency" default:"0s" min:"0s" unit:"span" doc:"from a proposal to its result"`
-	Price       float64        `yaml:"price" default:"1" min:"0" unit:"1/h" doc:"of a replica hour; of machines of the hour of a compute unit"`
-	Granularity model.Duration `yaml:"granularity" default:"0s" min:"0s" unit:"span" doc:"of charging: begun ones count; 0s charges what is held"`
-	Scrape      model.Duration `yaml:"scrape" default:"15s" min:"1s" unit:"span" doc:"between scrapes of the metrics; KPA has its own of 2 s"`
-	Delay       model.Duration `yaml:"delay" default:"0s" min:"0s" unit:"span" doc:"from a scrape until policies see it"`
+	Start       *int64          `yaml:"start" zero:"need" default:"need" min:"0" max:"65536" unit:"replicas" doc:"that are ready at the beginning, of every policy but fixed; need is the most that the demand needs until a replica ordered at the beginning would serve, within the bounds of the policy; of machines the compute units of each"`
+	Limit       int64           `yaml:"limit" zero:"none" default:"none" min:"1" max:"65536" unit:"replicas" doc:"most that the platform gives"`
+	Boot        model.Duration  `yaml:"boot" default:"1m" min:"0s" unit:"span" doc:"from an order to a replica that serves, the mean"`
+	BootCV      float64         `yaml:"boot_cv" default:"0" min:"0" max:"5" unit:"1" doc:"its coefficient of variation"`
+	Warm        model.Duration  `yaml:"warm" default:"0s" min:"0s" unit:"span" doc:"in which a fresh replica works at warm_rate"`
+	WarmRate    float64         `yaml:"warm_rate" default:"0.5" min:"0.01" max:"1" unit:"1" doc:"speed in it"`
+	Drain       *model.Duration `yaml:"drain" zero:"endless" default:"endless" min:"0s" unit:"span" doc:"deadline of a replica that is given up; what it still serves then is lost, at once with 0s"`
+	Latency     model.Duration  `yaml:"latency" default:"0s" min:"0s" unit:"span" doc:"from a proposal to its result"`
+	Price       float64         `yaml:"price" default:"1" min:"0" unit:"1/h" doc:"of a replica hour; of machines of the hour of a compute unit"`
+	Granularity model.Duration  `yaml:"granularity" default:"0s" min:"0s" unit:"span" doc:"of charging: begun ones count; 0s charges what is held"`
+	Scrape      model.Duration  `yaml:"scrape" default:"15s" min:"1s" unit:"span" doc:"between scrapes of the metrics; KPA has its own of 2 s"`
+	Delay       model.Duration  `yaml:"delay" default:"0s" min:"0s" unit:"span" doc:"from a scrape until policies see it"`
 }
 
 // ScalingBatch is continuous batching.
@@ -167,8 +167,8 @@ func (s *Scaling) demandAt(c *checker, base string) {
 	if s.Service.Mode == "fluid" && (s.Service.Balancing != "one-line" || s.Service.Patience > 0) {
 		add("service.mode", "a fluid has one line and no patience: use exact, or leave balancing and patience out")
 	}
-	if s.Service.Limit > 0 && s.Service.Start > s.Service.Limit {
-		add("service.start", "found %d, more than the limit of %d", s.Service.Start, s.Service.Limit)
+	if n := s.Service.Start; s.Service.Limit > 0 && n != nil && *n > s.Service.Limit {
+		add("service.start", "found %d, more than the limit of %d", *n, s.Service.Limit)
 	}
 }
 

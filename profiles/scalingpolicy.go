@@ -11,33 +11,33 @@ import (
 
 // ScalingPolicy is one policy. Which keys go with which kind is in docs/SCALING-FORMAT.md.
 type ScalingPolicy struct {
-	Name     string         `yaml:"name" unit:"name" doc:"in tables; the kind where it is left out"`
-	Kind     string         `yaml:"kind" of:"fixed,clairvoyant,lattice,lattice-coded,hpa,kpa,keda,maestro,maestro-10,neon,lcm,lcm-coded" default:"fixed" doc:"which policy of docs/AUTOSCALING.md"`
-	Size     int64          `yaml:"size" default:"1" min:"0" max:"65536" unit:"replicas" doc:"of fixed"`
-	Lead     model.Duration `yaml:"lead" zero:"boot" default:"boot" min:"0s" unit:"span" doc:"of clairvoyant, a reference that knows what each step needs: how far it looks ahead; boot is that mean and three standard deviations"`
-	Min      int64          `yaml:"min" default:"1" min:"0" max:"65536" unit:"replicas" doc:"least size"`
-	Max      int64          `yaml:"max" default:"100" min:"1" max:"65536" unit:"replicas" doc:"largest size"`
-	Metric   string         `yaml:"metric" default:"utilization" unit:"name" doc:"of lattice, hpa and keda: utilization, queue, concurrency, rate or wait; of lattice and of hpa the utilisation is a mean, the others are per replica"`
-	Target   float64        `yaml:"target" default:"0.7" min:"0.000001" unit:"as the metric" doc:"of lattice, hpa, keda and kpa (concurrency per replica), of maestro the share of rooms that are occupied, and of neon the load average per CPU (its own is 0.9)"`
-	Window   model.Duration `yaml:"window" zero:"scrape" default:"scrape" min:"0s" unit:"span" doc:"over which the metric is averaged"`
-	Interval model.Duration `yaml:"interval" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"between evaluations"`
+	Name     string          `yaml:"name" unit:"name" doc:"in tables; the kind where it is left out"`
+	Kind     string          `yaml:"kind" of:"fixed,clairvoyant,lattice,lattice-coded,hpa,kpa,keda,maestro,maestro-10,neon,lcm,lcm-coded" default:"fixed" doc:"which policy of docs/AUTOSCALING.md"`
+	Size     int64           `yaml:"size" default:"1" min:"0" max:"65536" unit:"replicas" doc:"of fixed"`
+	Lead     *model.Duration `yaml:"lead" zero:"boot" default:"boot" min:"0s" unit:"span" doc:"of clairvoyant, a reference that knows what each step needs: how far it looks ahead; boot is that mean and three standard deviations"`
+	Min      int64           `yaml:"min" default:"1" min:"0" max:"65536" unit:"replicas" doc:"least size"`
+	Max      int64           `yaml:"max" default:"100" min:"1" max:"65536" unit:"replicas" doc:"largest size"`
+	Metric   string          `yaml:"metric" default:"utilization" unit:"name" doc:"of lattice, hpa and keda: utilization, queue, concurrency, rate or wait; of lattice and of hpa the utilisation is a mean, the others are per replica"`
+	Target   float64         `yaml:"target" default:"0.7" min:"0.000001" unit:"as the metric" doc:"of lattice, hpa, keda and kpa (concurrency per replica), of maestro the share of rooms that are occupied, and of neon the load average per CPU (its own is 0.9)"`
+	Window   *model.Duration `yaml:"window" zero:"scrape" default:"scrape" min:"1ms" unit:"span" doc:"over which the metric is averaged"`
+	Interval *model.Duration `yaml:"interval" zero:"usual" default:"usual" min:"1ms" unit:"span" doc:"between evaluations"`
 
-	UpThreshold   float64        `yaml:"up_threshold" default:"0.8" min:"0" max:"1" unit:"1" doc:"of lattice-coded"`
-	DownThreshold float64        `yaml:"down_threshold" zero:"usual" default:"usual" min:"0" max:"1" unit:"1" doc:"of lattice a share of the target, usually 0.5; of lattice-coded a utilisation, usually 0.2; of maestro the share of rooms below which it shrinks, usually 0.5"`
-	UpWindow      model.Duration `yaml:"up_window" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"of lattice and hpa"`
-	DownWindow    model.Duration `yaml:"down_window" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"of lattice and hpa, and of kpa the delay on the way down"`
-	Cooldown      model.Duration `yaml:"cooldown" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"between changes; of keda before it goes to zero; of maestro upwards; of lcm between two drains"`
-	DownCooldown  model.Duration `yaml:"down_cooldown" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"of maestro and maestro-10"`
-	Tolerance     float64        `yaml:"tolerance" zero:"usual" default:"usual" min:"0" max:"1" unit:"1" doc:"of hpa and keda"`
-	Panic         float64        `yaml:"panic" zero:"usual" default:"usual" min:"1.01" unit:"times" doc:"of kpa: demand over size that begins a panic"`
-	Time          model.Duration `yaml:"time" default:"2m" min:"10s" unit:"span" doc:"of maestro: span of the points of a trigger"`
-	Share         float64        `yaml:"share" default:"0.5" min:"0" max:"1" unit:"1" doc:"of maestro: of the points that must be beyond the target"`
-	Limit         float64        `yaml:"limit" default:"0.9" min:"0.01" max:"1" unit:"1" doc:"of maestro: occupied share from which it grows at once"`
-	ReadyTarget   float64        `yaml:"ready_target" default:"0.2" min:"0.01" max:"0.95" unit:"1" doc:"of maestro-10: share of the matches that are to be free"`
-	Watch         bool           `yaml:"watch" default:"true" doc:"of lcm: also looks half a second behind each session that comes, beside its cycle"`
-	PendingAware  bool           `yaml:"pending_aware" default:"false" doc:"of lcm: counts the room on workers that boot before it calls for another"`
-	CountOwn      bool           `yaml:"count_own" default:"false" doc:"of lcm: takes what it has placed off the cached capacity"`
-	IdleAfter     model.Duration `yaml:"idle_after" zero:"never" default:"never" min:"0s" unit:"span" doc:"of lcm: idle workers are drained after it, down to min; never is the original's default"`
+	UpThreshold   float64         `yaml:"up_threshold" default:"0.8" min:"0" max:"1" unit:"1" doc:"of lattice-coded"`
+	DownThreshold *float64        `yaml:"down_threshold" zero:"usual" default:"usual" min:"0" max:"1" unit:"1" doc:"of lattice a share of the target, usually 0.5; of lattice-coded a utilisation, usually 0.2; of maestro the share of rooms below which it shrinks, usually 0.5"`
+	UpWindow      *model.Duration `yaml:"up_window" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"of lattice and hpa"`
+	DownWindow    *model.Duration `yaml:"down_window" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"of lattice and hpa, and of kpa the delay on the way down"`
+	Cooldown      *model.Duration `yaml:"cooldown" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"between changes; of keda before it goes to zero; of maestro upwards; of lcm between two drains"`
+	DownCooldown  *model.Duration `yaml:"down_cooldown" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"of maestro and maestro-10"`
+	Tolerance     *float64        `yaml:"tolerance" zero:"usual" default:"usual" min:"0" max:"1" unit:"1" doc:"of hpa and keda"`
+	Panic         *float64        `yaml:"panic" zero:"usual" default:"usual" min:"1.01" unit:"times" doc:"of kpa: demand over size that begins a panic"`
+	Time          model.Duration  `yaml:"time" default:"2m" min:"10s" unit:"span" doc:"of maestro: span of the points of a trigger"`
+	Share         float64         `yaml:"share" default:"0.5" min:"0" max:"1" unit:"1" doc:"of maestro: of the points that must be beyond the target"`
+	Limit         float64         `yaml:"limit" default:"0.9" min:"0.01" max:"1" unit:"1" doc:"of maestro: occupied share from which it grows at once"`
+	ReadyTarget   float64         `yaml:"ready_target" default:"0.2" min:"0.01" max:"0.95" unit:"1" doc:"of maestro-10: share of the matches that are to be free"`
+	Watch         bool            `yaml:"watch" default:"true" doc:"of lcm: also looks half a second behind each session that comes, beside its cycle"`
+	PendingAware  bool            `yaml:"pending_aware" default:"false" doc:"of lcm: counts the room on workers that boot before it calls for another"`
+	CountOwn      bool            `yaml:"count_own" default:"false" doc:"of lcm: takes what it has placed off the cached capacity"`
+	IdleAfter     *model.Duration `yaml:"idle_after" zero:"never" default:"never" min:"0s" unit:"span" doc:"of lcm: idle workers are drained after it, down to min; never is the original's default"`
 
 	MissingKeepsWindows   bool `yaml:"missing_keeps_windows" default:"false" doc:"of lattice: a missing sample is passed over and the windows go on; false begins both anew"`
 	ChangeRestartsWindows bool `yaml:"change_restarts_windows" default:"false" doc:"of lattice: a change of size begins both windows anew; false lets them go on during the cooldown"`
@@ -50,17 +50,17 @@ type ScalingPolicy struct {
 	StableWindow model.Duration `yaml:"stable_window" default:"1m" min:"6s" max:"1h" unit:"span" doc:"of kpa: demand is averaged over it, and in a panic over a tenth of it; a panic lasts as long behind its cause"`
 	ZeroGrace    model.Duration `yaml:"scale_to_zero_grace" default:"30s" min:"0s" unit:"span" doc:"of kpa with min: 0: the last replica stays for so long without demand"`
 
-	Trigger      string         `yaml:"trigger" of:"room,legacy,cpu,memory" default:"room" doc:"of maestro: usage that its triggers go by: rooms that are occupied, the same with a fixed step, CPU, or memory; a session takes its slot's share of both"`
-	Delta        int64          `yaml:"delta" default:"1" min:"1" max:"1000000" unit:"rooms" doc:"of maestro with trigger: legacy: step of a change"`
-	DownTime     model.Duration `yaml:"down_time" zero:"usual" default:"usual" min:"10s" unit:"span" doc:"of maestro: span of the points of the trigger that shrinks, usually that of both"`
-	LargerWindow bool           `yaml:"larger_window" default:"false" doc:"of maestro: points are kept for the longer of time and down_time; false is the original, which goes by down_time"`
-	PanicRooms   int64          `yaml:"panic_rooms" default:"0" min:"0" max:"1000000" unit:"rooms" doc:"of maestro: rooms that are added at once when one becomes occupied and the occupied share is above limit; 0 is no panic"`
-	MaxScaleUp   int64          `yaml:"max_scale_up" default:"300" min:"1" max:"1000000" unit:"rooms" doc:"of maestro: most that one evaluation adds, but for a panic"`
-	Buffer       int64          `yaml:"buffer" default:"0" min:"0" max:"1000000" unit:"rooms" doc:"of maestro-10: free rooms beyond the occupied ones, in the place of ready_target; 0 goes by ready_target"`
+	Trigger      string          `yaml:"trigger" of:"room,legacy,cpu,memory" default:"room" doc:"of maestro: usage that its triggers go by: rooms that are occupied, the same with a fixed step, CPU, or memory; a session takes its slot's share of both"`
+	Delta        int64           `yaml:"delta" default:"1" min:"1" max:"1000000" unit:"rooms" doc:"of maestro with trigger: legacy: step of a change"`
+	DownTime     *model.Duration `yaml:"down_time" zero:"usual" default:"usual" min:"10s" unit:"span" doc:"of maestro: span of the points of the trigger that shrinks, usually that of both"`
+	LargerWindow bool            `yaml:"larger_window" default:"false" doc:"of maestro: points are kept for the longer of time and down_time; false is the original, which goes by down_time"`
+	PanicRooms   int64           `yaml:"panic_rooms" default:"0" min:"0" max:"1000000" unit:"rooms" doc:"of maestro: rooms that are added at once when one becomes occupied and the occupied share is above limit; 0 is no panic"`
+	MaxScaleUp   int64           `yaml:"max_scale_up" default:"300" min:"1" max:"1000000" unit:"rooms" doc:"of maestro: most that one evaluation adds, but for a panic"`
+	Buffer       *int64          `yaml:"buffer" zero:"none" default:"none" min:"0" max:"1000000" unit:"rooms" doc:"of maestro-10: free rooms beyond the occupied ones, in the place of ready_target; none goes by ready_target"`
 
-	Polling    bool  `yaml:"polling" default:"true" doc:"of lcm: looks for sessions at each interval; false leaves it to watch"`
-	AutoPause  bool  `yaml:"auto_pause" default:"false" doc:"of lcm: the control plane stops every worker that is idle_after idle by itself, as the sources do, and asks neither min nor cooldown"`
-	MaxRetries int64 `yaml:"max_retries" zero:"usual" default:"usual" min:"1" max:"1000000" unit:"attempts" doc:"of lcm: failures of one session in a row until it is given up, usually 35; of lcm-coded until it comes again after 5 min, usually 5"`
+	Polling    bool   `yaml:"polling" default:"true" doc:"of lcm: looks for sessions at each interval; false leaves it to watch"`
+	AutoPause  bool   `yaml:"auto_pause" default:"false" doc:"of lcm: the control plane stops every worker that is idle_after idle by itself, as the sources do, and asks neither min nor cooldown"`
+	MaxRetries *int64 `yaml:"max_retries" zero:"usual" default:"usual" min:"1" max:"1000000" unit:"attempts" doc:"of lcm: failures of one session in a row until it is given up, usually 35; of lcm-coded until it comes again after 5 min, usually 5"`
 
 	ResizeRetry *model.Duration `yaml:"resize_retry" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"of neon: wait after a change of size that failed; usual is 5s"`
 
@@ -126,11 +126,11 @@ func (s *Scaling) policyAt(c *checker, i int, at string) {
 func (p *ScalingPolicy) behavior(c *checker, at string) {
 	for _, x := range []struct {
 		rules *ScalingRules
-		other model.Duration
+		other *model.Duration
 		key   string
 		same  string
 	}{{&p.Behavior.ScaleUp, p.UpWindow, "scale_up", "up_window"}, {&p.Behavior.ScaleDown, p.DownWindow, "scale_down", "down_window"}} {
-		if x.rules.Window != nil && x.other > 0 {
+		if x.rules.Window != nil && x.other != nil {
 			c.add(at+".behavior."+x.key+".stabilization_window", "stands beside %s, which says the same: leave one of them out", x.same)
 		}
 		if list := at + ".behavior." + x.key + ".policies"; len(x.rules.Policies) == 0 && c.src.has(list) {
@@ -153,8 +153,10 @@ func (s *Scaling) goesBy(c *checker, p *ScalingPolicy, at string) {
 		c.add(at+".target", "found %v, want a share of rooms below 1", p.Target)
 	case p.Kind == "maestro" && c.src.has(at+".delta") && p.Trigger != "legacy":
 		c.add(at+".delta", "does not apply with trigger: %s, whose usage says the step: use trigger: legacy, or leave it out", p.Trigger)
-	case p.Kind == "maestro-10" && p.Buffer > 0 && c.src.has(at+".ready_target"):
+	case p.Kind == "maestro-10" && p.Buffer != nil && c.src.has(at+".ready_target"):
 		c.add(at+".ready_target", "stands beside buffer, which takes its place: leave one of them out")
+	case p.Kind == "hpa" && p.Min < 1:
+		c.add(at+".min", "found 0, want 1 or more: an HPA keeps a replica; keda goes to zero")
 	case p.Kind == "neon":
 		s.neon(c, p, at)
 	case p.Kind == "lcm", p.Kind == "lcm-coded":
@@ -164,7 +166,7 @@ func (s *Scaling) goesBy(c *checker, p *ScalingPolicy, at string) {
 
 // neon checks a service that Neon's agent sizes as one machine, a compute unit for each replica.
 func (s *Scaling) neon(c *checker, p *ScalingPolicy, at string) {
-	machines := s.Service.Kind == "machines"
+	machines, start := s.Service.Kind == "machines", s.Service.Start
 	for _, key := range []string{"agent", "plugin"} {
 		if !machines && c.src.has(at+"."+key) {
 			c.add(at+"."+key, "goes with service.kind: machines: leave it out")
@@ -175,8 +177,8 @@ func (s *Scaling) neon(c *checker, p *ScalingPolicy, at string) {
 		c.add(at+".kind", "found neon, which resizes a machine of so many compute units: want service.kind: machines, or queue, where each replica stands for one")
 	case p.Min < 1:
 		c.add(at+".min", "found 0, want 1 or more: a machine has a compute unit at least")
-	case s.Service.Start > 0 && (s.Service.Start < p.Min || s.Service.Start > p.Max):
-		c.add("service.start", "found %d, want %d to %d, the bounds of the policy %s", s.Service.Start, p.Min, p.Max, p.Name)
+	case start != nil && (*start < p.Min || *start > p.Max):
+		c.add("service.start", "found %d, want %d to %d, the bounds of the policy %s", *start, p.Min, p.Max, p.Name)
 	}
 }
 
@@ -186,14 +188,14 @@ func (s *Scaling) lcm(c *checker, p *ScalingPolicy, at string) {
 	switch {
 	case !p.Polling && !p.Watch:
 		c.add(at+".polling", "is off, and so is watch: no session would be placed; leave one of them on")
-	case p.AutoPause && p.IdleAfter == 0:
+	case p.AutoPause && p.IdleAfter == nil:
 		c.add(at+".auto_pause", "pauses idle workers, and idle_after is never: say after how long a worker is idle")
 	case x.Kind != "rooms":
 		c.add(at+".kind", "found %s, which places sessions on workers: want service.kind: rooms, where each replica stands for a worker of so many slots", p.Kind)
-	case x.Line != -1:
+	case x.Line == nil || *x.Line != -1:
 		c.add(at+".kind", "found %s, whose sessions wait for a worker: want service.line: -1, so that those of the other policies do so too", p.Kind)
-	case x.Mode == "fluid" || x.Patience > 0 || x.Start > 0 || x.Limit > 0 || x.Warm > 0:
-		c.add(at+".kind", "found %s, which begins without workers, has its limit in max and sessions that wait without end: leave mode: fluid, patience, start, limit and warm of the service out", p.Kind)
+	case x.Mode == "fluid" || x.Patience > 0 || x.Limit > 0 || x.Warm > 0:
+		c.add(at+".kind", "found %s, which has its limit in max and sessions that wait without end: leave mode: fluid, patience, limit and warm of the service out", p.Kind)
 	case f.GapLength > 0 || f.Gaps > 0 || f.Slow > 0 || f.Fail > 0 || f.MTBF > 0:
 		c.add(at+".kind", "found %s, of which the faults but for error are not simulated: leave them out", p.Kind)
 	}

@@ -22,7 +22,7 @@ type field struct {
 func (f *field) tag(name string) string { return f.tags[name] }
 
 // tagNames are the tags that a key may have.
-var tagNames = []string{"any", "default", "doc", "max", "min", "of", "unit", "when", "yaml", "zero"}
+var tagNames = []string{"any", "default", "doc", "max", "min", "of", "same", "unit", "when", "yaml", "zero"}
 
 func tagsOf(of reflect.StructTag) map[string]string {
 	out := map[string]string{}
@@ -107,17 +107,18 @@ func conditions(tag string) []condition {
 // defaults of its keys.
 type block interface{ setDefault() }
 
-// kind is how a value is written.
+// kind is how a value is written. Numbers, spans, sizes and amounts may be pointers: nil is
+// that there is none, which a tag has the word for, and 0 is 0.
 type kind uint8
 
 const (
 	aText    kind = iota
 	aBool         // true or false
 	aWhole        // int32, int64
-	aNumber       // float64, or *float64 that may be off
-	aSpan         // model.Duration, or *model.Duration that may be none
+	aNumber       // float64
+	aSpan         // model.Duration
 	aSize         // Bytes, Rate, Power
-	anAmount      // Amount, or *Amount that may be none
+	anAmount      // Amount
 	aNodes        // Nodes: one term or a list of them
 	aList         // of words or whole numbers
 	aTable        // a list of lists of whole numbers
@@ -128,11 +129,11 @@ const (
 
 func kindOf(t reflect.Type) kind {
 	switch t {
-	case reflect.TypeFor[model.Duration](), reflect.TypeFor[*model.Duration]():
+	case reflect.TypeFor[model.Duration]():
 		return aSpan
 	case reflect.TypeFor[Bytes](), reflect.TypeFor[Rate](), reflect.TypeFor[Power]():
 		return aSize
-	case reflect.TypeFor[Amount](), reflect.TypeFor[*Amount]():
+	case reflect.TypeFor[Amount]():
 		return anAmount
 	case reflect.TypeFor[Nodes]():
 		return aNodes
@@ -142,9 +143,11 @@ func kindOf(t reflect.Type) kind {
 	switch t.Kind() {
 	case reflect.Bool:
 		return aBool
+	case reflect.Pointer:
+		return kindOf(t.Elem())
 	case reflect.Int32, reflect.Int64:
 		return aWhole
-	case reflect.Float64, reflect.Pointer:
+	case reflect.Float64:
 		return aNumber
 	case reflect.Struct:
 		return aBlock

@@ -436,16 +436,23 @@ func (s *Setting) Number(text string) (float64, error) {
 // Text is a number as the file has it, the contrary of Number: whole numbers are
 // rounded, spans to the millisecond, others to six significant digits.
 func (s *Setting) Text(x float64) string {
-	v := reflect.New(s.leaf.Type).Elem()
+	of := s.leaf.Type
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	v := reflect.New(of)
 	switch s.leaf.kind {
 	case aWhole, aSize:
-		v.SetInt(int64(math.RoundToEven(x)))
+		v.Elem().SetInt(int64(math.RoundToEven(x)))
 	case aSpan:
-		v.SetInt(int64(math.RoundToEven(float64(x*1e3))) * int64(model.Millisecond))
+		v.Elem().SetInt(int64(math.RoundToEven(float64(x*1e3))) * int64(model.Millisecond))
 	default:
 		return strconv.FormatFloat(x, 'g', 6, 64)
 	}
-	return formatScalar(v, s.leaf)
+	if s.leaf.Type.Kind() == reflect.Pointer {
+		return formatScalar(v, s.leaf)
+	}
+	return formatScalar(v.Elem(), s.leaf)
 }
 
 // PlainCluster is the cluster file of a plain cluster: so many nodes, all alike,

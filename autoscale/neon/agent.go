@@ -92,6 +92,12 @@ func (a *Agent) Using() autoscale.Resources { return a.using }
 // Goal is what it is to have at now, as far as it depends on nothing else.
 func (a *Agent) Goal(now model.Time) autoscale.Resources { return a.goal(now).give }
 
+// Measured is the load average as it was sampled last, which goes with requests for permits;
+// false where the last sample is missing, or there is none yet.
+func (a *Agent) Measured() (load float64, known bool) {
+	return a.metrics.system[Load], a.metrics.has[Load]
+}
+
 // Observe implements autoscale.Policy.
 func (a *Agent) Observe(now model.Time, facts []autoscale.Fact) {
 	for i := range facts {

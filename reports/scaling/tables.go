@@ -66,14 +66,14 @@ func PolicyTable(c *scaling.Comparison) *table.Table {
 	if c.Machines != nil {
 		shown = machineHeads()
 	}
-	heads := []string{"policy"}
+	heads := []string{"policy", "start"}
 	for _, s := range shown {
 		heads = append(heads, s.head)
 	}
 	t := table.New(append(heads, "won")...)
 	for i := range c.Policies {
 		p := &c.Policies[i]
-		row := []any{p.Name}
+		row := []any{p.Name, p.Start.String()}
 		for _, s := range shown {
 			v := p.Mean[measureAt(c, s.name)]
 			row = append(row, table.Quantity(withReach(v), v.Estimate))

@@ -159,7 +159,8 @@ func specOf(r *profiles.Replay) plan.Spec {
 		s.DefaultRequest = r.DefaultRequest
 	}
 	s.Feedback = r.Feedback
-	s.Warmup, s.Cooldown, s.Seed = r.Warmup, r.Cooldown, uint64(r.Seed)
+	s.SetWarmup(r.Warmup)
+	s.Cooldown, s.Seed = r.Cooldown, uint64(r.Seed)
 	return s
 }
 

@@ -99,7 +99,8 @@ func prepare(ctx context.Context, g *profiles.Gate, files Files) (*gatePlan, err
 func (p *gatePlan) run(ctx context.Context, g *profiles.Gate, i int, files Files) error {
 	r, at := &g.Runs[i], fmt.Sprintf("runs[%d]", i)
 	spec := plan.DefaultSpec()
-	spec.Warmup, spec.Cooldown, spec.Feedback = r.Warmup, r.Cooldown, r.Feedback
+	spec.SetWarmup(r.Warmup)
+	spec.Cooldown, spec.Feedback = r.Cooldown, r.Feedback
 	var site *profiles.Cluster
 	if r.Cluster != "" {
 		var err error

@@ -96,6 +96,19 @@ func DefaultSpec() Spec {
 // NoWarmup as Spec.WarmupJobs leaves out nothing.
 const NoWarmup = -1
 
+// SetWarmup says what the steady window leaves out at the beginning: nil as much as is usual,
+// 0 nothing.
+func (s *Spec) SetWarmup(given *model.Duration) {
+	switch {
+	case given == nil:
+		s.Warmup, s.WarmupJobs = 0, 0
+	case *given == 0:
+		s.Warmup, s.WarmupJobs = 0, NoWarmup
+	default:
+		s.Warmup, s.WarmupJobs = *given, 0
+	}
+}
+
 // canonical writes every field at its default as the empty value.
 func (s Spec) canonical() Spec {
 	if site, err := canonicalSite(s.Site); err == nil {

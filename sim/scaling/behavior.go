@@ -21,12 +21,7 @@ func behavior(c *hpa.Config, p *profiles.ScalingPolicy) {
 // rules are those of one direction.
 func rules(to *hpa.Rules, tolerance *float64, of *profiles.ScalingRules) {
 	to.Select = selects[of.Select]
-	if of.Window != nil {
-		to.Window = *of.Window
-	}
-	if of.Tolerance != nil {
-		*tolerance = *of.Tolerance
-	}
+	to.Window, *tolerance = usual(of.Window, to.Window), usual(of.Tolerance, *tolerance)
 	if len(of.Policies) == 0 {
 		return
 	}

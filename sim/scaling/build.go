@@ -64,6 +64,7 @@ func Part(s *profiles.Scaling, recorded *demand.Demand) (*demand.Demand, error) 
 
 // Words of the file for what package service has numbers for.
 var (
+	line      = map[string]int64{"queue": -1, "inference": -1} // of rooms none waits
 	kinds     = map[string]service.Kind{"queue": service.Queue, "rooms": service.Rooms, "inference": service.Inference}
 	balancing = map[string]service.Balancing{
 		"one-line": service.OneLine, "random": service.Random, "two-choices": service.TwoChoices, "least-loaded": service.LeastLoaded,
@@ -74,10 +75,10 @@ var (
 func configOf(s *profiles.Scaling, d *demand.Demand) service.Config {
 	c, f := &s.Service, &s.Faults
 	out := service.Config{
-		Kind: kinds[c.Kind], Slots: c.Slots, Line: c.Line, Patience: c.Patience, Balancing: balancing[c.Balancing], Step: s.Step,
+		Kind: kinds[c.Kind], Slots: c.Slots, Line: usual(c.Line, line[c.Kind]), Patience: c.Patience, Balancing: balancing[c.Balancing], Step: s.Step,
 		Goal: service.Goal{Response: c.Goal.Of == "response", Limit: c.Goal.Limit, Share: c.Goal.Share},
 		Supply: service.Supply{
-			Start: c.Start, Limit: c.Limit, Boot: c.Boot, BootCV: c.BootCV, Warm: c.Warm, WarmRate: c.WarmRate, Drain: c.Drain, Latency: c.Latency,
+			Limit: c.Limit, Boot: c.Boot, BootCV: c.BootCV, Warm: c.Warm, WarmRate: c.WarmRate, Drain: c.Drain, Latency: c.Latency,
 			Requests: autoscale.Resources{CPU: 1000, Memory: 1 << 30}, Price: c.Price, Granularity: c.Granularity,
 		},
 		Scrape: service.Scrape{Interval: c.Scrape, Delay: c.Delay},
@@ -87,9 +88,6 @@ func configOf(s *profiles.Scaling, d *demand.Demand) service.Config {
 	if f.GapLength > 0 {
 		from := model.Time(f.GapFrom)
 		out.Faults.Gaps = []service.Span{{From: from, To: from.Add(f.GapLength)}}
-	}
-	if c.Line == 0 && c.Kind != "rooms" {
-		out.Line = -1
 	}
 	if c.Kind == "inference" {
 		b := &c.Batch
@@ -136,18 +134,17 @@ type run struct {
 	config service.Config
 }
 
-// usual is a value of the file, or what it stands for.
-func usual[T comparable](given, otherwise T) T {
-	var zero T
-	if given == zero {
+// usual is a value that the file gives, a 0 as well, or else what is used without one.
+func usual[T any](given *T, otherwise T) T {
+	if given == nil {
 		return otherwise
 	}
-	return given
+	return *given
 }
 
-// build makes a policy and adds to the service what it wants to see of it.
-func build(p *profiles.ScalingPolicy, c service.Config, needs []int64, seed uint64) (run, error) {
-	r := run{config: c}
+// build makes policy i of a service that begins with the size of c, and adds to c what it wants to see.
+func build(s *profiles.Scaling, i int, c service.Config, needs []int64, seed uint64) (run, error) {
+	p, r := &s.Policies[i], run{config: c}
 	var err error
 	switch p.Kind {
 	case "fixed":
@@ -174,9 +171,6 @@ func build(p *profiles.ScalingPolicy, c service.Config, needs []int64, seed uint
 	if err != nil {
 		return run{}, err
 	}
-	if r.config.Supply.Start == 0 {
-		r.config.Supply.Start = start(p, needs)
-	}
 	return r, nil
 }
 
@@ -185,15 +179,32 @@ func longest(c *service.Supply) model.Duration {
 	return c.Latency + model.Duration(float64(c.Boot)*(1+float64(3*c.BootCV)))
 }
 
-// start is the size that a policy begins with, where the file leaves it open.
-func start(p *profiles.ScalingPolicy, needs []int64) int64 {
-	switch {
-	case p.Kind == "fixed":
+// start is the size that a policy begins with. Where the file leaves it open all begin alike,
+// with what is needed before a replica that they order could serve, so that the first boots
+// decide nothing; a fixed size is what it is.
+func start(s *profiles.Scaling, p *profiles.ScalingPolicy, c *service.Supply, needs []int64) int64 {
+	if p.Kind == "fixed" && s.Service.Start == nil {
 		return p.Size
-	case p.Kind == "clairvoyant" && len(needs) > 0:
-		return needs[0]
 	}
-	return p.Min
+	n := usual(s.Service.Start, first(needs, longest(c), s.Step))
+	if s.Service.Start == nil && p.Kind != "clairvoyant" { // which has no bounds
+		n = min(max(n, p.Min), p.Max)
+	}
+	if c.Limit > 0 && s.Service.Start == nil {
+		n = min(n, c.Limit)
+	}
+	if p.Kind == "neon" { // a machine has a compute unit at least
+		n = max(n, p.Min)
+	}
+	return n
+}
+
+// first is the most that is needed in the steps that begin within a time from the beginning.
+func first(needs []int64, until, step model.Duration) (n int64) {
+	for i := 0; i < len(needs) && (i == 0 || model.Duration(i)*step < until); i++ {
+		n = max(n, needs[i])
+	}
+	return n
 }
 
 // source is the series of a policy's metric.
@@ -201,7 +212,7 @@ func (r *run) source(p *profiles.ScalingPolicy, metric autoscale.Metric) service
 	series := map[string]service.Series{
 		"utilization": service.Utilization, "queue": service.QueueDepth, "concurrency": service.Concurrency, "rate": service.RequestRate, "wait": service.Wait,
 	}
-	return service.Source{Series: series[p.Metric], Metric: metric, Window: p.Window}
+	return service.Source{Series: series[p.Metric], Metric: metric, Window: usual(p.Window, 0)}
 }
 
 func (r *run) see(sources ...service.Source) {
@@ -225,9 +236,9 @@ func (r *run) lattice(p *profiles.ScalingPolicy) (err error) {
 func (r *run) latticeCoded(p *profiles.ScalingPolicy) (err error) {
 	c := lattice.CodedDefaults()
 	c.Min, c.Max, c.UpThreshold = p.Min, p.Max, p.UpThreshold
-	c.DownThreshold, c.Cooldown, c.Interval = usual(p.DownThreshold, c.DownThreshold), usual(p.Cooldown, c.Cooldown), p.Interval
+	c.DownThreshold, c.Cooldown, c.Interval = usual(p.DownThreshold, c.DownThreshold), usual(p.Cooldown, c.Cooldown), usual(p.Interval, c.Interval)
 	c.CooldownOnSuccess = p.CooldownOnSuccess
-	r.see(service.Source{Series: service.Utilization, Metric: lattice.Utilisation, Window: p.Window}, service.Source{Series: service.QueueDepth, Metric: lattice.QueueDepth})
+	r.see(service.Source{Series: service.Utilization, Metric: lattice.Utilisation, Window: usual(p.Window, 0)}, service.Source{Series: service.QueueDepth, Metric: lattice.QueueDepth})
 	r.policy, err = lattice.NewCoded(c)
 	return err
 }
@@ -235,9 +246,7 @@ func (r *run) latticeCoded(p *profiles.ScalingPolicy) (err error) {
 func (r *run) hpa(p *profiles.ScalingPolicy) (*hpa.Policy, error) {
 	c := hpa.Defaults()
 	c.Min, c.Max = max(p.Min, 1), p.Max
-	if p.Tolerance > 0 {
-		c.Tolerance = hpa.Tolerances{Up: p.Tolerance, Down: p.Tolerance}
-	}
+	c.Tolerance = hpa.Tolerances{Up: usual(p.Tolerance, c.Tolerance.Up), Down: usual(p.Tolerance, c.Tolerance.Down)}
 	c.Up.Window, c.Down.Window = usual(p.UpWindow, c.Up.Window), usual(p.DownWindow, c.Down.Window)
 	behavior(&c, p)
 	c.Interval = usual(p.Interval, c.Interval)
@@ -261,7 +270,7 @@ func (r *run) hpa(p *profiles.ScalingPolicy) (*hpa.Policy, error) {
 func (r *run) kpa(p *profiles.ScalingPolicy) (err error) {
 	c := kpa.Defaults()
 	c.Min, c.Max, c.Target = p.Min, p.Max, p.Target
-	c.Total, c.DownDelay, c.Interval = p.Target/0.7, p.DownWindow, usual(p.Interval, c.Interval)
+	c.Total, c.DownDelay, c.Interval = p.Target/0.7, usual(p.DownWindow, c.DownDelay), usual(p.Interval, c.Interval)
 	c.PanicThreshold = usual(p.Panic, c.PanicThreshold)
 	c.MaxUp, c.MaxDown, c.Activation = p.MaxUpRate, p.MaxDownRate, p.Activation
 	c.StableWindow, c.ZeroGrace = p.StableWindow, p.ZeroGrace
@@ -276,7 +285,7 @@ func (r *run) keda(p *profiles.ScalingPolicy) error {
 	c.Min, c.Cooldown = p.Min, usual(p.Cooldown, c.Cooldown)
 	c.Interval = usual(p.Interval, c.Interval)
 	own := *p
-	own.Interval = 0 // that of the polls alone
+	own.Interval = nil // that of the polls alone
 	inner, err := r.hpa(&own)
 	if err != nil {
 		return err
@@ -305,7 +314,7 @@ func Host(s *profiles.Scaling, recorded *demand.Demand, from model.Duration, see
 	if err := tooLarge(s, &config, d, needs); err != nil {
 		return nil, nil, err
 	}
-	r, err := build(&s.Policies[0], config, needs, seed)
+	r, err := build(s, 0, config, needs, seed)
 	if err != nil {
 		return nil, nil, s.Wrong("policy", "%v", err)
 	}
@@ -328,7 +337,7 @@ func Check(s *profiles.Scaling) error {
 	}
 	c := configOf(s, &demand.Demand{End: 1})
 	for i := range s.Policies {
-		if _, err := build(&s.Policies[i], c, nil, 0); err != nil {
+		if _, err := build(s, i, c, nil, 0); err != nil {
 			return s.Wrong(fmt.Sprintf("policies[%d]", i), "%v", err)
 		}
 	}

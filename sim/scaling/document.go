@@ -26,6 +26,7 @@ type Document struct {
 type PolicyDocument struct {
 	Name     string            `json:"name"`
 	Kind     string            `json:"kind"`
+	Start    Range             `json:"start"` // sizes at the beginning, over the seeds and machines
 	Won      float64           `json:"won"`
 	Measures []MeasureDocument `json:"measures"`
 	Rules    []RuleDocument    `json:"rules"` // of the first seed
@@ -113,7 +114,7 @@ func (c *Comparison) Document() Document {
 	}
 	for i := range c.Policies {
 		p := &c.Policies[i]
-		x := PolicyDocument{Name: p.Name, Kind: p.Kind, Won: p.Won, Rules: []RuleDocument{}}
+		x := PolicyDocument{Name: p.Name, Kind: p.Kind, Start: p.Start, Won: p.Won, Rules: []RuleDocument{}}
 		for k, m := range c.Measures() {
 			y := MeasureDocument{Name: m.Name, Unit: m.Unit, Mean: number(p.Mean[k].Estimate), Low: number(p.Mean[k].Low), High: number(p.Mean[k].High), Seeds: numbers(p.Values[k])}
 			if len(p.Against) > 0 {

@@ -12,7 +12,7 @@ import (
 
 // oneLab is a single session at 10m00s, which a worker takes that boots for 150 s.
 const oneLab = `demand: {shape: constant, base: 0.0016666666667, length: 19m}
-service: {kind: rooms, slots: 4, line: -1, work: 1h, work_cv: 0, arrival_cv: 0, boot: 150s, goal: {limit: 1m}}
+service: {kind: rooms, slots: 4, line: -1, start: 0, work: 1h, work_cv: 0, arrival_cv: 0, boot: 150s, goal: {limit: 1m}}
 policies:
   - {name: storm, kind: lcm, watch: false, max: 10}
   - {name: aware, kind: lcm, watch: false, pending_aware: true, max: 10}
@@ -130,7 +130,7 @@ func TestRefusedFleets(t *testing.T) {
 	for _, x := range []struct{ text, want string }{
 		{`service: {kind: queue}` + "\npolicies: [{kind: lcm}]", "s.yaml:3:19: policies[0].kind: found lcm, which places sessions on workers: want service.kind: rooms"},
 		{`service: {kind: rooms}` + "\npolicies: [{kind: lcm-coded}]", "want service.line: -1"},
-		{`service: {kind: rooms, line: -1, patience: 3s}` + "\npolicies: [{kind: lcm}]", "leave mode: fluid, patience, start, limit and warm"},
+		{`service: {kind: rooms, line: -1, patience: 3s}` + "\npolicies: [{kind: lcm}]", "leave mode: fluid, patience, limit and warm"},
 		{`service: {kind: rooms, line: -1}` + "\nfaults: {mtbf: 3h}\npolicies: [{kind: lcm}]", "leave them out"},
 		{`service: {kind: rooms}` + "\npolicies: [{kind: neon}]", "want service.kind: machines, or queue, where each replica stands for one"},
 		{`service: {kind: queue}` + "\npolicies: [{kind: neon, min: 0}]", "a compute unit at least"},

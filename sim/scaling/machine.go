@@ -39,10 +39,8 @@ func (r *run) neon(p *profiles.ScalingPolicy) error {
 	c.Max = autoscale.Resources{CPU: most * c.Unit.CPU, Memory: most * c.Unit.Memory}
 	c.LoadTarget = p.Target
 	c.Tick = usual(p.Interval, c.Tick)
-	if p.ResizeRetry != nil {
-		c.VMRetry = *p.ResizeRetry
-	}
-	from := usual(r.config.Supply.Start, least)
+	c.VMRetry = usual(p.ResizeRetry, c.VMRetry)
+	from := max(r.config.Supply.Start, least) // of a check there is no demand
 	agent, err := neon.NewAgent(c, autoscale.Resources{CPU: from * c.Unit.CPU, Memory: from * c.Unit.Memory})
 	if err != nil {
 		return err

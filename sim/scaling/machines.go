@@ -114,14 +114,12 @@ func machinesOf(s *profiles.Scaling, p *profiles.ScalingPolicy, seed uint64) vm.
 		a.Min, a.Max = out.Initial, out.Initial
 		return out
 	}
-	out.Initial = units(usual(s.Service.Start, p.Min))
+	out.Initial = units(usual(s.Service.Start, p.Min)) // but for those that begin with what they need
 	a.Min, a.Max, a.LoadTarget, a.Tick = units(p.Min), units(p.Max), p.Target, usual(p.Interval, a.Tick)
 	y := &p.Agent
 	a.MemoryTarget, a.TotalTarget, a.CacheMetrics, a.CacheShare, a.CacheWindow, a.CacheWait = y.MemoryTarget, y.TotalTarget, y.CacheMetrics, y.CacheShare, int(y.CacheWindow), int(y.CacheWait)
 	a.StepUp, a.PermitRetry, a.DeniedRetry, a.TellRetry, a.DownRetry = y.StepUp, y.PermitRetry, y.DeniedRetry, y.TellRetry, y.DownRetry
-	if p.ResizeRetry != nil {
-		a.VMRetry = *p.ResizeRetry
-	}
+	a.VMRetry = usual(p.ResizeRetry, a.VMRetry)
 	x := &p.Plugin
 	g.CPUWatermark, g.MemoryWatermark, g.Migrate, g.AccountPressure = float32(x.CPUWatermark), float32(x.MemoryWatermark), x.Migrate, x.AccountPressure
 	g.RefuseOver, g.EvenWatermark, g.CheckUnit, g.RandomScore = x.RefuseOver, x.EvenWatermark, x.CheckUnit, x.RandomScore
@@ -185,10 +183,33 @@ func machineCheck(s *profiles.Scaling, i int) error {
 	return nil
 }
 
+// firstUnits are the sizes that machines begin with where the file leaves it open: what each
+// needs at most in the first step, within the bounds of the policy.
+func firstUnits(s *profiles.Scaling, i int, c *vm.Config, demands []*demand.Demand) []autoscale.Resources {
+	p, unit := &s.Policies[i], c.Agent.Unit
+	out := make([]autoscale.Resources, len(demands))
+	for k, d := range demands {
+		n := int64(math.Ceil(c.Need(d, model.Time(s.Step))))
+		n = min(max(n, p.Min), p.Max)
+		out[k] = autoscale.Resources{CPU: n * unit.CPU, Memory: n * unit.Memory}
+	}
+	return out
+}
+
 // runMachines compares the policies of a file on virtual machines.
 func (c *Comparison) runMachines(s *profiles.Scaling, i, seed int, demands []*demand.Demand) error {
 	p := &c.Policies[i]
 	config := machinesOf(s, &s.Policies[i], uint64(seed+1))
+	if !config.Fixed && s.Service.Start == nil {
+		config.First = firstUnits(s, i, &config, demands)
+	}
+	for k := range demands {
+		size := config.Initial
+		if config.First != nil {
+			size = config.First[k]
+		}
+		p.started(seed, size.CPU/config.Agent.Unit.CPU)
+	}
 	if seed == 0 {
 		config.Watch = unitLog{p, &config.Agent.Unit, map[logKey]int{}}.log
 	}

@@ -45,9 +45,9 @@ func percent(share float64) int64 { return int64(math.Round(float64(100 * share)
 
 func (r *run) maestro10(p *profiles.ScalingPolicy) (err error) {
 	c := maestro.V10Defaults()
-	c.Min, c.Max, c.ReadyTarget, c.DownCooldown = p.Min, p.Max, p.ReadyTarget, p.DownCooldown
-	if p.Buffer > 0 {
-		c.ReadyTarget, c.Buffer = 0, p.Buffer
+	c.Min, c.Max, c.ReadyTarget, c.DownCooldown = p.Min, p.Max, p.ReadyTarget, usual(p.DownCooldown, c.DownCooldown)
+	if p.Buffer != nil {
+		c.ReadyTarget, c.Buffer = 0, *p.Buffer
 	}
 	c.MaxMatches, c.Period = r.config.Slots, usual(p.Interval, c.Period)
 	r.see(service.Source{Series: service.Running, Metric: maestro.RunningMatches}, service.Source{Series: service.Free, Metric: maestro.FreeMatches})

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 
 	"orrery/autoscale"
 	"orrery/profiles"
@@ -89,6 +90,7 @@ type Decision struct {
 // Policy is what came of one policy.
 type Policy struct {
 	Name, Kind string
+	Start      Range           // sizes that it began with, over the seeds and machines
 	Values     [][]float64     // by measure and seed
 	Mean       []stat.Interval // by measure, over the seeds
 	Against    []stat.Interval // difference from the first policy, by measure; none of the first
@@ -101,6 +103,28 @@ type Policy struct {
 	Machines  *vm.Outcome     // of the first seed on virtual machines, else nil
 	Decisions []Decision      // of the first seed
 	Left      int64           // decisions that the log has no room for
+}
+
+// Range is the least and the most of some numbers.
+type Range struct {
+	Least int64 `json:"least"`
+	Most  int64 `json:"most"`
+}
+
+// String is the number, or both.
+func (r Range) String() string {
+	if r.Least == r.Most {
+		return strconv.FormatInt(r.Least, 10)
+	}
+	return fmt.Sprintf("%d to %d", r.Least, r.Most)
+}
+
+// started notes the size that a run begins with.
+func (p *Policy) started(seed int, n int64) {
+	if seed == 0 && p.Start == (Range{}) {
+		p.Start = Range{n, n}
+	}
+	p.Start = Range{min(p.Start.Least, n), max(p.Start.Most, n)}
 }
 
 // Comparison is all of it.
@@ -199,6 +223,8 @@ func (c *Comparison) one(s *profiles.Scaling, i, seed int, d *demand.Demand, con
 	if seed == 0 {
 		watch = p.log
 	}
+	config.Supply.Start = start(s, &s.Policies[i], &config.Supply, needs)
+	p.started(seed, config.Supply.Start)
 	out, err := outcomeOf(s, i, seed, d, config, needs, watch)
 	if err != nil {
 		return err
@@ -219,7 +245,7 @@ func (c *Comparison) one(s *profiles.Scaling, i, seed int, d *demand.Demand, con
 	return nil
 }
 
-// outcomeOf runs the service of a file with policy i.
+// outcomeOf runs the service of a file with policy i, from the size that config says.
 func outcomeOf(s *profiles.Scaling, i, seed int, d *demand.Demand, config service.Config, needs []int64, watch service.Observer) (out *service.Outcome, err error) {
 	if p := &s.Policies[i]; ownFleet(p) {
 		if out, err = fleet(p, &config, d, watch); err != nil {
@@ -227,7 +253,7 @@ func outcomeOf(s *profiles.Scaling, i, seed int, d *demand.Demand, config servic
 		}
 		return out, err
 	}
-	r, err := build(&s.Policies[i], config, needs, uint64(seed+1))
+	r, err := build(s, i, config, needs, uint64(seed+1))
 	if err != nil {
 		return nil, err
 	}

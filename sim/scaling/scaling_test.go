@@ -91,7 +91,7 @@ seeds: 2
 // always fails leaves the size as it was.
 func TestFaults(t *testing.T) {
 	text := `demand: {shape: step, base: 8, peak: 40, at: 20m, length: 1h}
-service: {work: 500ms, slots: 5, boot: 30s}
+service: {work: 500ms, slots: 5, boot: 30s, start: 1}
 faults: {gap_from: 15m, gap_length: 30m}
 policies: [{kind: lattice, max: 20}, {kind: lattice-coded, max: 20}, {kind: hpa, max: 20}, {kind: kpa, max: 20, target: 3}]
 seeds: 1

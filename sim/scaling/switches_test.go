@@ -2,6 +2,7 @@ package scaling
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -25,9 +26,13 @@ func sizes(t *testing.T, service, policy string) string {
 // switched is one key of a policy, with the sizes that come of it; after … they do not matter.
 type switched struct{ key, want string }
 
-// holds runs a policy with each key on the same service; "" is the policy without any.
+// holds runs a policy with each key on the same service, from its least size where the service
+// says no other; "" is the policy without any.
 func holds(t *testing.T, service, policy string, rows []switched) {
 	t.Helper()
+	if least := regexp.MustCompile(`\bmin: (\d+)`).FindStringSubmatch(policy); !strings.Contains(service, "start:") {
+		service = strings.Replace(service, "service: {", "service: {start: "+append(least, "", "0")[1]+", ", 1)
+	}
 	for _, x := range rows {
 		key := x.key
 		if key != "" {
@@ -130,32 +135,32 @@ service: {kind: rooms, work: 1m, work_cv: 0, arrival_cv: 0, slots: 1, boot: 5s, 
 // TestSwitchesOfMaestro: what the triggers go by, for how long points are kept, and how much
 // one evaluation adds.
 func TestSwitchesOfMaestro(t *testing.T) {
-	const up = "6 at 625, 9 at 635, 13 at 655, 17 at 715"
+	const up = "6 at 625, 9 at 635, 13 at 655, 17 at 725"
 	holds(t, busy, "kind: maestro, min: 4, max: 60, target: 0.7", []switched{
-		{"", "10 at 0, 4 at 60, " + up + ", 4 at 1880"},
-		{"trigger: legacy", "10 at 0, 9 at 60, 10 at 645, 11 at 655, 12 at 665, …"},
-		{"trigger: legacy, delta: 5", "10 at 0, 5 at 60, 10 at 625, 15 at 645, 20 at 715, 15 at 1880, 10 at 2490"},
+		{"", "10 at 0, 4 at 60, " + up + ", 4 at 1890"},
+		{"trigger: legacy", "10 at 0, 9 at 60, 10 at 655, 11 at 665, 12 at 675, …"},
+		{"trigger: legacy, delta: 5", "10 at 0, 5 at 60, 10 at 635, 15 at 665, 20 at 735, 15 at 1880, 10 at 2490"},
 		{"trigger: cpu", "10 at 0, 4 at 80, 6 at 635, 9 at 645, …"}, // a mean since the last scrape, which comes later
 		{"trigger: memory", "10 at 0, 4 at 60, 6 at 625, 9 at 635, 13 at 645, …"},
-		{"panic_rooms: 10", "10 at 0, 4 at 60, 14 at 620, 17 at 705, 4 at 1880"}, // with the session that takes it beyond the limit
-		{"max_scale_up: 2", "10 at 0, 4 at 60, 6 at 625, 8 at 635, 10 at 645, 12 at 655, 14 at 665, 16 at 735, 17 at 805, 4 at 1880"},
-		{"down_time: 8m", "10 at 0, 4 at 240, " + up + ", 4 at 2060"},
+		{"panic_rooms: 10", "10 at 0, 4 at 60, 14 at 620, 17 at 715, 4 at 1890"}, // with the session that takes it beyond the limit
+		{"max_scale_up: 2", "10 at 0, 4 at 60, 6 at 625, 8 at 635, 10 at 655, 12 at 665, 14 at 715, 16 at 785, 17 at 855, 4 at 1890"},
+		{"down_time: 8m", "10 at 0, 4 at 240, " + up + ", 4 at 2070"},
 	})
 	// With few points an up trigger of 5 min never has enough of them: the limit alone adds.
 	holds(t, busy, "kind: maestro, min: 4, max: 60, target: 0.7, limit: 1, time: 5m, down_time: 30s", []switched{
-		{"", "10 at 0, 4 at 10, 6 at 625, 9 at 635, 13 at 655, 8 at 1840, 4 at 2450"},
-		{"larger_window: true", "10 at 0, 4 at 10, 6 at 625, 9 at 635, 13 at 655, 17 at 765, 12 at 1830, 4 at 2440"},
+		{"", "10 at 0, 4 at 10, 6 at 625, 9 at 635, 13 at 655, 12 at 1840, 4 at 2450"},
+		{"larger_window: true", "10 at 0, 4 at 10, 6 at 625, 9 at 635, 13 at 655, 17 at 785, 12 at 1840, 4 at 2450"},
 	})
 	// Of rooms of four slots one session occupies a room, and takes a quarter of it.
 	four := strings.NewReplacer("slots: 1", "slots: 4, balancing: least-loaded, mode: exact", "start: 10", "start: 6", "peak: 0.2", "peak: 0.4").Replace(busy)
 	holds(t, four, "kind: maestro, min: 4, max: 60, target: 0.7", []switched{
-		{"", "6 at 0, 4 at 60, 6 at 615, 9 at 625, 13 at 635, 17 at 645, 23 at 655, 33 at 675, 34 at 745, 4 at 1880"},
+		{"", "6 at 0, 4 at 60, 6 at 625, 9 at 635, 13 at 655, 17 at 665, 24 at 685, 31 at 715, 34 at 785, 4 at 1890"},
 		{"trigger: cpu", "6 at 0, 4 at 80, 6 at 655, 9 at 725, 13 at 735, 11 at 1820, 4 at 2430"},
 		{"trigger: memory", "6 at 0, 4 at 60, 6 at 655, 9 at 725, 13 at 735, 11 at 1820, 4 at 2430"},
 	})
 	holds(t, busy, "kind: maestro-10, min: 4, max: 60", []switched{
 		{"", "4 at 0, 5 at 625, 7 at 635, 9 at 655, …"},
-		{"buffer: 8", "8 at 0, 9 at 55, 10 at 105, 9 at 110, …"},
+		{"buffer: 8", "8 at 0, 9 at 65, 10 at 115, 9 at 120, …"},
 	})
 }
 
@@ -171,7 +176,7 @@ func TestSwitchesOfLCM(t *testing.T) {
 		{"", "1 at 750, 2 at 780, 3 at 810, 4 at 840, 5 at 870"},
 		{"polling: false", "1 at 750"},
 	})
-	many := strings.NewReplacer("constant, base: 0.0016666666667, length: 19m", "step, base: 0.0001, peak: 0.1, at: 10m, over: 90s, length: 40m, grain: 1s", "boot: 150s", "boot: 60s", "work: 1h", "work: 5m").Replace(oneSession)
+	many := strings.NewReplacer("constant, base: 0.0016666666667, length: 19m", "step, base: 0.0001, peak: 0.1, at: 10m, over: 90s, length: 40m, grain: 1s", "boot: 150s", "start: 0, boot: 60s", "work: 1h", "work: 5m").Replace(oneSession)
 	holds(t, many, "kind: lcm, max: 10, idle_after: 2m, min: 2, cooldown: 5m", []switched{
 		{"", "1 at 669, 3 at 679, 6 at 689, 9 at 690, 10 at 699, 9 at 810, 8 at 1110, 7 at 1410, 6 at 1710, 5 at 2010, 4 at 2310"},
 		{"auto_pause: true", "1 at 669, 3 at 679, 6 at 689, 9 at 690, 10 at 699, 5 at 810, 1 at 840, 0 at 1110"},
@@ -182,7 +187,7 @@ func TestSwitchesOfLCM(t *testing.T) {
 // session. With a single attempt it is given up, or as coded comes again after 5 min.
 func TestRetriesOfLCM(t *testing.T) {
 	for policy, waits := range map[string]int{"kind: lcm": 4, "kind: lcm, max_retries: 1": 10, "kind: lcm-coded": 4, "kind: lcm-coded, max_retries: 1": 8} {
-		c := compare(t, oneSession+"faults: {error: 0.8}\npolicies: [{max: 10, "+policy+"}]\nseeds: 1\n", nil)
+		c := compare(t, strings.Replace(oneSession, "boot:", "start: 0, boot:", 1)+"faults: {error: 0.8}\npolicies: [{max: 10, "+policy+"}]\nseeds: 1\n", nil)
 		sum := 0.0 // minutes at whose end it waits, of the ten until the last
 		for _, x := range c.Policies[0].First.Timeline {
 			sum += x.Waiting
@@ -210,7 +215,7 @@ func TestSwitchesAtTheirDefaults(t *testing.T) {
 		{pulse, "kind: lattice, max: 30", "missing_keeps_windows: false, change_restarts_windows: false, cooldown_per_direction: false"},
 		{pulse, "kind: lattice-coded, max: 30", "cooldown_on_success: false"},
 		{busy, "kind: maestro, max: 60", "trigger: room, down_time: 2m, larger_window: false, panic_rooms: 0, max_scale_up: 300"},
-		{busy, "kind: maestro-10, max: 60", "buffer: 0"},
+		{busy, "kind: maestro-10, max: 60", "buffer: none"},
 		{oneSession, "kind: lcm, max: 10, idle_after: 2m", "polling: true, auto_pause: false, max_retries: 35"},
 		{pulse, "kind: neon, max: 30", "resize_retry: 5s"},
 	} {

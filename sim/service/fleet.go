@@ -64,9 +64,13 @@ func (f *fleet) held() int64 { return f.size() + f.counts[autoscale.Draining] }
 // enter moves a replica to a state and notes the fact.
 func (s *Sim) enter(now model.Time, i int32, to autoscale.State) {
 	r := &s.fleet.list[i]
+	was := r.serving()
 	s.fleet.counts[r.state]--
 	r.state = to
 	s.fleet.counts[to]++
+	if was && r.serving() { // a room that is occupied or left, which a scrape shows
+		return
+	}
 	s.fleet.dirty = true
 	if s.cfg.Scrape.Entities {
 		at := now
@@ -144,8 +148,8 @@ func (s *Sim) leave(now model.Time, i int32) {
 		return
 	}
 	s.enter(now, i, autoscale.Draining)
-	if s.cfg.Supply.Drain > 0 {
-		s.push(now.Add(s.cfg.Supply.Drain), des.RankCheckpoint, i, r.gen)
+	if d := s.cfg.Supply.Drain; d != nil {
+		s.push(now.Add(*d), des.RankCheckpoint, i, r.gen)
 	}
 	s.work.drain(now, i)
 }

@@ -162,7 +162,10 @@ func TestInvariantsOfTheLoop(t *testing.T) {
 		p, sources := anyPolicy(t)
 		c := plainQueue(2, 300*model.Millisecond, rapid.Uint64Range(0, 99).Draw(t, "seed"))
 		c.Slots, c.Fluid, c.Line = 4, rapid.Bool().Draw(t, "fluid"), rapid.SampledFrom([]int64{-1, 0, 50}).Draw(t, "line")
-		c.Supply.Boot, c.Supply.BootCV, c.Supply.Latency, c.Supply.Drain = seconds("boot", 200), share("boot cv"), seconds("latency", 40), seconds("drain", 60)
+		c.Supply.Boot, c.Supply.BootCV, c.Supply.Latency = seconds("boot", 200), share("boot cv"), seconds("latency", 40)
+		if rapid.Bool().Draw(t, "drains by a deadline") {
+			c.Supply.Drain = span(seconds("drain", 60))
+		}
 		c.Supply.Warm, c.Supply.WarmRate = seconds("warm", 60), 0.5
 		c.Scrape = Scrape{Interval: 2*model.Second + seconds("scrape", 30), Delay: seconds("delay", 20), Sources: sources, Entities: true}
 		c.Faults = Faults{GapShare: share("gaps"), Error: share("error"), Slow: share("slow"), SlowBy: 5, Fail: share("fail"), FailAfter: seconds("fail after", 90)}

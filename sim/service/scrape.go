@@ -57,10 +57,11 @@ type reading struct {
 	started, waited float64
 }
 
-// delivery is facts that the policy sees later.
+// delivery is facts that the policy sees later, with how many rooms were occupied.
 type delivery struct {
 	at    model.Time
 	facts []autoscale.Fact
+	busy  int64
 }
 
 // read sums up all replicas at now.
@@ -101,15 +102,18 @@ func (s *Sim) before(now model.Time, window model.Duration) *reading {
 	return &s.scrapes[i]
 }
 
-// scrape reads the metrics, unless there is a gap, and sends them to the policy.
+// scrape reads the metrics and sends them to the policy. In a gap nothing is read, so that
+// the next reading covers the time since the last: the policy is told that there are none.
 func (s *Sim) scrape(now model.Time) {
-	now0 := s.read(now)
-	s.keep(now0)
 	source := draw.New(s.cfg.Draws.Seed, gapStream, s.taken, 0)
 	s.taken++
 	missing := within(s.cfg.Faults.Gaps, now) || source.Bool(s.cfg.Faults.GapShare)
+	busy := s.occupied
 	if missing {
 		s.out.Gaps++
+	} else {
+		s.keep(s.read(now))
+		busy = s.fleet.counts[autoscale.Busy]
 	}
 	facts, late := s.facts, s.cfg.Scrape.Delay > 0
 	if late {
@@ -119,15 +123,23 @@ func (s *Sim) scrape(now model.Time) {
 		facts = s.sample(facts, now, &s.cfg.Scrape.Sources[i], missing)
 	}
 	for i := range s.fleet.list {
-		r := &s.fleet.list[i]
-		r.scraped, r.scrapeAt = r.busy, now
+		if r := &s.fleet.list[i]; !missing {
+			r.scraped, r.scrapeAt = r.busy, now
+		}
 	}
 	if late {
-		s.delayed = append(s.delayed, delivery{now.Add(s.cfg.Scrape.Delay), facts})
+		s.delayed = append(s.delayed, delivery{now.Add(s.cfg.Scrape.Delay), facts, busy})
 		s.push(now.Add(s.cfg.Scrape.Delay), des.RankScrape, deliverJob, 0)
 		return
 	}
 	s.facts, s.planning = facts, true
+	s.occupancy(busy)
+}
+
+// occupancy lets the policy know how many rooms were occupied at a scrape.
+func (s *Sim) occupancy(busy int64) {
+	s.fleet.dirty = s.fleet.dirty || busy != s.occupied
+	s.occupied = busy
 }
 
 // spare is a list of facts that an earlier delivery has no use for any more.
@@ -143,6 +155,7 @@ func (s *Sim) deliver(now model.Time) {
 	for len(s.delayed) > 0 && s.delayed[0].at <= now {
 		first := s.delayed[0]
 		s.facts = append(s.facts, first.facts...)
+		s.occupancy(first.busy)
 		n := copy(s.delayed, s.delayed[1:])
 		s.delayed[n] = delivery{facts: first.facts} // kept for the next one
 		s.delayed = s.delayed[:n]
@@ -160,11 +173,14 @@ func (s *Sim) sample(facts []autoscale.Fact, now model.Time, c *Source, missing 
 	if c.PerReplica {
 		return s.perReplica(facts, now, f, scale)
 	}
+	if missing {
+		return append(facts, f)
+	}
 	v, ok := s.value(now, c)
 	if c.Average {
 		v, ok = v/float64(s.fleet.up()), ok && s.fleet.up() > 0
 	}
-	f.Value, f.Missing = float64(v*scale), missing || !ok || math.IsNaN(v)
+	f.Value, f.Missing = float64(v*scale), !ok || math.IsNaN(v)
 	if c.Active {
 		f.Kind = autoscale.FactActive
 		if v > 0 {
@@ -186,6 +202,7 @@ func (s *Sim) perReplica(facts []autoscale.Fact, now model.Time, f autoscale.Fac
 		dt := now - r.scrapeAt
 		f.Window = model.Duration(dt)
 		switch {
+		case f.Missing:
 		case flows:
 			f.Value = float64(even.load * scale)
 		case dt > 0:

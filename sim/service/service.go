@@ -58,14 +58,14 @@ type Goal struct {
 
 // Supply is how replicas come and go.
 type Supply struct {
-	Start       int64          // replicas that are ready at the beginning
-	Limit       int64          // most that the platform gives; 0 for no limit
-	Boot        model.Duration // from the order to ready, the mean
-	BootCV      float64        // its coefficient of variation; drawn from a gamma distribution
-	Warm        model.Duration // behind ready, in which it works at WarmRate
-	WarmRate    float64        // speed of a replica in it, more than 0
-	Drain       model.Duration // a draining replica is stopped by then, and its work is lost; 0 for no deadline
-	Latency     model.Duration // from a proposal to its result
+	Start       int64           // replicas that are ready at the beginning
+	Limit       int64           // most that the platform gives; 0 for no limit
+	Boot        model.Duration  // from the order to ready, the mean
+	BootCV      float64         // its coefficient of variation; drawn from a gamma distribution
+	Warm        model.Duration  // behind ready, in which it works at WarmRate
+	WarmRate    float64         // speed of a replica in it, more than 0
+	Drain       *model.Duration // a draining replica is stopped by then, and its work is lost; nil for no deadline
+	Latency     model.Duration  // from a proposal to its result
 	Requests    autoscale.Resources
 	Price       float64        // of a replica hour
 	Granularity model.Duration // that is charged for: begun ones count; 0 for what was used
@@ -143,7 +143,7 @@ func (s *Supply) validate() error {
 		return fmt.Errorf("%d replicas at the start and a limit of %d: want 0 <= start <= limit, or no limit", s.Start, s.Limit)
 	case s.Boot < 0 || !(s.BootCV >= 0) || s.Warm < 0 || s.Warm > 0 && !(s.WarmRate > 0 && s.WarmRate <= 1):
 		return fmt.Errorf("boot %v, its variation %v, warm-up %v at %v: want none negative, and a rate up to 1", s.Boot, s.BootCV, s.Warm, s.WarmRate)
-	case s.Drain < 0 || s.Latency < 0 || !(s.Price >= 0) || s.Granularity < 0:
+	case s.Drain != nil && *s.Drain < 0 || s.Latency < 0 || !(s.Price >= 0) || s.Granularity < 0:
 		return fmt.Errorf("drain %v, latency %v, price %v and granularity %v: want none negative", s.Drain, s.Latency, s.Price, s.Granularity)
 	}
 	return nil

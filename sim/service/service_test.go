@@ -18,6 +18,9 @@ import (
 	"orrery/tools/refdata"
 )
 
+// span is a deadline.
+func span(d model.Duration) *model.Duration { return &d }
+
 // plainQueue is a queue of so many replicas with one slot and exponential work.
 func plainQueue(replicas int64, work model.Duration, seed uint64) Config {
 	return Config{
@@ -252,7 +255,7 @@ func TestNothingIsLostUncounted(t *testing.T) {
 			}
 			c.Batch = Batch{Most: 4, Base: 100 * model.Millisecond, PerRequest: 10 * model.Millisecond, Chunk: 100, Occupancy: 0.5}
 			c.Draws.Default.In, c.Draws.Default.Out = 300, 60
-			c.Supply.Boot, c.Supply.BootCV, c.Supply.Drain, c.Supply.Warm, c.Supply.WarmRate = model.Minute, 0.5, 15*model.Second, model.Minute, 0.5
+			c.Supply.Boot, c.Supply.BootCV, c.Supply.Drain, c.Supply.Warm, c.Supply.WarmRate = model.Minute, 0.5, span(15*model.Second), model.Minute, 0.5
 			c.Faults = Faults{MTBF: 20 * model.Minute, Fail: 0.2, Slow: 0.2, SlowBy: 3, Error: 0.1, FailAfter: model.Minute}
 			s, err := New(c, constant(0.3, 6*model.Hour), &swinging{}, nil)
 			require.NoError(t, err)

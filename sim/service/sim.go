@@ -42,7 +42,8 @@ type Sim struct {
 	pending  []pending        // proposals on their way
 	results  uint64
 	wake     model.Time
-	planning bool // facts arrived that call for a plan
+	planning bool  // facts arrived that call for a plan
+	occupied int64 // rooms, as far as the policy has been told
 
 	out    Outcome
 	latest model.Time // of the integration of the size
@@ -224,8 +225,11 @@ func (s *Sim) tell(now model.Time) {
 func (s *Sim) count() {
 	s.fleet.dirty = false
 	s.facts = append(s.facts, autoscale.Fact{Kind: autoscale.FactSize, N: s.fleet.size(), Entity: autoscale.Whole})
+	counts := s.fleet.counts
+	counts[autoscale.Busy] = min(s.occupied, s.fleet.up()) // what a scrape has shown: the platform knows replicas, and not what they do
+	counts[autoscale.Ready] = s.fleet.up() - counts[autoscale.Busy]
 	for _, state := range [...]autoscale.State{autoscale.Requested, autoscale.Starting, autoscale.Ready, autoscale.Busy, autoscale.Draining} {
-		s.facts = append(s.facts, autoscale.Fact{Kind: autoscale.FactCount, State: state, N: s.fleet.counts[state], Entity: autoscale.Whole})
+		s.facts = append(s.facts, autoscale.Fact{Kind: autoscale.FactCount, State: state, N: counts[state], Entity: autoscale.Whole})
 	}
 	if s.cfg.Supply.Limit > 0 {
 		s.facts = append(s.facts, autoscale.Fact{Kind: autoscale.FactLimit, N: max(0, s.cfg.Supply.Limit-s.fleet.held()), Entity: autoscale.Whole})

@@ -22,6 +22,7 @@ type Config struct {
 	Reconciler *lcm.ReconcilerConfig // nil for none
 	Weights    []float64             // of the kinds of sessions; none for the first alone
 
+	Start     int64          // workers of the first template that run at the beginning
 	Limit     int64          // workers of the region in any state but terminated: the control plane refuses more
 	Boot      model.Duration // from the call to a worker that runs, the mean
 	BootCV    float64
@@ -34,6 +35,8 @@ type Config struct {
 
 func (c *Config) validate() error {
 	switch {
+	case c.Start < 0 || c.Start > c.Limit || c.Start > 0 && len(c.Scheduler.Templates) == 0:
+		return fmt.Errorf("%d workers at the beginning and a limit of %d: want none to as many, and a template", c.Start, c.Limit)
 	case c.Limit < 1 || c.Boot < 0 || !(c.BootCV >= 0) || !(c.Error >= 0 && c.Error <= 1):
 		return fmt.Errorf("limit %d, boot %v, its variation %v and errors %v: want a limit, none negative and a share", c.Limit, c.Boot, c.BootCV, c.Error)
 	case c.Activity <= 0:
@@ -123,6 +126,13 @@ func Run(cfg Config, d *demand.Demand) (*Outcome, error) {
 	}
 	if f.arrivals, err = demand.NewArrivals(d, cfg.Draws); err != nil {
 		return nil, err
+	}
+	for i := range int32(cfg.Start) {
+		f.workers = append(f.workers, worker{})
+		f.live++
+		f.out.MostWorkers = f.live
+		f.enter(0, i, autoscale.Starting)
+		f.enter(0, i, autoscale.Ready)
 	}
 	f.fetch()
 	f.push(0, des.RankScrape, 0)

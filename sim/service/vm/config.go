@@ -3,6 +3,7 @@ package vm
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"orrery/autoscale"
 	"orrery/autoscale/neon"
@@ -27,7 +28,8 @@ type Config struct {
 	Plugin  neon.PluginConfig
 	Nodes   []autoscale.Resources
 	Initial autoscale.Resources
-	Fixed   bool // machines have no agent and keep what they have initially
+	First   []autoscale.Resources // of each machine in the place of Initial; nil for none
+	Fixed   bool                  // machines have no agent and keep what they have initially
 	Memory  Memory
 
 	Sample     model.Duration // between samples of the metrics
@@ -55,6 +57,8 @@ func (c *Config) validate(machines int) error {
 	switch {
 	case len(c.Nodes) == 0 || machines == 0:
 		return errors.New("no nodes or no machines")
+	case c.First != nil && len(c.First) != machines:
+		return fmt.Errorf("%d first sizes of %d machines: want as many, or none", len(c.First), machines)
 	case c.Sample <= 0 || min(c.Permit, c.Timeout, c.Resize, c.Approve, c.Pending, c.Step) < 0:
 		return fmt.Errorf("sample %v, latencies %v, %v, %v, timeout %v, pending %v and step %v: want none negative, and samples", c.Sample, c.Permit, c.Resize, c.Approve, c.Timeout, c.Pending, c.Step)
 	case !(c.Bandwidth > 0):
@@ -84,4 +88,32 @@ func within(spans []service.Span, now model.Time) bool {
 		}
 	}
 	return false
+}
+
+// need is how many compute units would do for so many CPUs: those of them, or of the memory in use.
+func (c *Config) need(cpus float64) float64 {
+	const slack = 1e-9 // of sums of rates
+	cpu, memory := float64(cpus*1000)/float64(c.Agent.Unit.CPU), c.use(cpus)/float64(c.Agent.Unit.Memory)
+	return math.Ceil(max(cpu, memory) - slack)
+}
+
+// use is the memory in use for so many CPUs, without the cache.
+func (c *Config) use(cpus float64) float64 {
+	return float64(c.Memory.Base) + float64(cpus*float64(c.Memory.PerCPU))
+}
+
+// Need is the most compute units that a machine needs under a demand before an instant.
+func (c *Config) Need(d *demand.Demand, until model.Time) (units float64) {
+	for i := range d.Segments {
+		x := &d.Segments[i]
+		if i > 0 && x.At >= until {
+			break
+		}
+		work := x.Work
+		if work == 0 {
+			work = c.Draws.Default.Work
+		}
+		units = max(units, c.need(float64(x.Rate*work.Seconds())))
+	}
+	return units
 }

@@ -54,6 +54,9 @@ func (w *World) scrape(now model.Time, i int, what model.Ref) {
 		return
 	}
 	for metric, v := range [...]float64{neon.Load: m.load, neon.MemoryUsage: w.use(m), neon.MemoryCache: m.cached} {
+		if missing {
+			v = 0
+		}
 		m.facts = append(m.facts, autoscale.Fact{Kind: autoscale.FactSample, Metric: autoscale.Metric(metric), Entity: autoscale.Whole, Value: v, At: now, Missing: missing})
 	}
 }
@@ -74,6 +77,9 @@ func (w *World) touched(now model.Time, m *machine, missing bool) {
 			before = m.history[i]
 		}
 		set := min(float64(w.cfg.Memory.Cache), float64(w.cfg.Memory.Touch*(m.called-before)))
+		if missing {
+			set = 0
+		}
 		m.facts = append(m.facts, autoscale.Fact{
 			Kind: autoscale.FactSample, Metric: neon.WorkingSet, Entity: autoscale.Whole, Window: model.Duration(k) * model.Minute, Value: set / page, At: now, Missing: missing,
 		})
@@ -99,7 +105,8 @@ func (w *World) plan(now model.Time, i int) {
 		if lost {
 			latency = w.cfg.Timeout
 		}
-		m.flying[x.Entity] = asked{Proposal: x, busy: true, lost: lost}
+		load, seen := m.agent.Measured()
+		m.flying[x.Entity] = asked{Proposal: x, busy: true, lost: lost, load: load, seen: seen}
 		w.push(now.Add(latency), des.RankQuorum, i, model.Ref(x.Entity))
 	}
 	if p.Wake != m.wake {
@@ -185,7 +192,7 @@ func (w *World) permit(now model.Time, i int, x *asked, f *autoscale.Fact) {
 		return
 	}
 	w.touch(now, m.node)
-	a, err := w.plugin.Request(now, m.pod, neon.AgentRequest{Protocol: 5, Unit: w.cfg.Agent.Unit, Want: x.Resources, Last: m.permit, Load: m.load, Measured: true})
+	a, err := w.plugin.Request(now, m.pod, neon.AgentRequest{Protocol: 5, Unit: w.cfg.Agent.Unit, Want: x.Resources, Last: m.permit, Load: x.load, Measured: x.seen})
 	w.check(now, m.node)
 	if err != nil {
 		w.out.Denied++

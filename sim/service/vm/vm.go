@@ -6,7 +6,6 @@ package vm
 
 import (
 	"fmt"
-	"math"
 
 	"orrery/autoscale"
 	"orrery/autoscale/neon"
@@ -20,8 +19,10 @@ import (
 type asked struct {
 	autoscale.Proposal
 	busy bool
-	lost bool // sent in an outage: it is never read
-	deaf bool // the agent that asked is gone
+	load float64 // that the agent had measured when it asked
+	seen bool    // it had measured one
+	lost bool    // sent in an outage: it is never read
+	deaf bool    // the agent that asked is gone
 }
 
 // RoomError is that no node has room for a machine at the beginning.
@@ -131,16 +132,19 @@ func (w *World) begin(demands []*demand.Demand) (err error) {
 	}
 	w.nodes = make([]model.Time, len(w.cfg.Nodes))
 	w.step.Nodes = make([]Node, len(w.cfg.Nodes))
-	least, _ := w.cfg.units(w.cfg.Initial)
 	w.vms = make([]machine, len(demands))
 	for i, d := range demands {
 		if err := d.Check(); err != nil {
 			return err
 		}
-		m := &w.vms[i]
-		*m = machine{demand: d, pod: autoscale.Entity(2 * i), size: w.cfg.Initial, wake: model.Never, work: 1, goal: least, permits: least}
+		m, size := &w.vms[i], w.cfg.Initial
+		if w.cfg.First != nil {
+			size = w.cfg.First[i]
+		}
+		least, _ := w.cfg.units(size)
+		*m = machine{demand: d, pod: autoscale.Entity(2 * i), size: size, wake: model.Never, work: 1, goal: least, permits: least}
 		var ok bool
-		if m.node, ok = w.place(w.cfg.Initial, -1); !ok {
+		if m.node, ok = w.place(size, -1); !ok {
 			return &RoomError{i + 1, len(demands)}
 		}
 		if err := w.plugin.Reserve(m.pod, m.node, w.podOf(m.size), false); err != nil {
@@ -158,7 +162,7 @@ func (w *World) begin(demands []*demand.Demand) (err error) {
 	if w.cfg.Step > 0 {
 		w.push(model.Time(w.cfg.Step), des.RankRecord, 0, 0)
 	}
-	w.out.Sizes = append(w.out.Sizes, Size{0, w.cfg.Initial})
+	w.out.Sizes = append(w.out.Sizes, Size{0, w.vms[0].size})
 	return nil
 }
 
@@ -263,13 +267,7 @@ func (w *World) change(m *machine, s *demand.Segment) {
 
 // need is how many compute units would do: those of the CPU that is called for, or of the
 // memory in use.
-func (w *World) need(m *machine) {
-	const slack = 1e-9 // of sums of rates
-	cpu, memory := float64(m.cpu*1000)/float64(w.cfg.Agent.Unit.CPU), w.use(m)/float64(w.cfg.Agent.Unit.Memory)
-	m.need = math.Ceil(max(cpu, memory) - slack)
-}
+func (w *World) need(m *machine) { m.need = w.cfg.need(m.cpu) }
 
 // use is the memory in use, without the cache.
-func (w *World) use(m *machine) float64 {
-	return float64(w.cfg.Memory.Base) + float64(m.cpu*float64(w.cfg.Memory.PerCPU))
-}
+func (w *World) use(m *machine) float64 { return w.cfg.use(m.cpu) }
