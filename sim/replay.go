@@ -25,8 +25,11 @@ type Input struct {
 type ReplayOptions struct {
 	// Dir is the run directory to write; empty writes nothing and keeps the
 	// finished jobs in memory until the metrics are computed.
-	Dir   string
-	Facts bool // write facts.parquet too
+	Dir string
+	// Create starts the run directory, where its path must not lead out of a folder; nil
+	// means record.Create.
+	Create func(dir string, meta record.Meta) (*record.Writer, error)
+	Facts  bool // write facts.parquet too
 	// Decisions writes decisions.parquet of a site, and measures for what jobs
 	// wait.
 	Decisions bool
@@ -74,7 +77,11 @@ func Replay(ctx context.Context, spec plan.Spec, in Input, opt ReplayOptions) (*
 	if p.Site != nil {
 		names = p.Site.Names
 	}
-	w, err := record.Create(opt.Dir, record.Meta{
+	create := opt.Create
+	if create == nil {
+		create = record.Create
+	}
+	w, err := create(opt.Dir, record.Meta{
 		VClusters: names.VClusters, Tenants: names.Tenants, Decisions: opt.Decisions, Shared: p.Site != nil && p.Site.Core.Shared,
 		Epoch: info.Epoch, SpecID: spec.ID(), Facts: opt.Facts,
 		Users: func() []string { return users() },

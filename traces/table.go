@@ -37,8 +37,8 @@ type tableWriter[R any] struct {
 	values [][]parquet.Value // by column: rows not yet handed to the library
 }
 
-func newTableWriter[R any](name, dest, path string, fields []field[R]) (*tableWriter[R], error) {
-	f, err := disk.NewFile(path)
+func newTableWriter[R any](root *disk.Root, name, dest, path string, fields []field[R]) (*tableWriter[R], error) {
+	f, err := root.NewFile(path)
 	if err != nil {
 		return nil, err
 	}

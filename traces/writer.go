@@ -28,9 +28,10 @@ const (
 // metadata give the same bytes. Memory does not grow with the number of rows.
 // A Writer is used by one goroutine; after an error only Abort is useful.
 type Writer struct {
-	path    string // destination
-	tmp     string // directory the tables are written in
-	bare    bool   // destination is one jobs.parquet file
+	path    string     // destination
+	root    *disk.Root // the folder of path, through which all is written
+	tmp     string     // directory the tables are written in
+	bare    bool       // destination is one jobs.parquet file
 	meta    Meta
 	jobs    *tableWriter[Job]
 	deps    *tableWriter[Dep] // this and the next: nil without rows
@@ -51,7 +52,11 @@ type Writer struct {
 // tables) or .parquet (the jobs table alone). An existing bundle or file there
 // is replaced by Close, not before; a directory that holds anything else is
 // refused.
-func NewWriter(path string, meta Meta) (*Writer, error) {
+func NewWriter(path string, meta Meta) (*Writer, error) { return NewWriterWithin(nil, path, meta) }
+
+// NewWriterWithin starts a bundle below the folder that within has open, or anywhere where
+// that is nil: no symbolic link below that folder is followed.
+func NewWriterWithin(within *disk.Root, path string, meta Meta) (*Writer, error) {
 	path = filepath.Clean(path)
 	bare := strings.HasSuffix(path, ".parquet")
 	if !bare && !strings.HasSuffix(path, ".trace") {
@@ -63,17 +68,30 @@ func NewWriter(path string, meta Meta) (*Writer, error) {
 	if err := checkEpoch(meta); err != nil {
 		return nil, fmt.Errorf("writing the trace %s: %w", path, err)
 	}
-	tmp, err := disk.Scratch(filepath.Dir(path), "."+filepath.Base(path)+".partial-")
-	if err != nil {
-		return nil, fmt.Errorf("writing the trace %s: %w", path, err)
-	}
-	w := &Writer{path: path, tmp: tmp, bare: bare, meta: meta, sorted: true, last: model.AbsentTime}
-	w.jobs, err = newTableWriter("jobs", path, filepath.Join(tmp, jobsFile), jobFields)
-	if err != nil {
+	w := &Writer{path: path, bare: bare, meta: meta, sorted: true, last: model.AbsentTime}
+	if err := w.begin(within); err != nil {
 		w.Abort()
 		return nil, fmt.Errorf("writing the trace %s: %w", path, err)
 	}
 	return w, nil
+}
+
+// begin opens the folder of the bundle, and in it a new one with the table of jobs.
+func (w *Writer) begin(within *disk.Root) (err error) {
+	above := filepath.Dir(w.path)
+	if within == nil {
+		w.root, err = disk.OpenRoot(above, disk.Anyone)
+	} else {
+		w.root, err = within.Below(above)
+	}
+	if err != nil {
+		return err
+	}
+	if w.tmp, err = w.root.Scratch(above, "."+filepath.Base(w.path)+".partial-"); err != nil {
+		return err
+	}
+	w.jobs, err = newTableWriter(w.root, "jobs", w.path, filepath.Join(w.tmp, jobsFile), jobFields)
+	return err
 }
 
 func checkEpoch(m Meta) error {
@@ -224,7 +242,7 @@ func addRow[R any](w *Writer, t **tableWriter[R], name, file string, fields []fi
 	}
 	if *t == nil {
 		var err error
-		if *t, err = newTableWriter(name, w.path, filepath.Join(w.tmp, file), fields); err != nil {
+		if *t, err = newTableWriter(w.root, name, w.path, filepath.Join(w.tmp, file), fields); err != nil {
 			return w.fail(fmt.Errorf("writing the trace %s: %w", w.path, err))
 		}
 	}
@@ -299,7 +317,7 @@ func (w *Writer) withoutJobs() error {
 	name := w.jobs.file.Name()
 	err := w.jobs.file.Close()
 	w.jobs = nil
-	return errors.Join(err, os.Remove(name))
+	return errors.Join(err, w.root.Remove(name))
 }
 
 // hashOf is the digest of a table that may have no rows.
@@ -322,32 +340,32 @@ func nameOf[R any](t *tableWriter[R]) string {
 func (w *Writer) publish() error {
 	above := filepath.Dir(w.path)
 	if w.bare {
-		if err := disk.Move(filepath.Join(w.tmp, jobsFile), w.path); err != nil {
+		if err := w.root.Move(filepath.Join(w.tmp, jobsFile), w.path); err != nil {
 			return err
 		}
-		return disk.SyncFolder(above)
+		return w.root.SyncFolder(above)
 	}
-	if err := disk.SyncFolder(w.tmp); err != nil {
+	if err := w.root.SyncFolder(w.tmp); err != nil {
 		return err
 	}
 	old := w.tmp + "-old"
-	_, err := os.Lstat(w.path)
-	replaced := err == nil
+	_, err := w.root.Lstat(w.path)
+	replaced := !errors.Is(err, os.ErrNotExist) // a link is, too
 	if replaced {
-		if err := disk.Move(w.path, old); err != nil {
+		if err := w.root.Move(w.path, old); err != nil {
 			return err
 		}
 	}
-	if err := disk.Move(w.tmp, w.path); err != nil {
+	if err := w.root.Move(w.tmp, w.path); err != nil {
 		if replaced {
-			return errors.Join(err, disk.Move(old, w.path))
+			return errors.Join(err, w.root.Move(old, w.path))
 		}
 		return err
 	}
-	if err := disk.SyncFolder(above); err != nil || !replaced {
+	if err := w.root.SyncFolder(above); err != nil || !replaced {
 		return err
 	}
-	return disk.Delete(old)
+	return w.root.Delete(old)
 }
 
 // Abort throws away what was written. After Close it does nothing.
@@ -367,7 +385,12 @@ func (w *Writer) Abort() {
 	closeTable(w.prices)
 	closeTable(w.load)
 	closeTable(w.gauges)
-	_ = disk.Delete(w.tmp) // what cannot be removed is named .partial and hidden
+	if w.tmp != "" {
+		_ = w.root.Delete(w.tmp) // what cannot be removed is named .partial and hidden
+	}
+	if w.root != nil {
+		_ = w.root.Close() // all names in it were synced
+	}
 }
 
 var errWriterClosed = errors.New("the trace writer is closed")

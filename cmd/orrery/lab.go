@@ -37,6 +37,9 @@ func (l *lab) open(ctx context.Context) error {
 		return err
 	}
 	dir := filepath.Join(v.out, "study")
+	if err := plainFolder(v.out, dir); err != nil {
+		return err
+	}
 	s, err := sweep.Create(dir, sweep.Options{Binary: binary, About: studyAbout(), Lease: v.by.lease})
 	if errors.Is(err, fs.ErrExist) {
 		s, err = sweep.Open(dir, binary, v.m.trust...)

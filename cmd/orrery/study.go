@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/cmd/orrery/internal/studypage"
+	"orrery/internal/disk"
 	"orrery/reports/page"
 	"orrery/reports/study"
 	"orrery/reports/table"
@@ -231,7 +232,18 @@ func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
 	}
 	spec := t.Replay()
 	spec.Trace = mem.Info().Hash // a part of a trace is a trace of its own
-	done, err := sim.Replay(ctx, spec, sim.Input{Open: mem.Open}, sim.ReplayOptions{Dir: out, Facts: v.facts, Version: version(), Host: v.m.host(time.Now(), mem.Info().Name)})
+	create := record.Create
+	if v.out == "" { // within the study: not where a link leads
+		root, err := disk.OpenRoot(s.Dir(), disk.Anyone)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		create = func(dir string, meta record.Meta) (*record.Writer, error) {
+			return record.CreateWithin(root, dir, meta)
+		}
+	}
+	done, err := sim.Replay(ctx, spec, sim.Input{Open: mem.Open}, sim.ReplayOptions{Dir: out, Create: create, Facts: v.facts, Version: version(), Host: v.m.host(time.Now(), mem.Info().Name)})
 	if err != nil {
 		return err
 	}

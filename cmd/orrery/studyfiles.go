@@ -127,10 +127,13 @@ func keepTrace(ctx context.Context, study string, h held) error {
 	if there(path) != nil {
 		return isTrace(path, h.hash)
 	}
-	if err := disk.Folder(filepath.Dir(path)); err != nil {
+	root, err := disk.OpenRoot(study, disk.Anyone)
+	if err != nil {
 		return err
 	}
-	res, err := h.set.Write(path, func(int64) error { return ctx.Err() })
+	defer root.Close()
+	create := func(meta traces.Meta) (*traces.Writer, error) { return traces.NewWriterWithin(root, path, meta) }
+	res, err := h.set.WriteBy(create, func(int64) error { return ctx.Err() })
 	if err != nil {
 		return fmt.Errorf("keeping the trace in the study: %w", err)
 	}
@@ -211,4 +214,17 @@ func writing(b []byte) func(io.Writer) error {
 		_, err := io.Copy(w, bytes.NewReader(b))
 		return err
 	}
+}
+
+// plainFolder makes the folder dir below out; a link in its place is refused.
+func plainFolder(out, dir string) error {
+	root, err := disk.OpenRoot(out, disk.Anyone)
+	if err != nil {
+		return err
+	}
+	below, err := root.Below(dir)
+	if err == nil {
+		err = below.Close()
+	}
+	return errors.Join(err, root.Close())
 }

@@ -70,6 +70,9 @@ type NotFileError struct {
 
 // Error names what was found.
 func (e *NotFileError) Error() string {
+	if e.Mode&fs.ModeSymlink != 0 {
+		return fmt.Sprintf("%s: found %s, which is not followed here; want a file or a folder: remove it", e.Path, e.Kind())
+	}
 	return fmt.Sprintf("%s: found %s, want a file", e.Path, e.Kind())
 }
 
@@ -180,14 +183,25 @@ func (f *File) Sync() error {
 // Close closes the file, which need not have reached the disk by that.
 func (f *File) Close() error { return f.f.Close() }
 
+// way is how a file is put in its place: by its path, or within a Root.
+type way struct {
+	create            func(path string) (*File, error)
+	move              func(old, path string) error
+	remove, syncNames func(path string) error
+}
+
 // Replace fills a file beside path and, when it is whole and on the disk, puts it in the
 // place of what is there. Whatever goes wrong, path stays as it is, and nothing is left.
 // An error of fill is returned as it is.
 func Replace(path string, fill func(io.Writer) error) error {
+	return replace(path, fill, way{NewFile, Move, Delete, SyncFolder})
+}
+
+func replace(path string, fill func(io.Writer) error, by way) error {
 	var f *File
 	err := untaken(beside(path), func(name string) (err error) {
 		Temporary(name)
-		if f, err = NewFile(name); err != nil {
+		if f, err = by.create(name); err != nil {
 			settled(name)
 		}
 		return err
@@ -197,25 +211,25 @@ func Replace(path string, fill func(io.Writer) error) error {
 	}
 	defer settled(f.Name())
 	if err = fill(f); err == nil {
-		err = f.place(path)
+		err = f.place(path, by)
 	} else {
 		_ = f.Close()
 	}
 	if err != nil {
-		_ = Delete(f.Name()) // it may be gone already
+		_ = by.remove(f.Name()) // it may be gone already
 		return err
 	}
-	return SyncFolder(filepath.Dir(path))
+	return by.syncNames(filepath.Dir(path))
 }
 
 // place closes f and, when it is on the disk, moves it to path.
-func (f *File) place(path string) error {
+func (f *File) place(path string, by way) error {
 	err := f.Sync()
 	if closing := f.Close(); err == nil {
 		err = closing
 	}
 	if err == nil {
-		err = Move(f.Name(), path)
+		err = by.move(f.Name(), path)
 	}
 	if err != nil {
 		return from(err, path)
@@ -225,12 +239,16 @@ func (f *File) place(path string) error {
 
 // WriteFile puts content at path, in the way of Replace.
 func WriteFile(path string, content []byte) error {
-	return Replace(path, func(w io.Writer) error {
+	return Replace(path, filling(path, content))
+}
+
+func filling(path string, content []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
 		if _, err := w.Write(content); err != nil {
 			return from(err, path)
 		}
 		return nil
-	})
+	}
 }
 
 // from is an error about the file beside path, whose name means nothing to people.

@@ -27,6 +27,7 @@ const Anyone = -1
 
 // OpenRoot opens a folder; trust are the numbers of users whose files are read too.
 func OpenRoot(dir string, trust ...int) (*Root, error) {
+	dir = filepath.Clean(dir)
 	if st, err := os.Stat(dir); err == nil && !st.IsDir() { // a pipe would be waited for
 		return nil, &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
 	}
@@ -65,7 +66,10 @@ func (r *Root) owned(path string, st fs.FileInfo) error {
 
 // within is the name of a path below the folder.
 func (r *Root) within(path string) (string, error) {
-	name, ok := strings.CutPrefix(path, r.dir+string(filepath.Separator))
+	name, ok := path, true
+	if r.dir != "." {
+		name, ok = strings.CutPrefix(path, strings.TrimSuffix(r.dir, string(filepath.Separator))+string(filepath.Separator))
+	}
 	if !ok || !filepath.IsLocal(name) {
 		return "", &fs.PathError{Op: "open", Path: path, Err: errors.New("not below " + r.dir)}
 	}

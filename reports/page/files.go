@@ -42,11 +42,20 @@ func Write(dir string, figures []*plot.Figure, files ...File) error {
 			return fmt.Errorf("writing %s: %w", filepath.Join(dir, f.Name), err)
 		}
 	}
-	if err := disk.Folder(filepath.Join(dir, DirFigures)); err != nil {
+	dir = filepath.Clean(dir)
+	if err := disk.Folder(dir); err != nil {
+		return fmt.Errorf("drawing figures: %w", err)
+	}
+	root, err := disk.OpenRoot(dir, disk.Anyone) // nothing outside is written, whatever is linked there
+	if err != nil {
+		return fmt.Errorf("drawing figures: %w", err)
+	}
+	defer root.Close()
+	if err := root.Folder(filepath.Join(dir, DirFigures)); err != nil {
 		return fmt.Errorf("drawing figures: %w", err)
 	}
 	for i, f := range all {
-		if err := disk.WriteFile(filepath.Join(dir, f.Name), drawn[i].Bytes()); err != nil {
+		if err := root.WriteFile(filepath.Join(dir, f.Name), drawn[i].Bytes()); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
 
+	"orrery/internal/disk"
 	"orrery/scheduler/model"
 )
 
@@ -19,7 +20,9 @@ func ownAndLibrarys[T any](t *testing.T, name string, n int, row func(i int) T) 
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	meta := Meta{Epoch: 7, SpecID: "spec"}
-	table, err := newTable[T](path, name, meta)
+	root, err := disk.OpenRoot(filepath.Dir(path), disk.Anyone)
+	require.NoError(t, err)
+	table, err := newTable[T](root, path, name, meta)
 	require.NoError(t, err)
 	var whole bytes.Buffer
 	w := parquet.NewGenericWriter[T](&whole, tableOptions(name, meta)...)

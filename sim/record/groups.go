@@ -35,7 +35,7 @@ func (w *Writer) WriteGroups(groups []Group) error {
 		if w.err != nil {
 			return w.err
 		}
-		t, err := newTable[groupRow](w.path(by.table), by.table, w.meta)
+		t, err := newTable[groupRow](w.root, w.path(by.table), by.table, w.meta)
 		if err != nil {
 			w.keep(err)
 			return err

@@ -21,7 +21,7 @@ func (w *Writer) WriteSeries(bins []Bin) error {
 	if w.err != nil {
 		return w.err
 	}
-	t, err := newTable[seriesRow](w.path(TableSeries), TableSeries, w.meta)
+	t, err := newTable[seriesRow](w.root, w.path(TableSeries), TableSeries, w.meta)
 	if err != nil {
 		w.keep(err)
 		return err

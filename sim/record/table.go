@@ -39,8 +39,8 @@ type table[T any] struct {
 }
 
 // newTable creates path. T must be the row of schemas[name].
-func newTable[T any](path, name string, meta Meta) (*table[T], error) {
-	f, err := disk.NewFile(path)
+func newTable[T any](root *disk.Root, path, name string, meta Meta) (*table[T], error) {
+	f, err := root.NewFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("creating table %s: %w", name, err)
 	}

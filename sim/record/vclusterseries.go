@@ -20,7 +20,7 @@ func (w *Writer) WriteShares(bins []VClusterBin) error {
 	if w.err != nil {
 		return w.err
 	}
-	t, err := newTable[shareRow](w.path(TableShares), TableShares, w.meta)
+	t, err := newTable[shareRow](w.root, w.path(TableShares), TableShares, w.meta)
 	if err != nil {
 		w.keep(err)
 		return err

@@ -41,6 +41,7 @@ func (m *Meta) site() bool { return len(m.VClusters) > 0 }
 // and the earlier gets an error from Close.
 type Writer struct {
 	dir     string
+	root    *disk.Root // the folder dir, through which all is written
 	stage   string
 	made    []string // directories created here, outermost first
 	meta    Meta
@@ -81,11 +82,16 @@ var resultFiles = []string{
 	"report.html", "summary.md", "figures",
 }
 
-// Create starts a run directory. dir may be missing, empty, or a finished run,
+// Create starts a run directory, in the way of CreateWithin, wherever its path leads.
+func Create(dir string, meta Meta) (*Writer, error) { return CreateWithin(nil, dir, meta) }
+
+// CreateWithin starts a run directory below the folder that root has open, or anywhere where
+// root is nil: no symbolic link below that folder is followed. dir may be missing, empty, or a finished run,
 // which Close replaces; anything else is refused, so that no other data is
 // overwritten. Nothing appears in dir before Close but the
 // folder in which the run is prepared.
-func Create(dir string, meta Meta) (*Writer, error) {
+func CreateWithin(root *disk.Root, dir string, meta Meta) (*Writer, error) {
+	dir = filepath.Clean(dir)
 	if err := checkTarget(dir); err != nil {
 		return nil, err
 	}
@@ -95,7 +101,7 @@ func Create(dir string, meta Meta) (*Writer, error) {
 		opt:     make([]optional, batchRows), users: make([]int32, batchRows),
 		lastEnd: model.AbsentTime,
 	}
-	if err := w.open(); err != nil {
+	if err := w.open(root); err != nil {
 		w.Abort()
 		return nil, fmt.Errorf("starting run directory %s: %w", dir, err)
 	}
@@ -131,7 +137,7 @@ func checkTarget(dir string) error {
 	return nil
 }
 
-func (w *Writer) open() error {
+func (w *Writer) open(within *disk.Root) (err error) {
 	for d := w.dir; ; d = filepath.Dir(d) {
 		if _, err := os.Stat(d); !errors.Is(err, os.ErrNotExist) {
 			break
@@ -139,19 +145,24 @@ func (w *Writer) open() error {
 		w.made = append(w.made, d)
 	}
 	slices.Reverse(w.made)
-	if err := disk.Folder(w.dir); err != nil {
+	if within != nil {
+		w.root, err = within.Below(w.dir)
+	} else if err = disk.Folder(w.dir); err == nil {
+		w.root, err = disk.OpenRoot(w.dir, disk.Anyone)
+	}
+	if err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(w.dir)
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), stagePrefix) {
-			err = errors.Join(err, disk.Delete(filepath.Join(w.dir, e.Name())))
+	names, err := w.root.Names(w.dir)
+	for _, name := range names {
+		if strings.HasPrefix(name, stagePrefix) {
+			err = errors.Join(err, w.root.Delete(filepath.Join(w.dir, name)))
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if w.stage, err = disk.Scratch(w.dir, stagePrefix); err != nil {
+	if w.stage, err = w.root.Scratch(w.dir, stagePrefix); err != nil {
 		return err
 	}
 	if err := w.openResults(); err != nil {
@@ -160,7 +171,7 @@ func (w *Writer) open() error {
 	if !w.meta.Facts {
 		return nil
 	}
-	w.facts, err = newTable[logRow](w.path(TableFacts), TableFacts, w.meta)
+	w.facts, err = newTable[logRow](w.root, w.path(TableFacts), TableFacts, w.meta)
 	return err
 }
 
@@ -169,31 +180,31 @@ func (w *Writer) openResults() (err error) {
 	if w.meta.site() {
 		return w.openSiteResults()
 	}
-	if w.jobs, err = newTable[jobRow](w.path(TableJobs), TableJobs, w.meta); err != nil {
+	if w.jobs, err = newTable[jobRow](w.root, w.path(TableJobs), TableJobs, w.meta); err != nil {
 		return err
 	}
-	w.attempts, err = newTable[attemptRow](w.path(TableAttempts), TableAttempts, w.meta)
+	w.attempts, err = newTable[attemptRow](w.root, w.path(TableAttempts), TableAttempts, w.meta)
 	return err
 }
 
 // openSiteResults starts those of a site.
 func (w *Writer) openSiteResults() (err error) {
-	if w.siteJobs, err = newTable[siteJobRow](w.path(TableJobs), TableJobs, w.meta); err != nil {
+	if w.siteJobs, err = newTable[siteJobRow](w.root, w.path(TableJobs), TableJobs, w.meta); err != nil {
 		return err
 	}
 	if w.meta.Shared {
-		w.sharedAttempts, err = newTable[sharedAttemptRow](w.path(TableAttempts), TableAttempts, w.meta)
+		w.sharedAttempts, err = newTable[sharedAttemptRow](w.root, w.path(TableAttempts), TableAttempts, w.meta)
 		if err != nil {
 			return err
 		}
-	} else if w.siteAttempts, err = newTable[siteAttemptRow](w.path(TableAttempts), TableAttempts, w.meta); err != nil {
+	} else if w.siteAttempts, err = newTable[siteAttemptRow](w.root, w.path(TableAttempts), TableAttempts, w.meta); err != nil {
 		return err
 	}
 	if !w.meta.Decisions {
 		return nil
 	}
 	w.numbers = make([][decisionNumbers]float64, batchRows)
-	w.decisions, err = newTable[decisionRow](w.path(TableDecisions), TableDecisions, w.meta)
+	w.decisions, err = newTable[decisionRow](w.root, w.path(TableDecisions), TableDecisions, w.meta)
 	return err
 }
 
@@ -237,7 +248,7 @@ func (w *Writer) Seal() (Scanner, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	f, err := disk.Open(w.path(TableJobs))
+	f, err := w.root.Open(w.path(TableJobs), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -281,7 +292,7 @@ func (w *Writer) WriteJSON(name string, v any) error {
 		b, err = withManifest(b, w.written)
 	}
 	if err == nil {
-		err = writeWhole(filepath.Join(w.stage, name), b)
+		err = w.writeWhole(filepath.Join(w.stage, name), b)
 	}
 	if err != nil {
 		err = fmt.Errorf("writing %s: %w", name, err)
@@ -293,8 +304,8 @@ func (w *Writer) WriteJSON(name string, v any) error {
 }
 
 // writeWhole writes a file that publish syncs.
-func writeWhole(path string, content []byte) error {
-	f, err := disk.NewFile(path)
+func (w *Writer) writeWhole(path string, content []byte) error {
+	f, err := w.root.NewFile(path)
 	if err != nil {
 		return err
 	}
@@ -328,9 +339,13 @@ func (w *Writer) Close() error {
 	return nil
 }
 
+// stopReading also ends the use of the folder.
 func (w *Writer) stopReading() {
 	if w.reading != nil {
 		_ = w.reading.Close()
+	}
+	if w.root != nil {
+		_ = w.root.Close() // all names in it were synced
 	}
 }
 
@@ -340,7 +355,7 @@ func (w *Writer) stopReading() {
 func (w *Writer) publish() error {
 	names := slices.DeleteFunc(slices.Clone(resultFiles), func(name string) bool { return w.written[name] == "" })
 	for _, name := range append(names[:len(names):len(names)], FileRun) { // before anything is removed
-		if err := disk.SyncFile(filepath.Join(w.stage, name)); err != nil {
+		if err := w.root.SyncFile(filepath.Join(w.stage, name)); err != nil {
 			return fmt.Errorf("the files of this run are gone; has another run been started in the same directory? %w", err)
 		}
 	}
@@ -351,18 +366,18 @@ func (w *Writer) publish() error {
 		_ = w.clear() // a part of a run is no run
 		return err
 	}
-	return disk.Delete(w.stage)
+	return w.root.Delete(w.stage)
 }
 
 // move puts the files into place, run.json when all others are on the disk.
 func (w *Writer) move(names []string) error {
 	for _, some := range [][]string{names, {FileRun}} {
 		for _, name := range some {
-			if err := disk.Move(filepath.Join(w.stage, name), filepath.Join(w.dir, name)); err != nil {
+			if err := w.root.Move(filepath.Join(w.stage, name), filepath.Join(w.dir, name)); err != nil {
 				return fmt.Errorf("moving %s into place: %w", name, err)
 			}
 		}
-		if err := disk.SyncFolder(w.dir); err != nil {
+		if err := w.root.SyncFolder(w.dir); err != nil {
 			return err
 		}
 	}
@@ -371,16 +386,16 @@ func (w *Writer) move(names []string) error {
 
 // clear removes an earlier run.
 func (w *Writer) clear() error {
-	if _, err := os.Lstat(filepath.Join(w.dir, FileRun)); err == nil {
-		if err := errors.Join(disk.Delete(filepath.Join(w.dir, FileRun)), disk.SyncFolder(w.dir)); err != nil {
+	if _, err := w.root.Lstat(filepath.Join(w.dir, FileRun)); !errors.Is(err, os.ErrNotExist) {
+		if err := errors.Join(w.root.Delete(filepath.Join(w.dir, FileRun)), w.root.SyncFolder(w.dir)); err != nil {
 			return err
 		}
 	}
 	for _, name := range resultFiles {
-		if _, err := os.Lstat(filepath.Join(w.dir, name)); err != nil {
-			continue
+		if _, err := w.root.Lstat(filepath.Join(w.dir, name)); errors.Is(err, os.ErrNotExist) {
+			continue // a link is removed like a file
 		}
-		if err := disk.Delete(filepath.Join(w.dir, name)); err != nil {
+		if err := w.root.Delete(filepath.Join(w.dir, name)); err != nil {
 			return err
 		}
 	}
@@ -405,10 +420,10 @@ func (w *Writer) Abort() {
 		w.sharedAttempts.drop()
 		w.decisions.drop()
 	}
-	w.stopReading()
 	if w.stage != "" {
-		_ = disk.Delete(w.stage)
+		_ = w.root.Delete(w.stage)
 	}
+	w.stopReading()
 	for _, d := range slices.Backward(w.made) {
 		_ = os.Remove(d) // fails, as it should, when something else has come in
 	}

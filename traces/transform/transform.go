@@ -196,9 +196,14 @@ type Result struct {
 // it ends the writing, and nothing is left. A trace whose steps left no job, or no row
 // where it had no jobs, is not written: the error, a *traces.DataError, says which.
 func (s *Set) Write(path string, watch func(jobs int64) error) (res Result, err error) {
+	return s.WriteBy(func(meta traces.Meta) (*traces.Writer, error) { return traces.NewWriter(path, meta) }, watch)
+}
+
+// WriteBy is Write with a writer that create starts.
+func (s *Set) WriteBy(create func(traces.Meta) (*traces.Writer, error), watch func(jobs int64) error) (res Result, err error) {
 	meta := s.Meta
 	meta.Sorted, meta.Recipe = true, ""
-	out, err := traces.NewWriter(path, meta)
+	out, err := create(meta)
 	if err != nil {
 		return res, err
 	}
