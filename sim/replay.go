@@ -40,6 +40,14 @@ type ReplayOptions struct {
 	Host func() any
 }
 
+// create starts the run directory.
+func (o *ReplayOptions) create(meta record.Meta) (*record.Writer, error) {
+	if o.Create != nil {
+		return o.Create(o.Dir, meta)
+	}
+	return record.Create(o.Dir, meta)
+}
+
 // Outcome is a finished replay.
 type Outcome struct {
 	Result   *Result
@@ -77,11 +85,7 @@ func Replay(ctx context.Context, spec plan.Spec, in Input, opt ReplayOptions) (*
 	if p.Site != nil {
 		names = p.Site.Names
 	}
-	create := opt.Create
-	if create == nil {
-		create = record.Create
-	}
-	w, err := create(opt.Dir, record.Meta{
+	w, err := opt.create(record.Meta{
 		VClusters: names.VClusters, Tenants: names.Tenants, Decisions: opt.Decisions, Shared: p.Site != nil && p.Site.Core.Shared,
 		Epoch: info.Epoch, SpecID: spec.ID(), Facts: opt.Facts,
 		Users: func() []string { return users() },

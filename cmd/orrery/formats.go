@@ -79,11 +79,14 @@ var (
 	baselineFormat = &fileFormat{"baseline schema", "schema of the baseline", gate.BaselineSchema, gate.OldestBaseline, map[int]string{
 		2: "windows are parts of one replay, with replicas",
 		3: "it says under which semantics its runs were scheduled",
+		4: "it has its SHA-256, which readers check",
 	}}
 	tuneFormat = &fileFormat{"tune settings", "schema of settings.json", versionIn(tunedir.Schema), versionIn(tunedir.Schema), map[int]string{
 		2: "several logs, windows of one replay, bounds on the whole log",
 	}}
-	pageFormat = &fileFormat{"study report", "schema of report.json", study.Schema, 1, nil}
+	pageFormat = &fileFormat{"study report", "schema of report.json", study.Schema, 1, map[int]string{
+		2: "it has its SHA-256, which readers check",
+	}}
 )
 
 // allFormats are those that the program reads again, for help and tests.

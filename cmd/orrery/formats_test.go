@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/cmd/orrery/internal/tunedir"
+	"orrery/internal/seal"
 	"orrery/scheduler/model"
 	"orrery/sim/plan"
 	"orrery/sim/record"
@@ -162,7 +163,11 @@ func newer(t *testing.T, path, from, to string) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Contains(t, string(text), from)
-	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o600))
+	changed := strings.Replace(string(text), from, to, 1)
+	if body, err := seal.CutObject(text); err == nil { // as the other version would have sealed it
+		changed = string(seal.Object([]byte(strings.Replace(string(body), from, to, 1))))
+	}
+	require.NoError(t, os.WriteFile(path, []byte(changed), 0o600))
 }
 
 // TestTheCommandWritesARunAnew runs the command that the warning names.
@@ -222,7 +227,7 @@ func TestRunsOfOtherSchemas(t *testing.T) {
 	newer(t, "report-1.json", `"schema": 1`, `"schema": 99`)
 	got = inProcess(t, "report", "report-1.json")
 	require.Equal(t, exitInput, got.code)
-	require.Contains(t, got.stderr, "report-1.json: found study report 99, this program reads 1: a newer version")
+	require.Contains(t, got.stderr, "report-1.json: found study report 99, this program reads 1 and 2: a newer version")
 }
 
 // TestFactsOfOtherVersions: a log of facts of another schema is refused with the command,

@@ -46,7 +46,7 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 				return err
 			}
 			if study != "" {
-				err = drawStudy(study, o.Title)
+				err = m.drawStudy(study, o.Title)
 			} else if err = m.mayRead(quiet, dir); err == nil {
 				err = reports.Write(dir, o)
 			}
@@ -74,10 +74,14 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 }
 
 // drawStudy draws the study in a file beside it.
-func drawStudy(path, title string) error {
+func (m *Main) drawStudy(path, title string) error {
 	if v, known := schemaOf(path); known {
-		if err := pageFormat.refusal(path, v, "orrery study table "+quoted(filepath.Dir(path))+" --report, or the tune that made it"); err != nil {
+		anew := "orrery study table " + quoted(filepath.Dir(path)) + " --report, or the tune that made it"
+		if err := pageFormat.refusal(path, v, anew); err != nil {
 			return err
+		}
+		if text := pageFormat.warning(path, v, anew); text != "" {
+			m.say("%s", text)
 		}
 	}
 	s, err := study.Read(path)

@@ -37,7 +37,7 @@ type verifyVerb struct {
 func (m *Main) verifyCommand() *cobra.Command {
 	v := &verifyVerb{m: m}
 	cmd := &cobra.Command{
-		Use:   "verify [RUN] [LOG]",
+		Use:   "verify [RUN|STUDY|FILE] [LOG]",
 		Short: "Replay twice and compare every byte, or check a run or the invariants",
 		Long: `Replay the same settings in two processes, the second on one processor, and
 compare every byte of the run directories but host.json, and the fingerprints.
@@ -48,6 +48,12 @@ process; the version in run.json, and its digest, may then differ.
 Of a run directory RUN, every file is compared with the digest that run.json has of
 it, the tables with the spec of the run, and facts.parquet with its fingerprint; with
 LOG the run is replayed once more, and has to come to the same decisions.
+
+Of a study directory STUDY, or that of a tune, every file is read and held to its
+digest: study.json, the spec and the result of every task, the plan, the traces, the
+report, and the runs that study materialize made, to the fingerprints of the results
+too. FILE is the baseline of a gate or the report.json of a study. Each file that is
+not what was written is named.
 
 --invariants replays once and checks all along what docs/INVARIANTS.md states:
 nothing is held twice, no limit is exceeded, no reservation slips, and so on, by
@@ -61,12 +67,13 @@ does that is started anew in production. The first plan that differs is named.
 ` + settingsHelp + `
 
 Exit codes: 0 identical, or no invariant is broken; 1 failed, 2 usage, 3 bad
-input, such as a run that was altered; 4 the runs or plans differ, or an invariant
+input, such as a run or a study that was altered; 4 the runs or plans differ, or an invariant
 is broken; 130 interrupted.`,
 		Example: `  orrery verify
   orrery verify log.swf.gz --procs 100 --order sjf --backfill easy
   orrery verify log.swf.gz --procs 100 -o json
   orrery verify run log.swf.gz
+  orrery verify study
   orrery verify --invariants log.swf.gz --procs 100 --order sjf
   orrery verify --facts run log.swf.gz`,
 		Args:              cobra.ArbitraryArgs, // a log may be several files
@@ -94,6 +101,10 @@ func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
 		return v.parity(cmd.Context(), args)
 	case len(args) > 0 && isRun(args[0]):
 		return v.stored(cmd.Context(), args)
+	case len(args) == 1 && studyIn(args[0]) != "":
+		return v.study(cmd.Context(), args[0], studyIn(args[0]))
+	case len(args) == 1 && isSealedFile(args[0]):
+		return v.sealedFile(args[0])
 	}
 	if len(args) > 1 {
 		return usagef("found %d arguments, want one LOG, or a RUN and its LOG", len(args))

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -49,6 +50,20 @@ func CutObject(text []byte) ([]byte, error) {
 		return nil, err
 	}
 	return append(bytes.Clone(body), '}'), nil
+}
+
+// CutVersioned checks a JSON object whose key schema says its version, and gives it without
+// its seal. From version since on an object must be sealed; those of before need not be.
+func CutVersioned(text []byte, since int) ([]byte, error) {
+	body, err := CutObject(text)
+	if !errors.Is(err, ErrNone) {
+		return body, err
+	}
+	var head struct{ Schema int }
+	if json.Unmarshal(text, &head) == nil && head.Schema >= since {
+		return nil, err
+	}
+	return text, nil
 }
 
 func cut(text []byte, head string) ([]byte, error) {

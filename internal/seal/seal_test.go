@@ -41,3 +41,46 @@ func changed(t *testing.T, sealed []byte, cut func([]byte) ([]byte, error)) {
 		require.Error(t, err)
 	}
 }
+
+// TestCutVersioned holds that objects of before there were seals are read, and that a later
+// one cannot lose its own.
+func TestCutVersioned(t *testing.T) {
+	for text, ok := range map[string]bool{`{"schema":2,"a":1}`: true, `{"schema":3,"a":1}`: false, `{"a":1}`: true, `no object`: true} {
+		got, err := CutVersioned([]byte(text), 3)
+		require.Equal(t, ok, err == nil, text)
+		if ok {
+			require.Equal(t, text, string(got))
+		}
+	}
+	sealed := Object([]byte(`{"schema":3,"a":1}`))
+	got, err := CutVersioned(sealed, 3)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"schema":3,"a":1}`, string(got))
+	for i := range sealed {
+		other := bytes.Clone(sealed)
+		other[i] ^= 1
+		if got, err := CutVersioned(other, 3); err == nil { // it is none of a version that is sealed any more
+			require.Equal(t, other, got)
+			var head struct{ Schema int }
+			require.True(t, json.Unmarshal(other, &head) != nil || head.Schema < 3, "byte %d", i)
+		}
+	}
+}
+
+// FuzzCut: what comes out of a seal is what went in, and nothing else is taken for sealed.
+func FuzzCut(f *testing.F) {
+	f.Add(Object([]byte(`{"schema":3,"a":1}`)))
+	f.Add(Line([]byte("{}")))
+	f.Add([]byte(`{"schema":3}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if body, err := CutLine(text); err == nil {
+			require.Equal(t, text, Line(body))
+		}
+		if body, err := CutObject(text); err == nil {
+			require.Equal(t, text, Object(body))
+		}
+		if body, err := CutVersioned(text, 3); err == nil && !bytes.Equal(body, text) {
+			require.Equal(t, text, Object(body))
+		}
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"orrery/internal/disk"
+	"orrery/internal/seal"
 	"orrery/sim/metric"
 	"orrery/sim/record"
 )
@@ -17,7 +18,7 @@ import (
 // columns, rows twice, words that are none. The first fault is named by the
 // row, parameter or metric it is in.
 func (s *Study) check() error {
-	if s.Schema != 0 && s.Schema != Schema {
+	if s.Schema < 0 || s.Schema > Schema {
 		return fmt.Errorf("schema %d, where this program knows %d: draw it with the program that wrote it", s.Schema, Schema)
 	}
 	if s.Name == "" {
@@ -201,7 +202,11 @@ func (s *Study) checkShares() error {
 func (s *Study) json() ([]byte, error) {
 	c := *s
 	c.Schema = Schema
-	return record.AppendJSON(nil, &c)
+	raw, err := record.AppendJSON(nil, &c)
+	if err != nil {
+		return nil, err
+	}
+	return seal.Object(raw), nil
 }
 
 // Read reads what JSON wrote. Complaints about the content are
@@ -212,6 +217,9 @@ func Read(path string) (*Study, error) {
 		return nil, fmt.Errorf("reading study: %w", err)
 	}
 	s := &Study{}
+	if raw, err = seal.CutVersioned(raw, SealedSchema); err != nil {
+		return nil, &record.DataError{File: path, Row: -1, Found: err.Error(), Expected: "what was written", Mend: "write it again, by the command that made the study"}
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err = d.Decode(s); err == nil {

@@ -6,7 +6,10 @@ import "orrery/sim/metric"
 
 // Schema is the version of Study's JSON; it is raised when older readers
 // would misread a newer file.
-const Schema = 1
+const Schema = 2
+
+// SealedSchema is the first version whose file has its SHA-256.
+const SealedSchema = 2
 
 // Study is what came out of a sweep, a search or a tuning, ready for drawing:
 // plain data that says nothing of how it was found. The caller, which has the results,

@@ -203,7 +203,7 @@ func TestEmptyStudies(t *testing.T) {
 func TestStudyChecks(t *testing.T) {
 	for want, spoil := range map[string]func(s *Study){
 		"no name":                                    func(s *Study) { s.Name = "" },
-		"schema 9, where this program knows 1":       func(s *Study) { s.Schema = 9 },
+		"schema 9, where this program knows 2":       func(s *Study) { s.Schema = 9 },
 		`kind of parameter backfill is "list"`:       func(s *Study) { s.Parameters[3].Kind = "list" },
 		"give each a name of its own":                func(s *Study) { s.Parameters[1].Name = s.Parameters[0].Name },
 		"a choice without choices":                   func(s *Study) { s.Parameters[3].Choices = nil },

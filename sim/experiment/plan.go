@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -150,16 +149,9 @@ func (p *Plan) JSON() []byte {
 
 // ParsePlan reads what JSON wrote.
 func ParsePlan(b []byte) (*Plan, error) {
-	switch body, err := seal.CutObject(b); {
-	case err == nil:
-		b = body
-	case !errors.Is(err, seal.ErrNone):
+	b, err := seal.CutVersioned(b, sealedSchema)
+	if err != nil {
 		return nil, fmt.Errorf("reading the plan of a study: found %w: sweep the experiment again", err)
-	default:
-		var head struct{ Schema int }
-		if json.Unmarshal(b, &head) == nil && head.Schema >= sealedSchema {
-			return nil, fmt.Errorf("reading the plan of a study: found %w: sweep the experiment again", err)
-		}
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()

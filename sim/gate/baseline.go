@@ -10,17 +10,19 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/internal/seal"
 	"orrery/profiles"
 	"orrery/sim"
 	"orrery/sim/plan"
 )
 
 // BaselineSchema is the version of a baseline file, and OldestBaseline the first that
-// is read. Those of schema 2 do not say under which semantics their runs were scheduled;
+// is read. Those of schema 3 have no digest; those of schema 2 do not say under which semantics their runs were scheduled;
 // those of schema 1 have windows that were replayed each on its own.
 const (
-	BaselineSchema = 3
+	BaselineSchema = 4
 	OldestBaseline = 2
+	SealedBaseline = 4 // the first that has its SHA-256
 )
 
 // Baseline is what was stored of the runs of a gate.
@@ -107,6 +109,12 @@ func ParseBaseline(text []byte) (*Baseline, error) {
 	if json.Unmarshal(text, &head) == nil && head.Schema != nil && (*head.Schema < OldestBaseline || *head.Schema > BaselineSchema) {
 		return nil, &VersionError{*head.Schema}
 	}
+	if head.Schema != nil {
+		var err error
+		if text, err = seal.CutVersioned(text, SealedBaseline); err != nil {
+			return nil, fmt.Errorf("reading a baseline: found %w, expected what --update-baseline wrote; restore the file from version control, or make it anew with --update-baseline --reason TEXT --force", err)
+		}
+	}
 	var b Baseline
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -137,13 +145,13 @@ func damaged(err error) error {
 	return fmt.Errorf("reading a baseline: found %s, expected the JSON that --update-baseline writes; restore the file from version control, or remove it and make it anew with --update-baseline --reason TEXT", strings.TrimPrefix(found, "json: "))
 }
 
-// JSON is the form of the file: indented, for people look at what changed.
+// JSON is the form of the file: indented, for people look at what changed, with its SHA-256.
 func (b *Baseline) JSON() []byte {
 	text, err := json.MarshalIndent(b, "", "  ")
 	if err != nil {
 		panic(err) // words, integers and finite numbers
 	}
-	return append(text, '\n')
+	return seal.Object(text)
 }
 
 // find is what was stored of a run, nil when nothing was.

@@ -297,7 +297,7 @@ func TestBaselinesThatAreWrong(t *testing.T) {
 		`{"schema":2,"runs":[{"replays":7}]}`: "found number at the key runs.replays, expected",
 		`{"schema":2,`:                        "found the beginning of one alone",
 		"{}":                                  "found no schema, expected the JSON that --update-baseline writes",
-		`{"schema":1,"old":true}`:             "found schema 1, want 2 to 3: make it anew with --update-baseline",
+		`{"schema":1,"old":true}`:             "found schema 1, want 2 to 4: make it anew with --update-baseline",
 		`{"schema":2,"runs":[],"x":1}`:        `unknown field "x"`,
 		`{"schema":2,"runs":[]}{}`:            "found more behind its end",
 	} {
