@@ -100,6 +100,7 @@ type Record struct {
 	write   func(*Writer) error
 	rule    func(*Rules) string
 	at      func() model.Time
+	measure func() *Telemetry // nil in other tables
 }
 
 // NewRecord makes an empty row of a table of TableNames; false for others, and for
@@ -133,6 +134,9 @@ func recordOf[R any](fields []field[R], write func(*Writer, *R) error, rule func
 		rule:    func(rules *Rules) string { return rule(rules, &row) },
 		at:      func() model.Time { return model.AbsentTime },
 	}
+	if t, ok := any(&row).(*Telemetry); ok {
+		r.measure = func() *Telemetry { return t }
+	}
 	if at != nil {
 		r.at = func() model.Time { return at(&row) }
 	}
@@ -160,6 +164,13 @@ func (r *Record) Clear() { r.clear() }
 // Set sets a column; the value must fit its type.
 func (r *Record) Set(column int, v Value) {
 	r.set(column, cell{null: v.Null || r.columns[column].Type == String && v.Text == "", n: v.Number, s: v.Text})
+}
+
+// LeaveOut takes out of a row of telemetry the values that are no measurements of their columns, as Telemetry.LeaveOut does.
+func (r *Record) LeaveOut(tell func(column, why string, v float64)) {
+	if r.measure != nil {
+		r.measure().LeaveOut(tell)
+	}
 }
 
 // Broken is the rule that the row breaks behind those that rules have seen, ""

@@ -168,6 +168,8 @@ func (v *Rules) telemetry(t *Telemetry) (rule string) {
 		rule = "negative index, clock, size or counter"
 	case !isArray(t.Processes):
 		rule = "processes is no JSON array"
+	default:
+		rule = t.wrong()
 	}
 	if rule == "" {
 		v.seen[of] = t.Time

@@ -134,6 +134,13 @@ func TestOtherTables(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, traces.Telemetry{Node: "n1", GPU: traces.Some[int32](0), Time: 250_000, SMUtil: traces.Some(0.5), Power: traces.Some(310.5), Energy: traces.Some[int64](2000), MemUsed: traces.Some[int64](1 << 30)}, *g)
 	}
+	b, r, err := made(t, parse(t, "telemetry", []string{"time=ts:unix-ms", "node=host", "gpu=i", "temperature=c:C", "power=w:W"}, nil), "ts,host,i,c,w\n1700000000250,n1,0,2147483632,81\n1700000001250,n1,0,40,140737488355330\n", format.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []traces.Rule{{Rule: "temperature-that-cannot-be", Count: 1, Example: "line 2"}, {Rule: "power-that-cannot-be", Count: 1, Example: "line 3"}}, r.Repaired, "the rows are kept without these values")
+	for g, err := range b.Telemetry() {
+		require.NoError(t, err)
+		require.NotEqual(t, g.Power.OK, g.Temperature.OK)
+	}
 	b, _, err = made(t, parse(t, "nodes", []string{"name=id", "cpus=c", "memory=m:GB", "gpus=g"}, nil), "id,c,m,g\na,8,1,2\nb,4,1,0\n", format.Options{})
 	require.NoError(t, err)
 	require.Equal(t, []traces.Node{{Name: "a", CPUs: 8, Memory: 1e9, GPUs: 2, Up: true}, {Name: "b", CPUs: 4, Memory: 1e9, Up: true}}, b.Nodes())

@@ -350,6 +350,7 @@ func (t *table) Write(w *traces.Writer) error {
 			return t.named(err)
 		}
 		if drop == "" {
+			t.record.LeaveOut(func(column, _ string, _ float64) { r.Repaired = append(r.Repaired, column+"-that-cannot-be") })
 			drop = t.record.Broken(rules)
 		}
 		if !ledger.Take(r.Place(""), drop) {
