@@ -197,7 +197,27 @@ func (b *builder) types() {
 	if unnamed > 0 {
 		b.assumed = append(b.assumed, fmt.Sprintf("the model of the GPUs of %d nodes is called %s: the lists do not name it", unnamed, unnamedGPU))
 	}
-	b.assumed = append(b.assumed, "nodes of one type have one fingerprint: the lists say nothing of firmware and drivers")
+	b.prints()
+}
+
+// prints says which fingerprints nodes have: those of the lists, or where no list has any their types.
+func (b *builder) prints() {
+	lacking := 0
+	for i := range b.nodes {
+		n := &b.nodes[i]
+		if n.Print = plain(n.Print); n.Print == "" {
+			lacking++
+		}
+	}
+	switch {
+	case lacking == len(b.nodes):
+		for i := range b.nodes {
+			b.nodes[i].Print = b.c.NodeTypes[b.of[i]].Name
+		}
+		b.assumed = append(b.assumed, "nodes of one type have one fingerprint: the lists say nothing of firmware and drivers")
+	case lacking > 0:
+		b.unknown = append(b.unknown, fmt.Sprintf("fingerprint of %d of %d nodes (each is a conformance group of its own)", lacking, len(b.nodes)))
+	}
 }
 
 // name is what a kind is called: 8xV100-96c-384GiB.
@@ -257,13 +277,15 @@ func featuresOf(list string) []string {
 	return out
 }
 
-// groups writes a line for each kind in each rack, racks and kinds in the order in which they are
+// groups writes a line for each kind and fingerprint in each rack, in the order in which they are
 // met.
 func (b *builder) groups() {
 	type part struct {
-		rack string
-		kind int
+		rack  string
+		kind  int
+		print string
 	}
+	prints := map[part][]string{} // of each kind in each rack
 	var racks []string
 	names := map[part][]string{}
 	for i, n := range b.nodes {
@@ -274,19 +296,20 @@ func (b *builder) groups() {
 		if !slices.Contains(racks, rack) {
 			racks = append(racks, rack)
 		}
-		p := part{rack, b.of[i]}
+		p := part{rack, b.of[i], n.Print}
+		if names[p] == nil {
+			prints[part{rack, b.of[i], ""}] = append(prints[part{rack, b.of[i], ""}], n.Print)
+		}
 		names[p] = append(names[p], n.Name)
 	}
 	var order []string
 	for _, rack := range racks {
 		for k := range b.kinds {
-			list := names[part{rack, k}]
-			if len(list) == 0 {
-				continue
+			for _, print := range prints[part{rack, k, ""}] {
+				list := names[part{rack, k, print}]
+				order = append(order, list...)
+				b.c.Groups = append(b.c.Groups, profiles.Group{Name: rack, Nodes: hostlist.Compress(list), Type: b.c.NodeTypes[k].Name, Fingerprint: print})
 			}
-			name := b.c.NodeTypes[k].Name
-			order = append(order, list...)
-			b.c.Groups = append(b.c.Groups, profiles.Group{Name: rack, Nodes: hostlist.Compress(list), Type: name, Fingerprint: name})
 		}
 	}
 	if slices.Contains(racks, allNodes) {

@@ -23,6 +23,7 @@ package nodelist
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"orrery/traces"
@@ -39,9 +40,10 @@ type Node struct {
 	Memory     int64 // bytes
 	Features   string
 	Partitions []string
-	Idle, Busy int64 // watts
-	Down       bool  // or drained, when the list was made
-	Line       int64 // of the file, 0 where it is not known
+	Idle, Busy int64  // watts
+	Print      string // conformance fingerprint
+	Down       bool   // or drained, when the list was made
+	Line       int64  // of the file, 0 where it is not known
 }
 
 // List is one file.
@@ -130,9 +132,16 @@ func Read(file string, text []byte) (list List, ok bool, err error) {
 // type of its row, 0 where it says none.
 func Rows(file string, nodes []traces.Node, assumed []traces.Assumption, gpuMemory func(string) int64) List {
 	l := List{File: file, Format: "nodes of a trace"}
+	home := 0
 	for _, n := range nodes {
 		l.Nodes = append(l.Nodes, Node{Name: n.Name, Group: n.Group, GPU: n.GPUModel, GPUs: int64(n.GPUs), GPUMemory: gpuMemory(n.Type),
-			CPUs: int64(n.CPUs), Memory: n.Memory, Down: !n.Up})
+			CPUs: int64(n.CPUs), Memory: n.Memory, Down: !n.Up, Print: n.Fingerprint})
+		if n.VCluster != "" {
+			home++
+		}
+	}
+	if home > 0 {
+		l.Assumed = append(l.Assumed, fmt.Sprintf("the home of %d nodes is left out: one vCluster has all nodes", home))
 	}
 	for _, a := range assumed {
 		if what, ok := strings.CutPrefix(a.What, "nodes."); ok {

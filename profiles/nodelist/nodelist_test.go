@@ -174,6 +174,24 @@ func TestRows(t *testing.T) {
 		"assumed: x: 1 nodes that were down or drained when the list was made are up: node-1"}, r.Notes[:3])
 }
 
+// Fingerprints that were captured are those of the file: what jobs that are sensitive may be put together on.
+func TestFingerprintsOfATrace(t *testing.T) {
+	node := func(name, print string) traces.Node {
+		return traces.Node{Name: name, GPUs: 2, GPUModel: "V100", Fingerprint: print, Up: true}
+	}
+	r, err := Cluster("", []List{Rows("x", []traces.Node{node("a1", "aa01"), node("a2", "bb02"), node("a3", "aa01"), node("a4", "")}, nil, func(string) int64 { return 0 })})
+	require.NoError(t, err)
+	var groups []string
+	for _, g := range r.Cluster.Groups {
+		groups = append(groups, strings.Join(g.Nodes, ",")+" "+g.Fingerprint)
+	}
+	require.Equal(t, []string{"a1,a3 aa01", "a2 bb02", "a4 "}, groups)
+	notes := strings.Join(r.Notes, "\n")
+	require.Contains(t, notes, "not known: fingerprint of 1 of 4 nodes")
+	require.NotContains(t, notes, "the lists say nothing of firmware")
+	require.NotContains(t, notes, "home of")
+}
+
 // TestRealNodesOfSlurm reads what a Slurm 21.08 said of its nodes.
 func TestRealNodesOfSlurm(t *testing.T) {
 	text, err := importer.Text("x", refdata.Path(t, "traces", "slurm", "rivos-exporter", "sinfo_out.json"), 1<<20)
