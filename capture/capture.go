@@ -49,8 +49,9 @@ var (
 type Reading struct {
 	traces.Telemetry
 	Procs  []Process
-	XIDs   []uint64 // errors that the driver reported since the reading before
-	Failed []string // calls that failed, and not for want of support
+	XIDs   []uint64      // errors that the driver reported since the reading before
+	Failed []string      // calls that failed, and not for want of support
+	Left   traces.Counts // what the source left out of its answer; of several readings of one answer the first has it
 }
 
 // Process is one on a GPU, as in the column processes.

@@ -23,6 +23,7 @@ const (
 	RecordMode        = "mode"        // how much is written from now on
 	RecordRemoved     = "removed"     // a bundle that made room for newer ones
 	RecordRestart     = "restart"     // a counter that began anew
+	RecordLeftOut     = "left_out"    // values that their columns cannot have, or that the source does not take
 )
 
 // Words of Record.Reason of gaps.
@@ -42,9 +43,9 @@ const (
 // Record is the value of an event of kind capture.
 type Record struct {
 	Record  string         `json:"record"`
-	Samples int64          `json:"samples,omitempty"` // of gap: how many are missing
+	Samples int64          `json:"samples,omitempty"` // of gap: how many are missing; of left_out: values
 	Span    model.Duration `json:"span_us,omitempty"` // of gap: from the first due to the last due, and one interval
-	Reason  string         `json:"reason,omitempty"`  // of gap, alert, restart, removed
+	Reason  string         `json:"reason,omitempty"`  // of gap, alert, restart, removed, left_out
 
 	Wall      int64  `json:"wall_us,omitempty"`      // of clock: µs since 1970 as the system says
 	Monotonic int64  `json:"monotonic_us,omitempty"` // of clock: µs since the agent started

@@ -12,6 +12,7 @@ import (
 	"orrery/capture/host"
 	"orrery/internal/disk"
 	"orrery/scheduler/model"
+	"orrery/traces"
 )
 
 // queued is how many ticks may wait for the disk. What comes after that is a gap.
@@ -173,7 +174,7 @@ func (a *Agent) measure(ctx context.Context, node *capture.Inventory) error {
 	a.clock.anchor.Store(now.UnixMicro())
 	first := model.Time(now.UnixMicro()).Add(interval).Grid(interval, 0)
 	k := &keeper{o: &a.o, store: &store{o: &a.o}, journal: j, host: a.host, log: a.log, stats: a.stats, interval: interval, gpus: a.gpus, node: node,
-		mode: a.o.Mode, windows: make([]window, len(a.gpus)), gaps: newLedger(len(a.gpus), interval), watch: newWatcher(&a.o, a.gpus, node), live: shown}
+		mode: a.o.Mode, windows: make([]window, len(a.gpus)), left: make([]traces.Counts, len(a.gpus)+1), gaps: newLedger(len(a.gpus), interval), watch: newWatcher(&a.o, a.gpus, node), live: shown}
 	k.tell = func() timings { _, t := a.clock.now(); t.synced = synced(); return t }
 	k.restore(&l, first, max(last.Interval, 1))
 	a.stats.mode(a.o.Mode)

@@ -231,8 +231,10 @@ func TestAlerts(t *testing.T) {
 			r.Temperature.V = 90
 		case n == 15:
 			r.XIDs = []uint64{79}
-		case n == 20:
-			r.Energy.V = 0 // the counter begins anew
+		case n == 12:
+			r.Energy.V = 0 // once: it goes on where it was
+		case n >= 20:
+			r.Energy.V = int64(n - 20) // the counter begins anew
 		}
 		r.ECCUncorrected = traces.Some(int64(n / 12))
 	}}, o)
@@ -245,7 +247,7 @@ func TestAlerts(t *testing.T) {
 	require.Equal(t, 1, kinds["xid"])
 	require.GreaterOrEqual(t, kinds["ecc"], 1)
 	require.Len(t, records(t, set, capture.RecordRestart), 1)
-	require.Equal(t, int64(1), sum.Series[0].Restarts)
+	require.Equal(t, int64(2), sum.Series[0].Restarts, "how often it went back")
 }
 
 // An error of a GPU is told although it held up the sample that would have said so.

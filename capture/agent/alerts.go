@@ -6,6 +6,7 @@ import (
 
 	"orrery/capture"
 	"orrery/scheduler/model"
+	"orrery/traces"
 )
 
 // Alert is what an operator should look at.
@@ -28,7 +29,8 @@ type watched struct {
 	ecc      int64
 	eccKnown bool
 	energy   int64
-	silent   model.Time // the first sample without an answer; 0 when the last one had one
+	back     traces.Opt[int64] // the energy counter went back from here; the next sample says whether it stays so
+	silent   model.Time        // the first sample without an answer; 0 when the last one had one
 	reported bool
 }
 
@@ -78,8 +80,11 @@ func (w *watcher) reading(series int, r *capture.Reading) (raised []Alert) {
 		g.ecc, g.eccKnown = n.V, true
 	}
 	if r.Energy.OK {
-		if r.Energy.V < g.energy {
-			raised = append(raised, Alert{capture.RecordRestart, gpu, fmt.Sprintf("the energy counter began anew after %d mJ", g.energy), float64(g.energy)})
+		if was := g.back; was.OK && r.Energy.V < was.V { // one that reads 0 once goes on where it was
+			raised = append(raised, Alert{capture.RecordRestart, gpu, fmt.Sprintf("the energy counter began anew after %d mJ", was.V), float64(was.V)})
+		}
+		if g.back = (traces.Opt[int64]{}); r.Energy.V < g.energy {
+			g.back = traces.Some(g.energy)
 		}
 		g.energy = r.Energy.V
 	}

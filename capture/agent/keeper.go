@@ -10,6 +10,7 @@ import (
 	"orrery/capture"
 	"orrery/capture/host"
 	"orrery/scheduler/model"
+	"orrery/traces"
 )
 
 // bulk is a run of samples that no series has.
@@ -62,7 +63,8 @@ type keeper struct {
 	node     *capture.Inventory
 
 	mode    Mode
-	windows []window // by series
+	windows []window        // by series
+	left    []traces.Counts // by series: values that were left out since the bundle began; the last is of the source
 	since   model.Time
 	upto    model.Time // the windows end here; 0 when none is open
 	gaps    *ledger
@@ -222,9 +224,39 @@ func (k *keeper) look(t *tick) {
 	for i := range t.readings {
 		r, series := &t.readings[i], t.series[i]
 		r.Node, r.Time = k.o.Node, t.at
+		k.leaveOut(r, series)
 		k.raise(t.at, k.watch.reading(series, r))
 		k.stats.reading(r)
 		k.live.now.GPUs[series].Show(r)
+	}
+}
+
+// leaveOut takes out of a reading what is no measurement, before anything looks at it, and counts that and what the source left out.
+func (k *keeper) leaveOut(r *capture.Reading, series int) {
+	r.LeaveOut(func(column, why string, v float64) {
+		if len(k.left[series]) == 0 {
+			k.log.Warn("a value that cannot be was left out", "gpu", k.gpus[series], "column", column, "why", why, "value", v)
+		}
+		k.left[series].Values(column, why, v)
+		k.stats.leftOut(column, 1)
+	})
+	for _, c := range r.Left {
+		k.left[len(k.gpus)].Add(c.Rule, c.Example, c.Count)
+		k.stats.leftOut("of the source", c.Count)
+	}
+}
+
+// tellLeft puts into the bundle what was left out of it.
+func (k *keeper) tellLeft() {
+	for series := range k.left {
+		gpu := capture.NodeSeries
+		if series < len(k.gpus) {
+			gpu = k.gpus[series]
+		}
+		for _, c := range k.left[series] {
+			k.event(k.entry.Last, gpu, capture.Record{Record: capture.RecordLeftOut, Reason: c.Rule, Samples: c.Count})
+		}
+		k.left[series] = nil
 	}
 }
 
@@ -310,6 +342,7 @@ func (k *keeper) finish() {
 			k.store.event(g.event(k.interval, capture.Subject(k.o.Node, k.gpus[i])))
 		}
 	}
+	k.tellLeft()
 	rows := k.store.cur.rows
 	if err := k.store.finish(nodeRow(k.o.Node, k.node)); err != nil {
 		k.failed(k.entry.Last, err)

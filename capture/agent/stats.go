@@ -24,6 +24,7 @@ type stats struct {
 	bundles  prometheus.Counter
 	rowsLost prometheus.Counter
 	failures *prometheus.CounterVec
+	left     *prometheus.CounterVec
 	alerts   *prometheus.CounterVec
 	modes    *prometheus.GaugeVec
 	waiting  prometheus.Gauge
@@ -52,13 +53,14 @@ func newStats(node string) *stats {
 		bundles:  counter("bundles_total", "Finished bundles."),
 		rowsLost: counter("lost_rows_total", "Rows of the run before that were lost with the file that it was writing."),
 		failures: counters("call_failures_total", "Calls of the source that failed, by call and result.", "call"),
+		left:     counters("left_out_values_total", "Values that their quantity cannot have, by column, and what the source left out.", "column"),
 		alerts:   counters("alerts_total", "Alerts raised, by kind.", "alert"),
 		modes:    gauges("mode", "1 for the mode that is on.", "mode"),
 		waiting:  prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "orrery", Subsystem: "capture", Name: "queue_ticks", Help: "Instants that wait for the disk; 256 at most.", ConstLabels: labels}),
 		node:     gauges("node_info", "1 for the conformance fingerprint of the node.", "fingerprint"),
 		last:     map[int32]traces.Telemetry{},
 	}
-	s.registry.MustRegister(s.samples, s.gaps, s.rows, s.bundles, s.rowsLost, s.failures, s.alerts, s.modes, s.waiting, s.node,
+	s.registry.MustRegister(s.samples, s.gaps, s.rows, s.bundles, s.rowsLost, s.failures, s.left, s.alerts, s.modes, s.waiting, s.node,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &gpuCollector{s, node})
 	return s
 }
@@ -80,10 +82,11 @@ func (s *stats) silent(gpu int32) {
 	s.mu.Unlock()
 }
 
-func (s *stats) gap(reason string, n int64) { s.gaps.WithLabelValues(reason).Add(float64(n)) }
-func (s *stats) alert(kind string)          { s.alerts.WithLabelValues(kind).Inc() }
-func (s *stats) queue(n int)                { s.waiting.Set(float64(n)) }
-func (s *stats) lost(rows int64)            { s.rowsLost.Add(float64(rows)) }
+func (s *stats) gap(reason string, n int64)     { s.gaps.WithLabelValues(reason).Add(float64(n)) }
+func (s *stats) leftOut(column string, n int64) { s.left.WithLabelValues(column).Add(float64(n)) }
+func (s *stats) alert(kind string)              { s.alerts.WithLabelValues(kind).Inc() }
+func (s *stats) queue(n int)                    { s.waiting.Set(float64(n)) }
+func (s *stats) lost(rows int64)                { s.rowsLost.Add(float64(rows)) }
 
 func (s *stats) bundle(rows int64) {
 	s.bundles.Inc()

@@ -21,6 +21,8 @@ type Set struct {
 	Nodes []traces.Node
 	// Events of all bundles with absolute instants, ascending.
 	Events []traces.Event
+	// LeftOut counts the values that their columns cannot have, of the last time that the rows were read to the end.
+	LeftOut traces.Counts
 	// Changed counts nodes of which bundles say different things; the last one stands.
 	Changed int
 }
@@ -131,9 +133,11 @@ func (r *reader) advance(epoch model.Time) error {
 }
 
 // Telemetry iterates over the rows of all bundles by time, with absolute instants. A bundle is open only
-// while its rows are due, so that memory does not grow with their number. A row is valid until the next.
+// while its rows are due, so that memory does not grow with their number. A row is valid until the next. Values that are no
+// measurements of their columns are left out, and counted.
 func (s *Set) Telemetry() iter.Seq2[*traces.Telemetry, error] {
 	return func(yield func(*traces.Telemetry, error) bool) {
+		s.LeftOut = nil
 		var open []*reader
 		defer func() {
 			for _, r := range open {
@@ -156,6 +160,7 @@ func (s *Set) Telemetry() iter.Seq2[*traces.Telemetry, error] {
 				continue
 			}
 			r := open[first]
+			r.row.LeaveOut(s.LeftOut.Values)
 			if !yield(&r.row, nil) {
 				return
 			}

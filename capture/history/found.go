@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"orrery/capture"
+	"orrery/capture/recorded"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
@@ -13,6 +14,7 @@ import (
 // Found is what a history holds besides its rows.
 type Found struct {
 	Requests, Rows int64
+	Account        recorded.Account // of the samples that are no part of rows
 	series         map[seriesKey]*series
 	models         map[string]string // by node
 	interval       map[string]model.Duration

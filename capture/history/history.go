@@ -85,7 +85,7 @@ func (q *Query) Rows(ctx context.Context, found *Found, row func(*traces.Telemet
 		if err != nil {
 			return err
 		}
-		rows, err := recorded.Prometheus(text, recorded.Options{Node: q.Node, Label: q.Label, Model: found.model})
+		rows, err := recorded.Prometheus(text, recorded.Options{Node: q.Node, Label: q.Label, Model: found.model, Account: &found.Account})
 		if err != nil {
 			return fmt.Errorf("the answer of %s: %w", host(q.URL), err)
 		}

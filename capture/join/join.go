@@ -5,44 +5,17 @@ package join
 
 import (
 	"cmp"
-	"encoding/json"
 	"iter"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 
 	"orrery/capture"
+	"orrery/capture/energy"
 	"orrery/scheduler/model"
 	"orrery/traces"
 	"orrery/traces/hostlist"
 )
-
-// Measured is what was measured of one row of the jobs: a job, or one attempt of one that was requeued.
-type Measured struct {
-	start, end  model.Time // when it ran, absolute; start is Never where that is not recorded
-	row         int
-	First, Last model.Time // of its samples, the end of the last one
-	GPUSeconds  float64    // measured, split where GPUs were shared
-	Shared      float64    // part of GPUSeconds on GPUs with processes of other jobs
-	Joules      float64    // of the GPUs; of a shared GPU an equal part
-	Bytes       int64      // read from and written to storage by its processes
-	BytesKnown  bool
-	sms, active sums
-}
-
-type sums struct{ sum, weight float64 }
-
-func (s *sums) add(v traces.Opt[float64], weight float64) {
-	if v.OK {
-		s.sum += float64(v.V * weight)
-		s.weight += weight
-	}
-}
-
-func (s *sums) mean() traces.Opt[float64] {
-	return traces.Opt[float64]{V: s.sum / max(s.weight, 1e-9), OK: s.weight > 0}
-}
 
 // Account says what became of the samples, in GPU time.
 type Account struct {
@@ -54,6 +27,9 @@ type Account struct {
 	Idle        int64   // of no job
 	UnknownJobs int64   // ids of processes that no job has
 	OtherTime   int64   // with processes of a job that had not begun by then, or had ended: as without them
+	OfNodes     int64   // of nodes as a whole on which one job was alone
+	Doubts      int64   // differences of energy counters that power cannot explain: power stands in
+	Between     float64 // s without samples, between those of different jobs: of none
 	Seconds     float64 // of all rows
 }
 
@@ -64,9 +40,18 @@ type Joiner struct {
 	jobs    map[string][]*Measured // by id, in the order of the rows
 	onNode  map[string]*timetable  // by node
 	io      map[process]traces.Opt[int64]
-	widths  widths
+	stands  *energy.Stretches
+	meters  map[series]*energy.Meter[[]*Measured]
+	lately  map[string]*present // by node: jobs by their processes
 	strange map[string]bool
 	rows    int
+	over    bool // all rows were taken
+}
+
+// present are the jobs whose processes were on a node at an instant.
+type present struct {
+	at   model.Time
+	jobs []*Measured
 }
 
 // timetable is the jobs of a node as time goes on.
@@ -86,13 +71,14 @@ type process struct {
 
 // New takes the jobs of a trace and the records of the telemetry. A list of nodes that cannot be read is an error.
 func New(epoch model.Time, jobs iter.Seq2[*traces.Job, error], events []traces.Event) (*Joiner, error) {
-	j := &Joiner{epoch: epoch, jobs: map[string][]*Measured{}, onNode: map[string]*timetable{}, io: map[process]traces.Opt[int64]{}, widths: newWidths(events), strange: map[string]bool{}}
+	j := &Joiner{epoch: epoch, jobs: map[string][]*Measured{}, onNode: map[string]*timetable{}, io: map[process]traces.Opt[int64]{}, strange: map[string]bool{},
+		stands: energy.NewStretches(events), meters: map[series]*energy.Meter[[]*Measured]{}, lately: map[string]*present{}}
 	for job, err := range jobs {
 		if err != nil {
 			return nil, err
 		}
 		id := strconv.FormatInt(job.ID, 10)
-		m := &Measured{start: model.Never, end: model.Never, row: j.rows}
+		m := &Measured{start: model.Never, end: model.Never, row: j.rows, nodes: int(job.NodesMin.V), draws: map[series]*draw{}}
 		j.rows++
 		j.jobs[id] = append(j.jobs[id], m)
 		if !job.Start.OK {
@@ -108,11 +94,13 @@ func New(epoch model.Time, jobs iter.Seq2[*traces.Job, error], events []traces.E
 		if job.RecordedNodes == "" {
 			continue
 		}
+		m.nodes = 0
 		for _, term := range hostlist.Terms(job.RecordedNodes, ",; ") {
 			nodes, err := hostlist.Expand(term, mostNodes)
 			if err != nil {
 				return nil, &traces.DataError{Column: "recorded_nodes", Found: job.RecordedNodes, Expected: "a list of nodes like n[1-8]"}
 			}
+			m.nodes += len(nodes)
 			for _, node := range nodes {
 				if j.onNode[node] == nil {
 					j.onNode[node] = &timetable{}
@@ -136,17 +124,38 @@ func (j *Joiner) Row(t *traces.Telemetry) error {
 	if err != nil {
 		return &traces.DataError{Column: "processes", Found: t.Processes, Expected: "an array of processes"}
 	}
-	width := j.widths.of(t)
+	stands := j.stands.Of(t)
+	width := stands.Width()
 	a := &j.Account
 	a.Rows++
 	a.Seconds += width.Seconds()
 	owners, other := j.owners(procs, t.Time, width)
 	j.bytes(t, procs, width)
-	if !t.GPU.OK {
-		return nil // of the node as a whole
+	if t.GPU.OK {
+		owners = j.ofGPU(t, owners, other)
+		for _, m := range owners {
+			m.add(t, stands, len(owners))
+		}
+	} else {
+		owners = j.ofNode(t, width)
 	}
+	j.meter(t).Row(stands, owners, t)
+	return nil
+}
+
+// ofGPU are the jobs that a sample of a GPU belongs to: those of its processes, else the only one on the node.
+func (j *Joiner) ofGPU(t *traces.Telemetry, owners []*Measured, other bool) []*Measured {
+	a := &j.Account
 	if other {
 		a.OtherTime++
+	}
+	if len(owners) > 0 {
+		p := j.lately[t.Node]
+		if p == nil || p.at != t.Time {
+			p = &present{at: t.Time}
+			j.lately[t.Node] = p
+		}
+		p.jobs = append(p.jobs, owners...)
 	}
 	switch {
 	case len(owners) > 1:
@@ -164,25 +173,76 @@ func (j *Joiner) Row(t *traces.Telemetry) error {
 		}
 		a.ByNode++
 	}
-	for _, m := range owners {
-		m.add(t, width, len(owners))
-	}
-	return nil
+	return owners
 }
 
-func (m *Measured) add(t *traces.Telemetry, width model.Duration, sharing int) {
-	if m.GPUSeconds == 0 {
-		m.First = t.Time
+// ofNode is the job that was alone on a node: the only one recorded there, or where none is the only one with processes there.
+func (j *Joiner) ofNode(t *traces.Telemetry, width model.Duration) []*Measured {
+	all := j.there(t.Node, t.Time)
+	if p := j.lately[t.Node]; p != nil && t.Time.Sub(p.at) <= max(width, slack) && len(all) == 0 {
+		all = append(all, p.jobs...)
+		slices.SortStableFunc(all, func(a, b *Measured) int { return cmp.Compare(a.row, b.row) })
+		all = slices.Compact(all)
 	}
-	m.Last = max(m.Last, t.Time.Add(width))
-	part := width.Seconds() / float64(sharing)
-	m.GPUSeconds += part
-	if sharing > 1 {
-		m.Shared += part
+	if len(all) > 1 {
+		for _, m := range all {
+			m.beside = true
+		}
+		return nil
 	}
-	m.Joules += float64(t.Power.V * part)
-	m.sms.add(t.SMUtil, part)
-	m.active.add(t.SMActive, part)
+	j.Account.OfNodes += int64(len(all))
+	return all
+}
+
+// meter is that of the GPU or node of a row.
+func (j *Joiner) meter(t *traces.Telemetry) *energy.Meter[[]*Measured] {
+	of := series{t.Node, capture.NodeSeries}
+	if t.GPU.OK {
+		of.gpu = t.GPU.V
+	}
+	m := j.meters[of]
+	if m == nil {
+		m = &energy.Meter[[]*Measured]{Settle: func(p energy.Part[[]*Measured]) { j.consumed(of, p) }}
+		j.meters[of] = m
+	}
+	return m
+}
+
+// consumed gives the jobs of a piece of time what was consumed in it. Time without samples is of those that have the samples on both sides.
+func (j *Joiner) consumed(of series, p energy.Part[[]*Measured]) {
+	if p.Gap && !slices.Equal(p.Of, p.Then) {
+		j.Account.Between += p.Seconds
+		return
+	}
+	for _, m := range p.Of {
+		d := m.draws[of]
+		if d == nil {
+			d = &draw{}
+			m.draws[of] = d
+		}
+		if p.Joules.OK {
+			d.joules += p.Joules.V / float64(len(p.Of))
+			d.known += p.Seconds
+		} else {
+			d.unknown += p.Seconds
+		}
+	}
+}
+
+// end settles what is open.
+func (j *Joiner) end() {
+	if j.over {
+		return
+	}
+	j.over = true
+	for _, of := range slices.SortedStableFunc(maps.Keys(j.meters), ascending) {
+		j.meters[of].End()
+		j.Account.Doubts += j.meters[of].Doubts.Sum()
+	}
+}
+
+func ascending(a, b series) int {
+	return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.gpu, b.gpu))
 }
 
 // owners are the jobs of processes, each once, in the order of the rows. other says that some have an id that a job had at another time.
@@ -261,57 +321,41 @@ func (j *Joiner) bytes(t *traces.Telemetry, procs []capture.Process, width model
 
 // Job is what was measured of a row of the jobs, the one that New took as the number row of those with its id; nil when nothing was.
 func (j *Joiner) Job(id int64, row int) *Measured {
+	j.end()
 	rows := j.jobs[strconv.FormatInt(id, 10)]
-	if row >= len(rows) || rows[row].GPUSeconds == 0 {
+	if row >= len(rows) || !rows[row].measured() {
 		return nil
 	}
 	return rows[row]
 }
 
-// Apply writes into a job what was measured: power (mean W of its GPUs from its first to its last sample), io_demand (B/s over the
-// same time), and in extra the means of utilisation and SM activity, the GPU time, and which part of it was on shared GPUs. What the job had in
-// these columns is replaced. An extra that is no JSON object is an error.
-func (m *Measured) Apply(job *traces.Job) error {
-	seconds := m.Last.Sub(m.First).Seconds()
-	if seconds <= 0 {
-		return nil
-	}
-	job.Power = traces.Some(int64(math.Round(m.Joules / seconds)))
-	if m.BytesKnown {
-		job.IODemand = traces.Some(int64(math.Round(float64(m.Bytes) / seconds)))
-	}
-	extra := map[string]json.RawMessage{}
-	if job.Extra != "" {
-		if err := json.Unmarshal([]byte(job.Extra), &extra); err != nil {
-			return &traces.DataError{Column: "extra", Found: job.Extra, Expected: "a JSON object"}
-		}
-	}
-	put := func(name string, v traces.Opt[float64]) {
-		delete(extra, name)
-		if v.OK {
-			extra[name] = strconv.AppendFloat(nil, v.V, 'g', 6, 64)
-		}
-	}
-	put("measured_gpu_seconds", traces.Some(m.GPUSeconds))
-	put("measured_shared", traces.Some(m.Shared/m.GPUSeconds))
-	put("measured_sm_util", m.sms.mean())
-	put("measured_sm_active", m.active.mean())
-	text, err := json.Marshal(extra) // keys ascend
-	if err != nil {
-		return err
-	}
-	job.Extra = string(text)
-	return nil
+// Found says of how many rows of the jobs something was measured.
+type Found struct {
+	Jobs       int64
+	NodePower  int64 // the power of all their nodes: column power
+	GPUPower   int64 // the power of all their GPUs: measured_gpu_power
+	NoGPUPower int64 // of those with GPUs: the power of any is not known
 }
 
-// Jobs counts the rows of which something was measured.
-func (j *Joiner) Jobs() (n int) {
+// Found counts them.
+func (j *Joiner) Found() (f Found) {
+	j.end()
 	for _, id := range slices.Sorted(maps.Keys(j.jobs)) {
 		for _, m := range j.jobs[id] {
-			if m.GPUSeconds > 0 {
-				n++
+			if !m.measured() {
+				continue
+			}
+			f.Jobs++
+			if m.NodePower().OK {
+				f.NodePower++
+			}
+			switch {
+			case m.GPUPower().OK:
+				f.GPUPower++
+			case m.GPUSeconds > 0:
+				f.NoGPUPower++
 			}
 		}
 	}
-	return n
+	return f
 }

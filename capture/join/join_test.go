@@ -54,21 +54,21 @@ func TestJoin(t *testing.T) {
 		require.NoError(t, j.Row(seen(s, 2, 100, 0)))
 	}
 	require.NoError(t, j.Row(seen(35, 0, 500, 0.25)))
-	require.Equal(t, join.Account{Rows: 32, ByProcess: 10, Shared: 10, Ambiguous: 10, ByNode: 1, Idle: 1, UnknownJobs: 1, Seconds: 32}, j.Account)
-	require.Equal(t, 3, j.Jobs())
+	require.Equal(t, join.Found{Jobs: 3, GPUPower: 3}, j.Found())
+	require.Equal(t, join.Account{Rows: 32, ByProcess: 10, Shared: 10, Ambiguous: 10, ByNode: 1, Idle: 1, UnknownJobs: 1, Seconds: 32, Between: 15}, j.Account)
 
 	one := traces.Job{ID: 1, Extra: `{"zone":"a"}`}
 	require.NoError(t, j.Job(1, 0).Apply(&one))
-	require.Equal(t, traces.Some(int64(400+300)), one.Power) // 400 W, and half of 600 W
+	require.False(t, one.Power.OK, "nothing was measured of the nodes as a whole")
 	require.Equal(t, traces.Some(int64(1000)), one.IODemand) // 10,000 B in 10 s, one process on two GPUs
-	require.Equal(t, `{"measured_gpu_seconds":15,"measured_shared":0.333333,"measured_sm_active":0.416667,"measured_sm_util":0.833333,"zone":"a"}`, one.Extra)
+	require.Equal(t, `{"measured_gpu_power":700,"measured_gpu_seconds":15,"measured_shared":0.333333,"measured_sm_active":0.416667,"measured_sm_util":0.833333,"zone":"a"}`, one.Extra, "400 W, and half of 600 W")
 	two := traces.Job{ID: 2}
 	require.NoError(t, j.Job(2, 0).Apply(&two))
-	require.Equal(t, traces.Some(int64(300)), two.Power)
+	require.Equal(t, traces.Some(300.0), j.Job(2, 0).GPUPower())
 	require.False(t, two.IODemand.OK, "its process does not say")
 	three := traces.Job{ID: 3}
 	require.NoError(t, j.Job(3, 0).Apply(&three))
-	require.Equal(t, traces.Some(int64(500)), three.Power)
+	require.Equal(t, traces.Some(500.0), j.Job(3, 0).GPUPower())
 	require.Nil(t, j.Job(4, 0))
 }
 
@@ -82,7 +82,7 @@ func TestJoinOfWindows(t *testing.T) {
 		require.NoError(t, j.Row(row))
 	}
 	require.Equal(t, 30.0, j.Job(1, 0).GPUSeconds)
-	require.Equal(t, 9000.0, j.Job(1, 0).Joules)
+	require.Equal(t, 9000.0, j.Job(1, 0).Joules().V)
 }
 
 func TestJoinRefuses(t *testing.T) {
@@ -112,13 +112,13 @@ func TestJoinOfAttempts(t *testing.T) {
 	}
 	require.NoError(t, j.Row(seen(200, 0, 900, 1, of("2", 5))))
 	require.NoError(t, j.Row(seen(300, 0, 50, 1, of("3", 0))))
-	require.Equal(t, join.Account{Rows: 24, ByProcess: 23, Idle: 1, OtherTime: 1, Seconds: 24}, j.Account)
-	require.Equal(t, []float64{4000, 2400, 50}, []float64{j.Job(1, 0).Joules, j.Job(1, 1).Joules, j.Job(3, 0).Joules})
+	require.Equal(t, int64(3), j.Found().Jobs)
+	require.Equal(t, join.Account{Rows: 24, ByProcess: 23, Idle: 1, OtherTime: 1, Seconds: 24, Between: 80 + 88 + 99}, j.Account)
+	require.Equal(t, []float64{4000, 2400, 50}, []float64{j.Job(1, 0).Joules().V, j.Job(1, 1).Joules().V, j.Job(3, 0).Joules().V})
 	require.Equal(t, int64(1000), j.Job(1, 0).Bytes)
 	require.False(t, j.Job(1, 1).BytesKnown)
 	require.Nil(t, j.Job(2, 0))
 	require.Nil(t, j.Job(1, 2))
-	require.Equal(t, 3, j.Jobs())
 }
 
 // A window that began before its job and ended within it is of the job.

@@ -17,7 +17,7 @@ type counter32 struct {
 
 // extend adds what was counted before. A counter that was larger than 32 bits and is less now began anew of itself, and stays as it is.
 func (c *counter32) extend(v *traces.Opt[int64]) {
-	if !v.OK {
+	if !v.OK || v.V < 0 {
 		return
 	}
 	if v.V < c.last && c.last <= math.MaxUint32 {

@@ -350,9 +350,17 @@ func set[T any](to *traces.Opt[T], v T, ret nvml.Return) nvml.Return {
 	return ret
 }
 
-// percent is a share; what is no number is null.
+// percent is a share; what is no number is null. A reader of the sample leaves out what cannot be.
 func percent(v float64) traces.Opt[float64] {
-	return traces.Opt[float64]{V: min(max(v/100, 0), 1), OK: !math.IsNaN(v)}
+	return traces.Opt[float64]{V: v / 100, OK: !math.IsNaN(v)}
+}
+
+// counter is a number of bytes. One that no counter has becomes one that a reader leaves out.
+func counter(v float64) traces.Opt[int64] {
+	if !(v >= 0 && v < 1<<63) {
+		v = -1
+	}
+	return traces.Some(int64(v))
 }
 
 // allLinks asks for the sum over the NVLinks of a GPU.
@@ -368,10 +376,10 @@ type field struct {
 // NVML counts NVLink in KiB.
 var fields = []field{
 	{"mem_temperature", nvml.FI_DEV_MEMORY_TEMP, 0, func(r *capture.Reading, v float64) { r.MemTemperature = traces.Some(v) }},
-	{"nvlink_rx", nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkRx = traces.Some(int64(v) * 1024) }},
-	{"nvlink_tx", nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkTx = traces.Some(int64(v) * 1024) }},
-	{"pcie_rx", nvml.FI_DEV_PCIE_COUNT_RX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeRx = traces.Some(int64(v)) }},
-	{"pcie_tx", nvml.FI_DEV_PCIE_COUNT_TX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeTx = traces.Some(int64(v)) }},
+	{"nvlink_rx", nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkRx = counter(v * 1024) }},
+	{"nvlink_tx", nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkTx = counter(v * 1024) }},
+	{"pcie_rx", nvml.FI_DEV_PCIE_COUNT_RX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeRx = counter(v) }},
+	{"pcie_tx", nvml.FI_DEV_PCIE_COUNT_TX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeTx = counter(v) }},
 }
 
 func readFields(g *gpu, r *capture.Reading) nvml.Return {

@@ -1,9 +1,7 @@
 package recorded
 
 import (
-	"encoding/json"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,67 +10,25 @@ import (
 	"orrery/traces"
 )
 
-// Metric names of DCGM-exporter, and of node-exporter for the node as a whole, with the factor to the unit of the table. GPU_UTIL is the
-// share of the time in which a kernel ran, SM_ACTIVE the share of the multiprocessors that had work.
-var metrics = map[string]struct {
-	store store
+// metric is one that the table has a column for, with the factor to its unit.
+type metric struct {
+	to    target
 	by    float64
-}{
-	"DCGM_FI_DEV_GPU_UTIL": {smUtil, 0.01}, "DCGM_FI_PROF_SM_ACTIVE": {smActive, 1}, "DCGM_FI_DEV_MEM_COPY_UTIL": {memUtil, 0.01}, "DCGM_FI_DEV_FB_USED": {memUsed, 1 << 20},
-	"DCGM_FI_DEV_POWER_USAGE": {power, 1}, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": {energy, 1}, "DCGM_FI_DEV_SM_CLOCK": {smClock, 1}, "DCGM_FI_DEV_MEM_CLOCK": {memClock, 1},
-	"DCGM_FI_DEV_CLOCK_THROTTLE_REASONS": {throttle, 1}, "DCGM_FI_DEV_CLOCKS_EVENT_REASONS": {throttle, 1}, "DCGM_FI_DEV_GPU_TEMP": {warmth, 1}, "DCGM_FI_DEV_MEMORY_TEMP": {memWarmth, 1},
-	"DCGM_FI_DEV_ECC_SBE_AGG_TOTAL": {corrected, 1}, "DCGM_FI_DEV_ECC_DBE_AGG_TOTAL": {fatal, 1},
-	"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS": {retired, 1}, "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS": {retired, 1},
-	"node_hwmon_power_average_watt": {power, 1},
+	board bool // of the GPU as a whole, also where it stands with an instance of MIG
 }
 
-var (
-	sample = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+(-?\d+))?$`)
-	label  = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"`)
-)
-
-// Exposition reads the text format of Prometheus. Samples without a time are of Options.At; those without a label Hostname are of
-// Options.Node. Instances of MIG are passed over: the row of a GPU is that of the whole. Metrics that the table has no column for are
-// passed over too.
-func Exposition(text []byte, o Options) ([]traces.Telemetry, error) {
-	table := newIndex(o)
-	number := int64(0)
-	for line := range strings.Lines(string(text)) {
-		number++
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		m := sample.FindStringSubmatch(line)
-		if m == nil {
-			return nil, bad(number, "", line[:min(len(line), 60)], "a sample of the text format of Prometheus")
-		}
-		at := o.At
-		if m[4] != "" {
-			ms, err := strconv.ParseInt(m[4], 10, 64)
-			if err != nil {
-				return nil, bad(number, m[1], m[4], "ms since 1970")
-			}
-			at = model.Time(ms * 1000)
-		}
-		v, err := strconv.ParseFloat(m[3], 64)
-		if err != nil {
-			return nil, bad(number, m[1], m[3], "a number")
-		}
-		if err := table.put(m[1], labels(m[2]), at, v); err != nil {
-			return nil, err
-		}
-	}
-	return ordered(table.rows), nil
+// Metric names of DCGM-exporter, and of node-exporter for the node as a whole. GPU_UTIL is the share of the time in which a kernel ran,
+// SM_ACTIVE the share of the multiprocessors that had work.
+var metrics = map[string]metric{
+	"DCGM_FI_DEV_GPU_UTIL": {smUtil, 0.01, false}, "DCGM_FI_PROF_SM_ACTIVE": {smActive, 1, false}, "DCGM_FI_DEV_MEM_COPY_UTIL": {memUtil, 0.01, false}, "DCGM_FI_DEV_FB_USED": {memUsed, 1 << 20, false},
+	"DCGM_FI_DEV_POWER_USAGE": {power, 1, true}, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": {energy, 1, true}, "DCGM_FI_DEV_SM_CLOCK": {smClock, 1, true}, "DCGM_FI_DEV_MEM_CLOCK": {memClock, 1, true},
+	"DCGM_FI_DEV_CLOCK_THROTTLE_REASONS": {throttle, 1, true}, "DCGM_FI_DEV_CLOCKS_EVENT_REASONS": {throttle, 1, true}, "DCGM_FI_DEV_GPU_TEMP": {warmth, 1, true}, "DCGM_FI_DEV_MEMORY_TEMP": {memWarmth, 1, true},
+	"DCGM_FI_DEV_ECC_SBE_AGG_TOTAL": {corrected, 1, true}, "DCGM_FI_DEV_ECC_DBE_AGG_TOTAL": {fatal, 1, true},
+	"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS": {retired, 1, true}, "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS": {retired, 1, true},
+	nodePower: {power, 1, false},
 }
 
-func labels(text string) map[string]string {
-	out := map[string]string{}
-	for _, m := range label.FindAllStringSubmatch(text, -1) {
-		out[m[1]] = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n").Replace(m[2])
-	}
-	return out
-}
+const nodePower = "node_hwmon_power_average_watt"
 
 // place is where a sample belongs.
 type place struct {
@@ -83,10 +39,14 @@ type place struct {
 
 // index finds the rows of samples that come in any order.
 type index struct {
-	o    Options
-	rows []traces.Telemetry
-	at   map[place]int
-	seen map[cell]string // the instance that each value is of
+	o         Options
+	rows      []traces.Telemetry
+	at        map[place]int
+	seen      map[cell]string // the instance that each value is of
+	instances map[cell]int    // places in boards
+	boards    []board
+	passed    map[string]int // places of series in series
+	series    []traces.Rule  // that were passed over, by name
 }
 
 // cell is where a value belongs: of some metrics the column is the sum over several sensors.
@@ -95,7 +55,17 @@ type cell struct {
 	metric, chip, sensor string
 }
 
-func newIndex(o Options) index { return index{o: o, at: map[place]int{}, seen: map[cell]string{}} }
+// board is a value of a whole GPU that instances of MIG have.
+type board struct {
+	of      cell
+	v       float64
+	times   int64
+	differs bool
+}
+
+func newIndex(o Options) index {
+	return index{o: o, at: map[place]int{}, seen: map[cell]string{}, instances: map[cell]int{}, passed: map[string]int{}}
+}
 
 // node is the name of the one that labels are of, and whether they say it themselves.
 func (x *index) node(labels map[string]string) (name string, said bool) {
@@ -122,11 +92,47 @@ func withoutPort(instance string) string {
 	return host
 }
 
+// mostSeries is how many names of series are counted by themselves.
+const mostSeries = 500
+
+// pass counts a sample that is not taken.
+func (x *index) pass(name, why string) {
+	what := name + why
+	i, known := x.passed[what]
+	if !known && len(x.series) >= mostSeries {
+		what = "other series" + why
+		i, known = x.passed[what]
+	}
+	if !known {
+		i = len(x.series)
+		x.passed[what], x.series = i, append(x.series, traces.Rule{Rule: what})
+	}
+	x.series[i].Count++
+}
+
+// noColumn is why most series are passed over.
+const noColumn = ": no column"
+
+// known is the metric of a name: in OpenMetrics counters end in _total.
+func known(name string) (metric, bool) {
+	m, ok := metrics[name]
+	if !ok {
+		m, ok = metrics[strings.TrimSuffix(name, "_total")]
+	}
+	return m, ok
+}
+
 // put adds a sample to the row that it belongs to. Of two of one place the first stays, as when a series changes its labels; that of
 // two exporters for one node that they do not name is an error.
 func (x *index) put(name string, labels map[string]string, at model.Time, v float64) error {
-	metric, known := metrics[name]
-	if !known || labels["GPU_I_ID"] != "" || math.IsNaN(v) || math.IsInf(v, 0) || v > 1<<60 { // DCGM has huge numbers for what it does not know
+	m, ok := known(name)
+	ofInstance := labels["GPU_I_ID"] != ""
+	switch {
+	case !ok:
+		x.pass(name, noColumn)
+		return nil
+	case ofInstance && !m.board:
+		x.pass(name, " of instances of MIG: the row is that of the GPU")
 		return nil
 	}
 	node, said := x.node(labels)
@@ -134,29 +140,90 @@ func (x *index) put(name string, labels map[string]string, at model.Time, v floa
 	if n, err := strconv.ParseInt(labels["gpu"], 10, 32); err == nil && n >= 0 {
 		of.gpu = traces.Some(int32(n))
 	} else if strings.HasPrefix(name, "DCGM_") {
+		x.pass(name, " without the number of a GPU")
 		return nil
 	}
-	i, known := x.at[of]
-	if !known {
-		i = len(x.rows)
-		x.at[of], x.rows = i, append(x.rows, traces.Telemetry{Node: of.node, GPU: of.gpu, Time: at})
-	}
+	i := x.row(of)
 	if x.o.Model != nil && labels["modelName"] != "" {
 		x.o.Model(node, labels["modelName"])
 	}
 	one := cell{i, name, labels["chip"], labels["sensor"]}
+	if ofInstance {
+		x.instance(one, v)
+		return nil
+	}
 	if instance, twice := x.seen[one]; twice {
 		if !said && instance != labels["instance"] {
 			return bad(0, name, instance+" and "+labels["instance"]+" for the node "+strconv.Quote(node), "one exporter for each node: name the label that tells nodes apart")
 		}
+		x.pass(name, ": a second time for one instant")
 		return nil
 	}
 	x.seen[one] = labels["instance"]
-	if name == "node_hwmon_power_average_watt" { // one for each supply
-		v += x.rows[i].Power.V
-	}
-	metric.store(&x.rows[i], float64(v*metric.by))
+	x.store(one, m, v)
 	return nil
+}
+
+// row is the place of the row of a GPU or node at an instant.
+func (x *index) row(of place) int {
+	i, known := x.at[of]
+	if !known {
+		i = len(x.rows)
+		x.at[of], x.rows = i, append(x.rows, traces.Telemetry{Node: of.node, GPU: of.gpu, Time: of.at})
+	}
+	return i
+}
+
+// store puts a value that may be a measurement into its row.
+func (x *index) store(of cell, m metric, v float64) {
+	t := &x.rows[of.row]
+	if !x.o.taken(m.to.column, v, float64(v*m.by), !t.GPU.OK) {
+		return
+	}
+	if of.metric == nodePower { // one for each supply
+		v += t.Power.V
+	}
+	m.to.store(t, float64(v*m.by))
+}
+
+// instance takes a value of the whole GPU that an instance of MIG has: each has the same, up to when it was read.
+func (x *index) instance(of cell, v float64) {
+	i, known := x.instances[of]
+	if !known {
+		x.instances[of] = len(x.boards)
+		x.boards = append(x.boards, board{of: of, v: v, times: 1})
+		return
+	}
+	b := &x.boards[i]
+	b.times++
+	b.differs = b.differs || math.Abs(b.v-v) > sameBoard*max(math.Abs(b.v), math.Abs(v))
+}
+
+// sameBoard is how far apart the values of one GPU may be that its instances have: they are read one after the other.
+const sameBoard = 0.02
+
+// end takes what instances say of whole GPUs, where nothing else does, and is the rows in their order.
+func (x *index) end() []traces.Telemetry {
+	for i := range x.boards {
+		b := &x.boards[i]
+		_, twice := x.seen[b.of]
+		m, _ := known(b.of.metric)
+		switch {
+		case twice:
+			x.o.left(b.of.metric+" of instances of MIG: the GPU has it", "", b.times)
+		case b.differs:
+			x.o.left(b.of.metric+" of instances of MIG: they differ", "", b.times)
+		default:
+			x.store(b.of, m, b.v)
+			if b.times > 1 {
+				x.o.left(b.of.metric+" of instances of MIG: taken once for their GPU", "", b.times-1)
+			}
+		}
+	}
+	for _, s := range x.series {
+		x.o.left(s.Rule, "", s.Count)
+	}
+	return ordered(x.rows)
 }
 
 // ordered sorts rows by time, those of one instant by node and GPU.
@@ -172,89 +239,3 @@ func ordered(rows []traces.Telemetry) []traces.Telemetry {
 	})
 	return rows
 }
-
-// amdValue is a number with its unit, or a word for none.
-type amdValue struct {
-	Value json.RawMessage `json:"value"`
-	Unit  string          `json:"unit"`
-}
-
-func (v *amdValue) read() traces.Opt[float64] {
-	if v == nil {
-		return traces.Opt[float64]{}
-	}
-	out, err := measure(strings.Trim(string(v.Value), `"`), v.Unit)
-	if err != nil {
-		return traces.Opt[float64]{}
-	}
-	return out
-}
-
-// amdGPU is what amd-smi metric says of one, as far as the table has it.
-type amdGPU struct {
-	GPU   *int32 `json:"gpu"`
-	Usage struct {
-		GFX *amdValue `json:"gfx_activity"`
-		UMC *amdValue `json:"umc_activity"`
-	} `json:"usage"`
-	Power struct {
-		Socket *amdValue `json:"socket_power"`
-	} `json:"power"`
-	Clock map[string]struct {
-		Clk *amdValue `json:"clk"`
-	} `json:"clock"`
-	Temperature struct {
-		Hotspot *amdValue `json:"hotspot"`
-		Mem     *amdValue `json:"mem"`
-	} `json:"temperature"`
-	MemUsage struct {
-		Used *amdValue `json:"used_vram"`
-	} `json:"mem_usage"`
-	Energy struct {
-		Total *amdValue `json:"total_energy_consumption"`
-	} `json:"energy"`
-	ECC struct {
-		Correctable   json.RawMessage `json:"total_correctable_count"`
-		Uncorrectable json.RawMessage `json:"total_uncorrectable_count"`
-	} `json:"ecc"`
-}
-
-// AMD reads amd-smi metric --json: an array of GPUs, or an object with gpu_data. It was written from the documentation of
-// amd-smi and never tried on hardware.
-func AMD(text []byte, o Options) ([]traces.Telemetry, error) {
-	var list []amdGPU
-	if err := json.Unmarshal(text, &list); err != nil {
-		var outer struct {
-			Data []amdGPU `json:"gpu_data"`
-		}
-		if err2 := json.Unmarshal(text, &outer); err2 != nil || outer.Data == nil {
-			return nil, bad(1, "", err.Error(), "the JSON of amd-smi metric --json")
-		}
-		list = outer.Data
-	}
-	var rows []traces.Telemetry
-	for i := range list {
-		g := &list[i]
-		if g.GPU == nil || *g.GPU < 0 {
-			return nil, bad(int64(i+1), "gpu", "no number", "the index of the GPU")
-		}
-		t := traces.Telemetry{Node: o.Node, Time: o.At, GPU: traces.Some(*g.GPU)}
-		for _, f := range []struct {
-			v     traces.Opt[float64]
-			store store
-		}{
-			{g.Usage.GFX.read(), smUtil}, {g.Usage.UMC.read(), memUtil}, {g.Power.Socket.read(), power}, {g.Clock["gfx_0"].Clk.read(), smClock}, {g.Clock["mem_0"].Clk.read(), memClock},
-			{g.Temperature.Hotspot.read(), warmth}, {g.Temperature.Mem.read(), memWarmth}, {g.MemUsage.Used.read(), memUsed}, {g.Energy.Total.read(), energy},
-			{bare(g.ECC.Correctable), corrected}, {bare(g.ECC.Uncorrectable), fatal},
-		} {
-			if f.v.OK {
-				f.store(&t, f.v.V)
-			}
-		}
-		rows = append(rows, t)
-	}
-	return rows, nil
-}
-
-// bare is a number without a unit.
-func bare(text json.RawMessage) traces.Opt[float64] { return (&amdValue{Value: text}).read() }

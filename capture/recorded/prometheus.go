@@ -34,6 +34,7 @@ func Prometheus(text []byte, o Options) ([]traces.Telemetry, error) {
 	}
 	table := newIndex(o)
 	for i, series := range m.Data.Result {
+		o.read(int64(len(series.Values)))
 		for _, pair := range series.Values {
 			seconds, err := strconv.ParseFloat(string(pair[0]), 64)
 			if err != nil || math.Abs(seconds) > 1<<40 {
@@ -52,5 +53,5 @@ func Prometheus(text []byte, o Options) ([]traces.Telemetry, error) {
 			}
 		}
 	}
-	return ordered(table.rows), nil
+	return table.end(), nil
 }

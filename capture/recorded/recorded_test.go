@@ -52,7 +52,7 @@ func TestTextsThatCannotBeRead(t *testing.T) {
 		{recorded.AMD, "[{\"usage\":{}}]", "the index of the GPU"},
 		{recorded.AMD, "gpu 0", "amd-smi"},
 	} {
-		_, err := c.parse([]byte(c.text), recorded.Options{})
+		_, err := c.parse([]byte(c.text), recorded.Options{At: traces.Some(model.Time(0))})
 		var data *traces.DataError
 		require.ErrorAs(t, err, &data, c.text)
 		require.ErrorContains(t, err, c.says)
@@ -75,7 +75,7 @@ node_load1 3
 `
 
 func TestExposition(t *testing.T) {
-	rows, err := recorded.Exposition([]byte(metricsText), recorded.Options{Node: "other", At: 5})
+	rows, err := recorded.Exposition([]byte(metricsText), recorded.Options{Node: "other", At: traces.Some(model.Time(5))})
 	require.NoError(t, err)
 	require.Equal(t, []traces.Telemetry{
 		{Node: "n7", GPU: traces.Some[int32](0), Time: 5, SMUtil: traces.Some(0.96), SMActive: traces.Some(0.731), MemUsed: traces.Some(int64(40 << 30)), Power: traces.Some(612.5), Energy: traces.Some[int64](123456789)},
@@ -106,10 +106,10 @@ func TestAMD(t *testing.T) {
 		"energy": {"total_energy_consumption": {"value": 12.5, "unit": "J"}}, "ecc": {"total_correctable_count": 3, "total_uncorrectable_count": "N/A"}}]`
 	want := []traces.Telemetry{{Node: "n1", GPU: traces.Some[int32](0), Time: 9, SMUtil: traces.Some(0.87), Power: traces.Some(642.0), SMClock: traces.Some[int32](2100), MemClock: traces.Some[int32](900),
 		Temperature: traces.Some(71.0), MemTemperature: traces.Some(55.0), MemUsed: traces.Some(int64(1 << 30)), Energy: traces.Some[int64](12500), ECCCorrected: traces.Some[int64](3)}}
-	rows, err := recorded.AMD([]byte(text), recorded.Options{Node: "n1", At: 9})
+	rows, err := recorded.AMD([]byte(text), recorded.Options{Node: "n1", At: traces.Some(model.Time(9))})
 	require.NoError(t, err)
 	require.Equal(t, want, rows)
-	rows, err = recorded.AMD([]byte(`{"gpu_data": `+text+`}`), recorded.Options{Node: "n1", At: 9})
+	rows, err = recorded.AMD([]byte(`{"gpu_data": `+text+`}`), recorded.Options{Node: "n1", At: traces.Some(model.Time(9))})
 	require.NoError(t, err)
 	require.Equal(t, want, rows)
 }
@@ -201,7 +201,7 @@ func FuzzParsers(f *testing.F) {
 	f.Add(2, metricsText)
 	f.Add(3, "[]")
 	f.Fuzz(func(t *testing.T, which int, text string) {
-		rows, err := recorded.Formats[uint(which)%uint(len(recorded.Formats))].Parse([]byte(text), recorded.Options{Node: "n1"})
+		rows, err := recorded.Formats[uint(which)%uint(len(recorded.Formats))].Parse([]byte(text), recorded.Options{Node: "n1", At: traces.Some(model.Time(5))})
 		if err != nil {
 			var data *traces.DataError
 			require.ErrorAs(t, err, &data)

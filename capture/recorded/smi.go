@@ -1,24 +1,20 @@
 package recorded
 
 import (
-	"bytes"
 	"encoding/csv"
-	"errors"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"orrery/scheduler/model"
 	"orrery/traces"
 )
 
 // smiColumns are the properties of --query-gpu that the table has, in order of preference: of two names for
 // one thing, the first that has a value counts. utilization.gpu is the share of the time in which a kernel ran.
 var smiColumns = []struct {
-	name  string
-	store store
+	name string
+	to   target
 }{
 	{"utilization.gpu", smUtil}, {"utilization.memory", memUtil}, {"memory.used", memUsed},
 	{"power.draw.average", power}, {"power.draw", power}, {"power.draw.instant", power},
@@ -31,39 +27,90 @@ var smiColumns = []struct {
 
 var smiReasons = []string{"clocks_event_reasons.active", "clocks_throttle_reasons.active"}
 
-// SMICSV reads --format=csv, with units or nounits. Without a column timestamp all rows are of Options.At;
-// without a column index, GPUs are numbered by the order in which their UUIDs come, or within an instant.
+// smiNames are properties that tell rows apart.
+var smiNames = []string{"timestamp", "index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id"}
+
+// smiMessages begin lines of nvidia-smi that are no rows.
+var smiMessages = []string{"unable to ", "nvidia-smi", "failed to ", "no devices were found", "gpu is lost", "gpu requires reset", "unknown error", "reboot the system", "make sure that the latest nvidia driver",
+	"this can also be happening", "field \"", "warning", "error", "insufficient permissions", "terminated", "killed", "timeout", "no running processes found", "nvml", "driver/library version mismatch", "please also try"}
+
+// isMessage says whether a line is a message of nvidia-smi.
+func isMessage(line string) bool {
+	line = strings.ToLower(strings.TrimSpace(line))
+	return slices.ContainsFunc(smiMessages, func(begin string) bool { return strings.HasPrefix(line, begin) })
+}
+
+// SMICSV reads --format=csv, with units or nounits, also several such logs one behind the other. Without a column timestamp all rows are of
+// Options.At; without a column index, GPUs are numbered by the order in which their UUIDs come, or within an instant. Lines that nvidia-smi
+// writes among the rows, as about a GPU that is lost, and a last line that was cut off are left out and counted.
 func SMICSV(text []byte, o Options) ([]traces.Telemetry, error) {
-	in := csv.NewReader(bytes.NewReader(text))
-	in.TrimLeadingSpace, in.LazyQuotes = true, true
-	in.FieldsPerRecord = -1 // a first line may come again in a log of several runs
-	head, err := in.Read()
-	if err != nil {
-		return nil, bad(1, "", "no line", "the names of columns")
-	}
-	names := columnNames(head)
-	if !slices.Contains(names, "utilization.gpu") && !slices.Contains(names, "power.draw") && !slices.Contains(names, "memory.used") {
-		return nil, bad(1, "", strings.Join(head, ","), "the first line of nvidia-smi --query-gpu --format=csv, with utilization.gpu, power.draw or memory.used")
-	}
-	reader := smiReader{o: o, names: names, units: columnUnits(head), uuids: map[string]int32{}}
-	for row := int64(2); ; row++ {
-		cells, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return reader.rows, nil
-		}
-		if err != nil {
-			return nil, bad(row, "", err.Error(), "separated values")
-		}
-		if slices.Equal(columnNames(cells), names) {
+	r := smiReader{o: o, named: map[string]int32{}}
+	number := int64(0)
+	for line := range strings.Lines(string(text)) {
+		number++
+		whole := strings.HasSuffix(line, "\n")
+		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		if len(cells) != len(names) {
-			return nil, bad(row, "", strconv.Itoa(len(cells))+" cells", strconv.Itoa(len(names)))
+		cells := cellsOf(line)
+		if names := columnNames(cells); isHead(names) {
+			r.head(names, columnUnits(cells))
+			continue
 		}
-		if err := reader.row(row, cells); err != nil {
+		var err error
+		switch {
+		case isMessage(line):
+			o.left("line of nvidia-smi's own", line[:min(len(line), 80)], 1)
+		case r.names == nil:
+			return nil, bad(number, "", line[:min(len(line), 80)], "the first line of nvidia-smi --query-gpu --format=csv, with utilization.gpu, power.draw or memory.used")
+		case len(cells) != len(r.names) && !whole && number > 2:
+			o.left("last line, cut off", line[:min(len(line), 80)], 1)
+		case len(cells) != len(r.names):
+			err = bad(number, "", strconv.Itoa(len(cells))+" cells", strconv.Itoa(len(r.names)))
+		default:
+			err = r.row(number, cells)
+			if _, ofLine := err.(*traces.DataError); ofLine && !whole && number > 2 { //nolint:errorlint // as bad made it
+				o.left("last line, cut off", line[:min(len(line), 80)], 1)
+				err = nil
+			}
+		}
+		if err == nil {
+			continue
+		}
+		if data, ok := err.(*traces.DataError); ok && data.Mend != "" { //nolint:errorlint // of the whole text
+			return nil, err
+		}
+		if err := o.unread(err); err != nil {
 			return nil, err
 		}
 	}
+	if r.names == nil {
+		return nil, bad(1, "", "no line", "the names of columns")
+	}
+	o.read(number)
+	return r.times.resolve(o, r.rows), nil
+}
+
+// cellsOf are those of a line. Only what another program has written again has quotes.
+func cellsOf(line string) []string {
+	if strings.Contains(line, `"`) {
+		in := csv.NewReader(strings.NewReader(line))
+		in.TrimLeadingSpace, in.LazyQuotes = true, true
+		if cells, err := in.Read(); err == nil {
+			return cells
+		}
+	}
+	cells := strings.Split(line, ",")
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	return cells
+}
+
+// isHead says whether a line has the names of columns.
+func isHead(names []string) bool {
+	return slices.Contains(names, "utilization.gpu") || slices.Contains(names, "memory.used") ||
+		slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "power.draw") })
 }
 
 func columnNames(head []string) []string {
@@ -88,8 +135,25 @@ func columnUnits(head []string) []string {
 type smiReader struct {
 	o            Options
 	names, units []string
-	uuids        map[string]int32
+	named        map[string]int32 // GPUs by their names, where they have no numbers
 	rows         []traces.Telemetry
+	times        localTimes
+}
+
+// head takes the names of columns. Those that the table has no column for are counted once for each head.
+func (r *smiReader) head(names, units []string) {
+	if !slices.Equal(r.names, names) {
+		for _, name := range names {
+			taken := slices.Contains(smiReasons, name) || slices.Contains(smiNames, name)
+			for _, c := range smiColumns {
+				taken = taken || c.name == name
+			}
+			if !taken {
+				r.o.left("column "+name+noColumn, "", 1)
+			}
+		}
+	}
+	r.names, r.units = names, units
 }
 
 func (r *smiReader) cell(cells []string, name string) (text, unit string, there bool) {
@@ -101,171 +165,76 @@ func (r *smiReader) cell(cells []string, name string) (text, unit string, there 
 }
 
 func (r *smiReader) row(row int64, cells []string) error {
-	t := traces.Telemetry{Node: r.o.Node, Time: r.o.At}
-	if text, _, ok := r.cell(cells, "timestamp"); ok {
-		at, err := smiTime(text, "2006/01/02 15:04:05.000", r.o.Zone)
-		if err != nil {
+	t := traces.Telemetry{Node: r.o.Node, Time: r.o.At.V}
+	var wall time.Time
+	text, _, dated := r.cell(cells, "timestamp")
+	switch {
+	case dated:
+		var err error
+		if wall, err = time.Parse("2006/01/02 15:04:05.000", text); err != nil {
 			return bad(row, "timestamp", text, "a time like 2026/07/03 22:11:09.763")
 		}
-		t.Time = at
+	case !r.o.At.OK:
+		return timeless(row, "timestamp")
 	}
-	index, err := r.index(row, cells, t.Time)
+	index, err := r.index(row, cells, wall)
 	if err != nil {
 		return err
 	}
 	t.GPU = traces.Some(index)
 	for _, c := range smiColumns {
 		text, unit, ok := r.cell(cells, c.name)
-		if !ok {
+		if !ok || strings.HasPrefix(c.name, "power.") && t.Power.OK {
 			continue
 		}
-		v, err := measure(text, unit)
-		if err != nil {
+		if err := r.o.put(&t, c.to, c.name, text, unit); err != nil {
 			return bad(row, c.name, text, "a number with its unit")
-		}
-		if v.OK && !(strings.HasPrefix(c.name, "power.") && t.Power.OK) {
-			c.store(&t, v.V)
 		}
 	}
 	for _, name := range smiReasons {
-		if text, _, ok := r.cell(cells, name); ok && !isUnknown(text) {
-			bits, err := strconv.ParseInt(strings.TrimPrefix(strings.TrimSpace(text), "0x"), 16, 64)
-			if err != nil {
-				return bad(row, name, text, "bits like 0x0000000000000004")
+		text, _, ok := r.cell(cells, name)
+		if none, byError := isUnknown(text); !ok || none {
+			if byError {
+				r.o.left(name+": "+strings.ToLower(text), "", 1)
 			}
-			t.Throttle = traces.Some(bits)
+			continue
+		}
+		bits, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
+		if err != nil {
+			return bad(row, name, text, "bits like 0x0000000000000004")
+		}
+		if r.o.taken("throttle", float64(bits), float64(bits), false) {
+			t.Throttle = traces.Some(int64(bits))
 		}
 	}
 	r.rows = append(r.rows, t)
+	r.times.add(wall, dated)
 	return nil
 }
 
-func (r *smiReader) index(row int64, cells []string, at model.Time) (int32, error) {
+func (r *smiReader) index(row int64, cells []string, wall time.Time) (int32, error) {
 	if text, _, ok := r.cell(cells, "index"); ok {
-		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
+		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || n < 0 {
 			return 0, bad(row, "index", text, "a whole number")
 		}
 		return int32(n), nil
 	}
-	if uuid, _, ok := r.cell(cells, "uuid"); ok {
-		if _, known := r.uuids[uuid]; !known {
-			r.uuids[uuid] = int32(len(r.uuids))
+	for _, by := range smiNames[2:] {
+		name, _, ok := r.cell(cells, by)
+		if !ok {
+			continue
 		}
-		return r.uuids[uuid], nil
+		if none, _ := isUnknown(name); none {
+			return 0, bad(row, by, name, "the name of a GPU")
+		}
+		if _, known := r.named[name]; !known {
+			r.named[name] = int32(len(r.named))
+		}
+		return r.named[name], nil
 	}
-	if n := len(r.rows); n > 0 && r.rows[n-1].Time == at {
+	if n := len(r.rows); n > 0 && r.times.walls[n-1].Equal(wall) {
 		return r.rows[n-1].GPU.V + 1, nil
 	}
 	return 0, nil
-}
-
-func smiTime(text, layout string, zone *time.Location) (model.Time, error) {
-	if zone == nil {
-		zone = time.UTC
-	}
-	at, err := time.ParseInLocation(layout, strings.TrimSpace(text), zone)
-	return model.Time(at.UnixMicro()), err
-}
-
-// queryValues are the entries of -q that the table has, by their path.
-var queryValues = []struct {
-	path  string
-	store store
-}{
-	{"Utilization/GPU", smUtil}, {"Utilization/Gpu", smUtil}, {"Utilization/Memory", memUtil}, {"FB Memory Usage/Used", memUsed},
-	{"GPU Power Readings/Average Power Draw", power}, {"GPU Power Readings/Power Draw", power}, {"Power Readings/Power Draw", power}, {"GPU Power Readings/Instantaneous Power Draw", power},
-	{"Clocks/SM", smClock}, {"Clocks/Memory", memClock}, {"Temperature/GPU Current Temp", warmth}, {"Temperature/Memory Current Temp", memWarmth},
-	{"Remapped Rows/Correctable Error", retired}, {"Remapped Rows/Uncorrectable Error", retired}, {"Retired Pages/Single Bit ECC", retired}, {"Retired Pages/Double Bit ECC", retired},
-}
-
-// queryReasons are the bits of NVML by the words of -q.
-var queryReasons = map[string]int64{"Idle": 0x1, "Applications Clocks Setting": 0x2, "SW Power Cap": 0x4, "HW Slowdown": 0x8, "Sync Boost": 0x10, "SW Thermal Slowdown": 0x20,
-	"HW Slowdown/HW Thermal Slowdown": 0x40, "HW Slowdown/HW Power Brake Slowdown": 0x80, "Display Clock Setting": 0x100}
-
-// SMIQuery reads -q: entries by depth, one block for each GPU, numbered by their order.
-func SMIQuery(text []byte, o Options) ([]traces.Telemetry, error) {
-	r := queryReader{o: o, at: o.At}
-	row := int64(0)
-	for line := range strings.Lines(string(text)) {
-		row++
-		if err := r.line(row, strings.TrimRight(line, "\r\n ")); err != nil {
-			return nil, err
-		}
-	}
-	if len(r.rows) == 0 {
-		return nil, bad(1, "", "no line that begins with GPU", "the output of nvidia-smi -q")
-	}
-	return r.rows, nil
-}
-
-type queryReader struct {
-	o    Options
-	at   model.Time
-	path []string // by depth
-	rows []traces.Telemetry
-}
-
-func (r *queryReader) line(row int64, line string) error {
-	name, value, valued := strings.Cut(line, " : ")
-	bare := strings.TrimLeft(name, " ")
-	depth := (len(name) - len(bare)) / 4
-	name = strings.TrimSpace(bare)
-	switch {
-	case name == "Timestamp" && depth == 0 && valued:
-		at, err := smiTime(value, time.ANSIC, r.o.Zone)
-		if err != nil {
-			return bad(row, "Timestamp", value, "a time like Fri Jul  3 22:11:09 2026")
-		}
-		r.at = at
-	case depth == 0 && !valued && strings.HasPrefix(name, "GPU "):
-		r.rows = append(r.rows, traces.Telemetry{Node: r.o.Node, Time: r.at, GPU: traces.Some(int32(len(r.rows)))})
-		r.path = r.path[:0]
-	case depth > 0 && len(r.rows) > 0:
-		r.path = append(r.path[:min(depth-1, len(r.path))], name)
-		if valued {
-			return r.value(row, strings.Join(r.path, "/"), value)
-		}
-	}
-	return nil
-}
-
-func (r *queryReader) value(row int64, path, text string) error {
-	t := &r.rows[len(r.rows)-1]
-	for _, group := range []string{"Clocks Event Reasons/", "Clocks Throttle Reasons/"} {
-		if bit := queryReasons[strings.TrimPrefix(path, group)]; bit != 0 && strings.HasPrefix(path, group) && !isUnknown(text) {
-			t.Throttle.OK = true
-			if text == "Active" {
-				t.Throttle.V |= bit
-			}
-		}
-	}
-	for _, q := range queryValues {
-		if q.path != path || strings.Contains(path, "Power") && t.Power.OK {
-			continue
-		}
-		v, err := measure(text, "")
-		if err != nil {
-			return bad(row, path, text, "a number with its unit")
-		}
-		if v.OK {
-			q.store(t, v.V)
-		}
-	}
-	if rest, ok := strings.CutPrefix(path, "ECC Errors/Aggregate/"); ok && !isUnknown(text) {
-		n, number := count64(text) // SRAM Threshold Exceeded is a word
-		switch {
-		case !number:
-		case strings.Contains(rest, "Uncorrectable"):
-			t.ECCUncorrected = traces.Some(t.ECCUncorrected.V + n)
-		case strings.Contains(rest, "Correctable"):
-			t.ECCCorrected = traces.Some(t.ECCCorrected.V + n)
-		}
-	}
-	return nil
-}
-
-func count64(text string) (int64, bool) {
-	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-	return n, err == nil
 }

@@ -58,12 +58,17 @@ func (p *Polled) Sample(_ int, out []capture.Reading) ([]capture.Reading, error)
 	if err != nil {
 		return out, err
 	}
-	rows, err := p.Parse(text, Options{})
+	var account Account
+	rows, err := p.Parse(text, Options{At: traces.Some(model.Time(0)), Account: &account})
 	if err != nil {
 		return out, err
 	}
 	for i := range rows {
-		out = append(out, capture.Reading{Telemetry: rows[i]})
+		r := capture.Reading{Telemetry: rows[i]}
+		if i == 0 {
+			r.Left = account.Left
+		}
+		out = append(out, r)
 	}
 	return out, nil
 }

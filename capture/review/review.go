@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"orrery/capture"
+	"orrery/capture/energy"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
@@ -27,6 +28,8 @@ type Summary struct {
 	Nodes  []Node   `json:"nodes"`
 	Series []Series `json:"series"` // by node and GPU
 	Alerts []Alert  `json:"alerts,omitempty"`
+	// LeftOut counts by subject what agents have left out when they measured.
+	LeftOut traces.Counts `json:"left_out,omitempty"`
 }
 
 // Node is one with what its bundles say of it.
@@ -75,18 +78,20 @@ type Series struct {
 	SMActive    traces.Opt[float64] `json:"-"`
 	Power       traces.Opt[float64] `json:"-"` // mean, W
 	PowerMax    traces.Opt[float64] `json:"-"`
-	Energy      traces.Opt[float64] `json:"-"` // J, by the counter where there is one, else by power
+	Energy      traces.Opt[float64] `json:"-"` // J, as package energy has it
+	ByPower     float64             `json:"-"` // s of it in which power stands for the counter
+	NoEnergy    float64             `json:"-"` // s of which neither says anything
+	Doubts      energy.Doubts       `json:"-"` // differences of the counter that power cannot explain
 	MemMax      traces.Opt[int64]   `json:"-"`
 	TempMax     traces.Opt[float64] `json:"-"`
-	Throttled   traces.Opt[float64] `json:"-"` // share of time with a reason of Throttling
-	Restarts    int64               `json:"counter_restarts"`
+	Throttled   traces.Opt[float64] `json:"-"`                // share of time with a reason of Throttling
+	Restarts    int64               `json:"counter_restarts"` // how often the energy counter went back
 
 	until    model.Time // accounted for up to here
 	gaps     []span     // ascending
 	interval model.Duration
-	modes    int         // of its node that lie behind
 	sums     [4]weighted // sm_util, sm_active, power, throttled
-	energy   meter
+	energy   energy.Meter[struct{}]
 }
 
 type span struct {
@@ -94,61 +99,32 @@ type span struct {
 	long model.Duration
 }
 
-type weighted struct{ sum, weight float64 }
+// weighted is a mean by time. Without any time, as of a single sample of no agent, it is the plain one.
+type weighted struct{ sum, weight, plain, n float64 }
 
 func (w *weighted) add(v traces.Opt[float64], weight float64) {
 	if v.OK {
-		w.sum += v.V * weight
+		w.sum += float64(v.V * weight)
 		w.weight += weight
+		w.plain += v.V
+		w.n++
 	}
 }
 
 func (w *weighted) mean() traces.Opt[float64] {
-	return traces.Opt[float64]{V: w.sum / max(w.weight, 1e-9), OK: w.weight > 0}
+	if w.weight > 0 {
+		return traces.Some(w.sum / w.weight)
+	}
+	return traces.Opt[float64]{V: w.plain / max(w.n, 1), OK: w.n > 0}
 }
 
 // Throttling are the reasons of NVML that hold clocks down against the will of the work: power cap, slowdown of the
 // hardware, heat, power brake. Idle clocks and clocks that were set are none.
 const Throttling = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
 
-// meter sums up a counter that may begin anew, and power where there is no counter.
-type meter struct {
-	last     traces.Opt[int64]
-	joules   float64
-	byPower  float64
-	counted  bool
-	restarts int64
-}
-
-// add counts up to a reading. What was consumed in the first interval, and while the counter began anew, it does not say: the power
-// of the interval stands for it.
-func (m *meter) add(energy traces.Opt[int64], power traces.Opt[float64], seconds float64) {
-	m.byPower += power.V * seconds
-	if !energy.OK {
-		return
-	}
-	switch {
-	case m.last.OK && energy.V >= m.last.V:
-		m.joules += float64(energy.V-m.last.V) / 1000
-	case m.last.OK:
-		m.restarts++
-		m.joules += power.V * seconds
-	default:
-		m.joules += power.V * seconds
-	}
-	m.counted, m.last = true, energy
-}
-
-func (m *meter) total() float64 {
-	if m.counted {
-		return m.joules
-	}
-	return m.byPower
-}
-
 // Of reads a source once.
 func Of(src Source) (*Summary, error) {
-	r := &reader{series: map[key]*Series{}, modes: map[string][]mode{}}
+	r := &reader{series: map[key]*Series{}, stretches: energy.NewStretches(src.Events)}
 	if err := r.events(src); err != nil {
 		return nil, err
 	}
@@ -168,20 +144,17 @@ type key struct {
 
 // reader collects a summary.
 type reader struct {
-	out    Summary
-	series map[key]*Series
-	modes  map[string][]mode // by node, ascending by time
-}
-
-type mode struct {
-	at       model.Time
-	interval model.Duration
+	out       Summary
+	series    map[key]*Series
+	stretches *energy.Stretches
 }
 
 func (r *reader) of(node string, gpu int32) *Series {
 	k := key{node, gpu}
 	if r.series[k] == nil {
-		r.series[k] = &Series{Node: node, GPU: gpu}
+		s := &Series{Node: node, GPU: gpu}
+		s.energy.Settle = s.consumed
+		r.series[k] = s
 	}
 	return r.series[k]
 }
@@ -219,8 +192,8 @@ func (r *reader) events(src Source) error {
 			s := r.of(name, gpu)
 			s.gaps = append(s.gaps, span{e.Time, rec.Span})
 			s.count(rec)
-		case capture.RecordMode:
-			r.modes[name] = append(r.modes[name], mode{e.Time, rec.Interval})
+		case capture.RecordLeftOut:
+			r.out.LeftOut.Add(e.Subject+", "+rec.Reason, "", rec.Samples)
 		case capture.RecordAlert, capture.RecordXID, capture.RecordRemoved:
 			r.out.Alerts = append(r.out.Alerts, Alert{e.Time, e.Subject, cmp.Or(rec.Alert, rec.Record), cmp.Or(rec.Reason+rec.Bundle, "XID "+strconv.FormatUint(rec.Code, 10))})
 		case capture.RecordInventory:
@@ -250,11 +223,16 @@ func (s *Series) count(rec *capture.Record) {
 	s.Missing += rec.Samples
 }
 
-// at takes the interval that holds at an instant, no earlier than those before; it stays 0 when no agent says it.
-func (s *Series) at(modes []mode, now model.Time) {
-	for s.modes < len(modes) && modes[s.modes].at <= now {
-		s.interval = modes[s.modes].interval
-		s.modes++
+// consumed adds what the meter says of a piece of time.
+func (s *Series) consumed(p energy.Part[struct{}]) {
+	switch {
+	case !p.Joules.OK:
+		s.NoEnergy += p.Seconds
+	default:
+		s.Energy = traces.Some(s.Energy.V + p.Joules.V)
+		if p.Power {
+			s.ByPower += p.Seconds
+		}
 	}
 }
 
@@ -288,14 +266,9 @@ func larger[T int64 | float64](a, b traces.Opt[T]) traces.Opt[T] {
 
 // measured adds a sample, or the mean of a window.
 func (r *reader) measured(s *Series, t *traces.Telemetry) {
-	s.at(r.modes[t.Node], t.Time)
-	width := t.Width.V
-	if !t.Width.OK {
-		width = s.interval
-		if width == 0 && s.Rows > 0 { // a recording of no agent: since the sample before
-			width = t.Time.Sub(s.Last)
-		}
-	}
+	s.interval = r.stretches.Interval(t.Node, t.Time)
+	stands := r.stretches.Of(t)
+	width := stands.Width()
 	if s.Rows == 0 {
 		s.First, s.until = t.Time, t.Time
 		if len(s.gaps) > 0 {
@@ -308,14 +281,14 @@ func (r *reader) measured(s *Series, t *traces.Telemetry) {
 		s.Unaccounted += t.Time.Sub(s.until)
 		s.Holes++
 	}
-	s.until = max(s.until, t.Time.Add(width))
-	s.Last, s.End = t.Time, t.Time.Add(width)
+	s.until = max(s.until, stands.To)
+	s.Last, s.End = t.Time, stands.To
 	s.Covered += width
 	seconds := width.Seconds()
 	for i, v := range []traces.Opt[float64]{t.SMUtil, t.SMActive, t.Power, Throttled(t)} {
 		s.sums[i].add(v, seconds)
 	}
-	s.energy.add(t.Energy, t.Power, seconds)
+	s.energy.Row(stands, struct{}{}, t)
 }
 
 // upTo accounts for the gaps that begin by an instant.
@@ -347,8 +320,8 @@ func (r *reader) summary() *Summary {
 		s.upTo(model.Never)
 		s.Until = s.until
 		s.SMUtil, s.SMActive, s.Power, s.Throttled = s.sums[0].mean(), s.sums[1].mean(), s.sums[2].mean(), s.sums[3].mean()
-		s.Energy = traces.Opt[float64]{V: s.energy.total(), OK: s.energy.counted || s.Power.OK}
-		s.Restarts = s.energy.restarts
+		s.energy.End()
+		s.Doubts, s.Restarts = s.energy.Doubts, s.energy.Doubts.Back
 		slices.SortStableFunc(s.Gaps, func(a, b Gap) int { return strings.Compare(a.Reason, b.Reason) })
 		r.out.Series = append(r.out.Series, *s)
 	}

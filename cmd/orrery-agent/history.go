@@ -141,6 +141,11 @@ func (a *asked) write(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	for _, c := range found.Account.Left {
+		if _, err := fmt.Fprintf(stdout, "left out %s: %d samples\n", c.Rule, c.Count); err != nil {
+			return err
+		}
+	}
 	_, err = fmt.Fprintf(stdout, "%s: %d rows of %d nodes in %d requests, %d samples missing, content hash %s\n", a.out, found.Rows, len(found.Nodes()), found.Requests, missing, hash)
 	return err
 }

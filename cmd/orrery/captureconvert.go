@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,12 +23,15 @@ type convertVerb struct {
 	m     *Main
 	print *printer
 	from  string
+	files []string
 	node  string
 	label string
 	at    string
 	zone  string
 	out   string
 	force bool
+	bad   traces.Unreadable
+	none  bool
 }
 
 func (m *Main) captureConvertCommand() *cobra.Command {
@@ -45,8 +49,10 @@ func (m *Main) captureConvertCommand() *cobra.Command {
 telemetry. A FILE that is - is standard input. Formats:
 
 ` + list.String() + `
-A value that a program says it does not know is null; what is no value is refused.
-Of two rows of one GPU at one instant the first stays, and the other is counted.
+A value that a program says it does not know, or that its quantity cannot have, is
+null. What is left out is said on stderr, by name, and stands in the bundle ('orrery
+trace info'). Of two rows of one GPU at one instant the first stays, and the other is
+counted.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
 		Example: `  orrery capture convert gpus.csv --from smi-csv --node gpu7 --out gpu7.trace
@@ -61,6 +67,8 @@ Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
 	f.StringVar(&v.at, "at", "", "`TIME` of what has none, as 2026-07-03T22:11:09Z")
 	f.StringVar(&v.zone, "time-zone", "UTC", "`ZONE` of times without one")
 	f.StringVar(&v.out, "out", "", "bundle `OUT` to write: NAME.trace (required)")
+	f.Var(&v.bad.Limit, "bad-rows", traces.BadRowsUsage)
+	f.BoolVar(&v.none, "strict", false, "refuse a file of which a line cannot be read")
 	forceFlag(cmd, &v.force)
 	v.print = m.printFlag(cmd)
 	completeWith(cmd, "from", names...)
@@ -86,7 +94,8 @@ func (v *convertVerb) run(_ *cobra.Command, args []string) error {
 	if v.label != "" && v.from != "prometheus" && v.from != "exposition" {
 		return usagef("--node-label: %s has no labels", v.from)
 	}
-	o := recordings.Options{Node: v.node, Label: v.label}
+	account := &recordings.Account{}
+	o := recordings.Options{Node: v.node, Label: v.label, Account: account}
 	var err error
 	if o.Zone, err = time.LoadLocation(v.zone); err != nil {
 		return usagef("--time-zone %s: no such zone", v.zone)
@@ -96,10 +105,18 @@ func (v *convertVerb) run(_ *cobra.Command, args []string) error {
 		if err != nil {
 			return usagef("--at %s: want a time like 2026-07-03T22:11:09Z", v.at)
 		}
-		o.At = model.Time(instant.UnixMicro())
+		o.At = traces.Some(model.Time(instant.UnixMicro()))
+	}
+	v.files = args
+	if v.none {
+		v.bad.Limit = traces.NoBadRows
 	}
 	var rows []traces.Telemetry
 	for _, path := range args {
+		o.Unread = func(e *traces.DataError) error {
+			e.File = path
+			return v.bad.Add(e)
+		}
 		text, err := v.read(path)
 		if err != nil {
 			return input(err)
@@ -114,7 +131,10 @@ func (v *convertVerb) run(_ *cobra.Command, args []string) error {
 		}
 		rows = append(rows, more...)
 	}
-	return v.write(rows)
+	if err := v.bad.Check(account.Lines); err != nil {
+		return input(err)
+	}
+	return v.write(rows, account)
 }
 
 func (v *convertVerb) read(path string) ([]byte, error) {
@@ -138,44 +158,94 @@ func (v *convertVerb) read(path string) ([]byte, error) {
 const mostRecording = 256 << 20
 
 // write sorts the rows by time and puts them into the bundle.
-func (v *convertVerb) write(rows []traces.Telemetry) (err error) {
+func (v *convertVerb) write(rows []traces.Telemetry, account *recordings.Account) (err error) {
 	if len(rows) == 0 {
+		v.tell(account)
 		return input(errors.New("found no measurement of a GPU or a node in the files"))
 	}
 	slices.SortStableFunc(rows, func(a, b traces.Telemetry) int { return int(min(max(a.Time-b.Time, -1), 1)) })
+	read := int64(len(rows))
+	rows, series := firsts(rows)
 	epoch := rows[0].Time - rows[0].Time%model.Time(model.Second)
-	w, err := traces.NewWriter(v.out, traces.Meta{Source: "converted from " + v.from, Epoch: epoch, EpochKnown: true, TimeZone: v.zone})
+	report, err := json.Marshal(v.report(read, int64(len(rows)), account))
+	if err != nil {
+		return err
+	}
+	w, err := traces.NewWriter(v.out, traces.Meta{Source: "converted from " + v.from, Epoch: epoch, EpochKnown: true, TimeZone: v.zone, Import: string(report)})
 	if err != nil {
 		return err
 	}
 	defer w.Abort()
-	type series struct {
-		node string
-		gpu  traces.Opt[int32]
-	}
-	last := map[series]model.Time{}
-	kept, twice := int64(0), int64(0)
 	for i := range rows {
 		t := &rows[i]
 		if t.Node == "" {
 			return usagef("the files name no node: give --node NAME")
 		}
-		if was, known := last[series{t.Node, t.GPU}]; known && was == t.Time {
-			twice++
-			continue
-		}
-		last[series{t.Node, t.GPU}] = t.Time
 		t.Time = model.Time(t.Time.Sub(epoch))
 		if err := w.WriteTelemetry(t); err != nil {
 			return err
 		}
-		kept++
 	}
 	hash, err := w.Close()
 	if err != nil {
 		return err
 	}
 	t := table.New("bundle", "rows", "rows twice", "series", "content hash")
-	t.Row(v.out, kept, twice, int64(len(last)), hash)
+	t.Row(v.out, int64(len(rows)), read-int64(len(rows)), series, hash)
+	v.tell(account)
 	return v.print.table(t)
+}
+
+// firsts keeps the first of several rows of one GPU at one instant, and counts the GPUs.
+func firsts(rows []traces.Telemetry) (kept []traces.Telemetry, series int64) {
+	type place struct {
+		node string
+		gpu  traces.Opt[int32]
+	}
+	last := map[place]model.Time{}
+	for i := range rows {
+		of := place{rows[i].Node, rows[i].GPU}
+		if was, known := last[of]; known && was == rows[i].Time {
+			continue
+		}
+		last[of] = rows[i].Time
+		kept = append(kept, rows[i])
+	}
+	return kept, int64(len(last))
+}
+
+// report is the account that the bundle has of itself.
+func (v *convertVerb) report(read, kept int64, account *recordings.Account) traces.Report {
+	r := traces.Report{File: strings.Join(v.files, " "), Format: v.from, Importer: "capture convert", Read: read + v.bad.Count(), Kept: kept}
+	if n := v.bad.Count(); n > 0 {
+		r.Dropped = append(r.Dropped, traces.Rule{Rule: traces.RuleUnreadable, Count: n})
+	}
+	if read > kept {
+		r.Dropped = append(r.Dropped, traces.Rule{Rule: "second row of one GPU at one instant", Count: read - kept})
+	}
+	for _, c := range account.Left {
+		r.Repaired = append(r.Repaired, traces.Rule{Rule: "left out " + c.Rule, Count: c.Count, Example: c.Example})
+	}
+	r.Repaired = append(r.Repaired, account.Noted...)
+	return r
+}
+
+// tell says what was left out, and what can be read in two ways.
+func (v *convertVerb) tell(account *recordings.Account) {
+	if n := v.bad.Count(); n > 0 {
+		v.m.say("Left out lines that cannot be read: %d of %d", n, account.Lines)
+	}
+	for _, c := range account.Left {
+		v.m.say("Left out %s: %d%s", c.Rule, c.Count, first(c.Example))
+	}
+	for _, c := range account.Noted {
+		v.m.say("Read by a rule, %s: %d%s", c.Rule, c.Count, first(c.Example))
+	}
+}
+
+func first(example string) string {
+	if example == "" {
+		return ""
+	}
+	return ", the first " + example
 }

@@ -34,8 +34,9 @@ func (m *Main) captureInspectCommand() *cobra.Command {
 		Use:   "inspect BUNDLE|DIR…",
 		Short: "Say what was measured of each GPU, what is missing and why",
 		Long: `Sum up bundles of telemetry by GPU: rows, mean utilisation and SM activity (which
-are different things), mean and peak power, energy by the counter, peak memory and
-temperature, how long clocks were held down, and what is missing. Unaccounted is
+are different things), mean and peak power, energy (by the counter; by power is the time in
+which power over time stands for it, doubted how often power cannot explain what the
+counter says), peak memory and temperature, how long clocks were held down, and what is missing. Unaccounted is
 time that neither rows nor a gap record covers: an agent leaves none.
 
 --page writes for each node a page with figures, NODE.html, that opens without a
@@ -112,11 +113,11 @@ func pageName(node string) string {
 }
 
 func (v *inspectVerb) show(s *archive.Set, sum *review.Summary) error {
-	t := table.New("node", "gpu", "from (UTC)", "to (UTC)", "rows", "utilisation (%)", "SM activity (%)", "power (W)", "peak (W)", "energy (kWh)",
+	t := table.New("node", "gpu", "from (UTC)", "to (UTC)", "rows", "utilisation (%)", "SM activity (%)", "power (W)", "peak (W)", "energy (kWh)", "by power (s)", "no energy (s)", "doubted",
 		"memory (GiB)", "temperature (°C)", "held down (%)", "missing", "reasons", "unaccounted (s)")
 	for _, k := range [][2]string{{"from (UTC)", "from_us"}, {"to (UTC)", "to_us"}, {"utilisation (%)", "utilisation_percent"}, {"SM activity (%)", "sm_activity_percent"},
 		{"power (W)", "power_w"}, {"peak (W)", "peak_w"}, {"energy (kWh)", "energy_kwh"}, {"memory (GiB)", "memory_gib"}, {"temperature (°C)", "temperature_c"},
-		{"held down (%)", "held_down_percent"}, {"unaccounted (s)", "unaccounted_s"}} {
+		{"held down (%)", "held_down_percent"}, {"by power (s)", "energy_by_power_s"}, {"no energy (s)", "energy_unknown_s"}, {"doubted", "energy_counter_doubted"}, {"unaccounted (s)", "unaccounted_s"}} {
 		t.Key(k[0], k[1])
 	}
 	for i := range sum.Series {
@@ -130,8 +131,14 @@ func (v *inspectVerb) show(s *archive.Set, sum *review.Summary) error {
 			memory = table.Float(float64(one.MemMax.V)/(1<<30), 1)
 		}
 		t.Row(one.Node, gpuCell(one.GPU), instantCell(one.First, one.Rows), instantCell(one.Last, one.Rows), one.Rows, realCell(one.SMUtil, 100, 1), realCell(one.SMActive, 100, 1),
-			realCell(one.Power, 1, 1), realCell(one.PowerMax, 1, 0), realCell(kWh(one.Energy), 1, 4), memory, realCell(one.TempMax, 1, 0), realCell(one.Throttled, 100, 1),
+			realCell(one.Power, 1, 1), realCell(one.PowerMax, 1, 0), realCell(kWh(one.Energy), 1, 4), table.Float(one.ByPower, 1), table.Float(one.NoEnergy, 1), one.Doubts.Sum(), memory, realCell(one.TempMax, 1, 0), realCell(one.Throttled, 100, 1),
 			one.Missing, strings.Join(gaps, ", "), table.Float(one.Unaccounted.Seconds(), 3))
+	}
+	for _, c := range sum.LeftOut {
+		v.m.say("Left out when it was measured, %s: %d", c.Rule, c.Count)
+	}
+	for _, c := range s.LeftOut {
+		v.m.say("Left out of bundles, %s: %d%s", c.Rule, c.Count, first(c.Example))
 	}
 	if v.print.forPrograms() {
 		return v.print.table(t)

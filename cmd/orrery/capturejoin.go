@@ -26,11 +26,15 @@ func (m *Main) captureJoinCommand() *cobra.Command {
 		Use:   "join BUNDLE|DIR… --jobs TRACE --out OUT.trace",
 		Short: "Give jobs the power, utilisation and I/O that were measured",
 		Long: `Copy the trace of jobs and fill the columns power (W) and io_demand (B/s), and in
-extra the means of utilisation and SM activity, with what was measured of the GPUs
-that each job ran on. A sample belongs to the jobs whose ids the cgroups of its
+extra the power of the GPUs alone and the means of utilisation and SM activity, with
+what was measured of the GPUs and nodes that each job ran on. The column power is of
+whole nodes, which is what a replay reckons with: it is filled where all nodes of a job
+were measured as such and it was alone on them. A sample belongs to the jobs whose ids the cgroups of its
 processes name, of several attempts to the one that ran then; without any, to the
-only job that is recorded on the node at that time. Where jobs share a GPU its time and power are split equally, and extra says
-which part of the time that was. What becomes of the samples is printed.
+only job that is recorded on the node at that time. Where jobs share a GPU its time
+and power are split equally, and extra says which part of the time that was. Time
+without a measurement counts with the mean of the rest, never as 0. What becomes of
+the samples is printed.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
 		Example: `  orrery capture join telemetry --jobs month.trace --out measured.trace
@@ -168,7 +172,7 @@ func sideTables(b *traces.Bundle, w *traces.Writer) error {
 }
 
 func (v *joinVerb) show(set *archive.Set, j *join.Joiner) error {
-	a := j.Account
+	found, a := j.Found(), j.Account
 	t := table.New("what", "samples")
 	t.Row("of a job by its processes", a.ByProcess)
 	t.Row("of several jobs on one GPU, split equally", a.Shared)
@@ -176,9 +180,20 @@ func (v *joinVerb) show(set *archive.Set, j *join.Joiner) error {
 	t.Row("ambiguous: several jobs recorded on the node, of none", a.Ambiguous)
 	t.Row("of no job", a.Idle)
 	t.Row("all, without quantiles of windows", a.Rows)
-	t.Row("jobs measured", int64(j.Jobs()))
+	t.Row("of nodes as a whole, of the only job there", a.OfNodes)
+	t.Row("jobs measured", found.Jobs)
+	t.Row("jobs with the power of their whole nodes (power)", found.NodePower)
+	t.Row("jobs with the power of their GPUs alone (measured_gpu_power in extra)", found.GPUPower)
+	t.Row("jobs with a GPU whose power is not known", found.NoGPUPower)
 	t.Row("with processes of a job that ran at another time", a.OtherTime)
 	t.Row("ids of processes that no job has", a.UnknownJobs)
+	t.Row("differences of energy counters that power cannot explain", a.Doubts)
+	for _, c := range set.LeftOut {
+		t.Row("values left out, "+c.Rule, c.Count)
+	}
 	t.Row("bundles", int64(set.Bundles()))
+	if found.GPUPower > found.NodePower {
+		v.m.say("The power of whole nodes was not measured for %d of %d jobs, or they shared nodes: their column power is left as it was, and a replay reckons with the power of node types.", found.Jobs-found.NodePower, found.Jobs)
+	}
 	return v.print.table(t)
 }
