@@ -376,8 +376,8 @@ type field struct {
 // NVML counts NVLink in KiB.
 var fields = []field{
 	{"mem_temperature", nvml.FI_DEV_MEMORY_TEMP, 0, func(r *capture.Reading, v float64) { r.MemTemperature = traces.Some(v) }},
-	{"nvlink_rx", nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkRx = counter(v * 1024) }},
-	{"nvlink_tx", nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkTx = counter(v * 1024) }},
+	{"nvlink_rx", nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkRx = counter(float64(v * 1024)) }},
+	{"nvlink_tx", nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkTx = counter(float64(v * 1024)) }},
 	{"pcie_rx", nvml.FI_DEV_PCIE_COUNT_RX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeRx = counter(v) }},
 	{"pcie_tx", nvml.FI_DEV_PCIE_COUNT_TX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeTx = counter(v) }},
 }
