@@ -16,6 +16,9 @@ type Cluster struct {
 	Sharing          string `yaml:"sharing" of:"whole,gpus,resources" default:"whole" doc:"what is allocated: whole nodes, or of nodes that several jobs may share their GPUs, or their CPUs, memory, GPUs and thousandths of a GPU"`
 	JobCPUs          int32  `yaml:"job_cpus" when:"sharing=resources" default:"1" min:"1" max:"16384" unit:"cores" doc:"of each node for a job that does not say how many it needs"`
 	JobMemory        Bytes  `yaml:"job_memory" when:"sharing=resources" default:"0" min:"0" unit:"size" doc:"of each node for a job that does not say how much it needs; 0 reckons with none"`
+	JobCheckpoint    string `yaml:"job_checkpoint" of:"auto,manual,none" default:"none" doc:"what saves the work of a job whose row does not say: the system at any time, the job when it is asked, or nothing, so that a preempted job begins anew"`
+	JobRequeue       string `yaml:"job_requeue" of:"never,on-node-failure,always" default:"on-node-failure" doc:"after which failures a job whose row does not say returns to the queue; a preemption that loses its work counts as a failure of its nodes"`
+	JobRequeueMax    int32  `yaml:"job_requeue_max" default:"3" min:"0" max:"1000000000" unit:"times" doc:"how often such a job returns at most; with one more failure it ends as FAILED"`
 	Topology         string `yaml:"topology" of:"dragonfly,listed" default:"dragonfly" doc:"which groups are adjacent: all to all, or those that each group lists"`
 	PowerCap         Power  `yaml:"power_cap" zero:"none" default:"none" min:"0" unit:"power" doc:"what running jobs may draw in all"`
 	StorageBandwidth Rate   `yaml:"storage_bandwidth" zero:"none" default:"none" min:"0" unit:"rate" doc:"storage traffic that running jobs may demand in all"`

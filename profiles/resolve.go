@@ -20,6 +20,11 @@ type Site struct {
 	Shared        bool  // shares of nodes are allocated, not whole ones
 	JobCPUs       int32 // of each node for a job that does not say, where model.Site.Amounts
 	JobMemory     int64 // likewise, bytes
+	// What holds for a job whose row does not say: what saves its work, after which
+	// failures it returns to the queue, and how often.
+	JobCheckpoint model.Checkpoint
+	JobRequeue    model.Requeue
+	JobRequeueMax int32
 	Price         model.Fixed
 	Unknown       string // none, neutral or reject
 	// RejectOverLimit withdraws jobs that are over a limit at their submission.
@@ -76,6 +81,9 @@ func (c *Cluster) Resolve() (*Site, error) {
 	r := &resolver{checker: c.checker(), c: c, groups: map[string]int32{}, prints: map[string]int32{}, nodes: map[string]model.NodeID{}}
 	r.site = &Site{Shared: c.Sharing != "whole", JobCPUs: c.JobCPUs, JobMemory: int64(c.JobMemory), Quorum: c.Quorum, Agents: c.Agents, Failures: c.Failures}
 	r.site.Amounts = c.Sharing == "resources"
+	r.site.JobCheckpoint = model.Checkpoint(slices.Index([]string{"auto", "manual", "none"}, c.JobCheckpoint))
+	r.site.JobRequeue = model.Requeue(slices.Index([]string{"never", "on-node-failure", "always"}, c.JobRequeue))
+	r.site.JobRequeueMax = c.JobRequeueMax
 	r.site.Price, r.site.Unknown = model.FixedOf(c.Price), c.UnknownTenants
 	r.site.RejectOverLimit = c.OverLimit == "reject"
 	for _, x := range c.Classes {

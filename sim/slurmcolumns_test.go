@@ -122,7 +122,7 @@ func TestSlurmColumns(t *testing.T) {
 		{"TRES: who asks for more nodes", "groups: [{name: a, nodes: 3}]\n" + multi("tres: {node: 1000}"),
 			[]submittedJob{long(3), {1, 50, 2, 1, 0, of("")}, {2, 50, 3, 2, 0, of("")}}, []int64{0, 150, 100}},
 		{"points of the site, less nice", loneNode + multi("age: 1"),
-			[]submittedJob{long(1), {1, 50, 1, 1, 0, traces.Job{Priority: traces.Some[int64](10)}}, {2, 50, 1, 2, 0, traces.Job{Priority: traces.Some[int64](20)}}}, []int64{0, 150, 100}},
+			[]submittedJob{long(1), {1, 50, 1, 1, 0, traces.Job{SiteFactor: traces.Some[int64](10)}}, {2, 50, 1, 2, 0, traces.Job{SiteFactor: traces.Some[int64](20)}}}, []int64{0, 150, 100}},
 		{"nice: who is nicer comes later", loneNode + multi("age: 100000, max_age: 1000s"),
 			[]submittedJob{long(1), {1, 50, 1, 1, 0, traces.Job{Nice: traces.Some[int32](2000)}}, {2, 50, 1, 2, 0, of("")}}, []int64{0, 150, 100}},
 		{"nice, where the points of the site do not count", loneNode + multi("age: 100000, max_age: 1000s, site: 0"),

@@ -49,7 +49,7 @@ type Attributes struct {
 	Text  [TextColumns][]int32
 
 	NodesMax, Class, RequeueMax, Index, MaxConcurrent, ExitCode, Nice, GPUMilli []int32
-	GPUMem, MemPerNode, CkptBytes, IODemand, Power, Priority, AfterJob          []int64
+	GPUMem, MemPerNode, CkptBytes, IODemand, Power, SiteFactor, AfterJob        []int64
 
 	Eligible, End, Released    []model.Time
 	ThinkTime                  []model.Duration
@@ -95,7 +95,7 @@ func (a *Attributes) AppendJob(j *Job) {
 		c := a.counts()[i]
 		*c = append(*c, o.or(Absent))
 	}
-	for i, o := range [...]Opt[int64]{j.GPUMem, j.MemPerNode, j.CkptBytes, j.IODemand, j.Power, j.Priority, j.AfterJob} {
+	for i, o := range [...]Opt[int64]{j.GPUMem, j.MemPerNode, j.CkptBytes, j.IODemand, j.Power, j.SiteFactor, j.AfterJob} {
 		c := a.sizes()[i]
 		*c = append(*c, o.or(Absent64))
 	}
@@ -132,7 +132,7 @@ func truth(o Opt[bool]) int8 {
 // Column names of counts, sizes, instants and flags, in their order.
 var (
 	countColumns   = [...]string{"nodes_max", "class", "requeue_max", "index", "max_concurrent", "exit_code", "nice", "gpu_milli"}
-	sizeColumns    = [...]string{"gpu_mem", "mem_per_node", "ckpt_bytes", "io_demand", "power", "priority", "after_job"}
+	sizeColumns    = [...]string{"gpu_mem", "mem_per_node", "ckpt_bytes", "io_demand", "power", "site_factor", "after_job"}
 	instantColumns = [...]string{"eligible", "end", "released"}
 	flagColumns    = [...]string{"sensitive", "exclusive", "hold"}
 )
@@ -142,7 +142,7 @@ func (a *Attributes) counts() [len(countColumns)]*[]int32 {
 }
 
 func (a *Attributes) sizes() [len(sizeColumns)]*[]int64 {
-	return [...]*[]int64{&a.GPUMem, &a.MemPerNode, &a.CkptBytes, &a.IODemand, &a.Power, &a.Priority, &a.AfterJob}
+	return [...]*[]int64{&a.GPUMem, &a.MemPerNode, &a.CkptBytes, &a.IODemand, &a.Power, &a.SiteFactor, &a.AfterJob}
 }
 
 func (a *Attributes) instants() [len(instantColumns)]*[]model.Time {

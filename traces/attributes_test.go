@@ -71,7 +71,7 @@ func busy(i int) traces.Job {
 		NodesMax: traces.Some(int32(i % 9)), Class: traces.Some(int32(i % 11)), RequeueMax: traces.Some(int32(i)), Index: traces.Some(int32(i % 10)),
 		MaxConcurrent: traces.Some(int32(4)), ExitCode: traces.Some(int32(-i)),
 		GPUMem: traces.Some(n << 30), MemPerNode: traces.Some(n << 20), CkptBytes: traces.Some(n), IODemand: traces.Some(-n),
-		Power: traces.Some(int64(700)), Priority: traces.Some(n * n), AfterJob: traces.Some(n - 1),
+		Power: traces.Some(int64(700)), SiteFactor: traces.Some(n * n), AfterJob: traces.Some(n - 1),
 		Eligible: traces.Some(model.Time(i + 5)), ThinkTime: traces.Some(model.Duration(i)), CommFraction: traces.Some(float64(i%101) / 100),
 		Sensitive: traces.Some(i%3 == 0), Exclusive: traces.Some(i%2 == 0), Hold: traces.Some(i%5 == 0),
 		End: traces.Some(model.Time(i + 9)), Released: traces.Some(model.Time(i + 7)), Nice: traces.Some(int32(i%13 - 6)),

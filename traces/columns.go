@@ -60,7 +60,7 @@ var jobFields = []field[Job]{
 	textField("partition", true, "partition", func(j *Job) *string { return &j.Partition }),
 	textField("qos", true, "quality of service or queue", func(j *Job) *string { return &j.QOS }),
 	textField("account", true, "account or group", func(j *Job) *string { return &j.Account }),
-	optField("priority", "", "priority recorded by the source's scheduler", delta, func(j *Job) *Opt[int64] { return &j.Priority }),
+	optField("priority", "", "priority that the source's scheduler had given it when it was last seen", delta, func(j *Job) *Opt[int64] { return &j.Priority }),
 	textField("recorded_nodes", true, "nodes it ran on, as the source writes them", func(j *Job) *string { return &j.RecordedNodes }),
 	textField("reservation", true, "reservation it ran in", func(j *Job) *string { return &j.Reservation }),
 	boolField("exclusive", "shares no node with other jobs", func(j *Job) *Opt[bool] { return &j.Exclusive }),
@@ -78,6 +78,9 @@ var jobFields = []field[Job]{
 	optField("deadline", microseconds, "instant by which it is to have ended", delta, func(j *Job) *Opt[model.Time] { return &j.Deadline }),
 	textField("scale_metric", true, "series by which the service is scaled", func(j *Job) *string { return &j.ScaleMetric }),
 	doubleField("scale_target", "", "value of that series that scaling aims at, in the unit of the series", func(j *Job) *Opt[float64] { return &j.ScaleTarget }),
+	optField("site_factor", "points", "Slurm's site factor: points that the site adds to its priority", delta, func(j *Job) *Opt[int64] { return &j.SiteFactor }),
+	optField("nodes_allocated", "nodes", "nodes held", dict, func(j *Job) *Opt[int32] { return &j.NodesAllocated }),
+	optField("gpus_allocated", "GPUs", "GPUs held in all", dict, func(j *Job) *Opt[int32] { return &j.GPUsAllocated }),
 }
 
 var depFields = []field[Dep]{

@@ -55,6 +55,7 @@ func anyJob(t *rapid.T) traces.Job {
 		ThinkTime: opt(t, "think", anySpan), Extra: text(t, "extra"),
 		Hold: opt(t, "hold", rapid.Bool()), Released: opt(t, "released", anyTime), Nice: opt(t, "nice", any32),
 		GPUMilli: opt(t, "gpu_milli", any32), GPUTypes: text(t, "gpu_types"), GPUsTotal: opt(t, "gpus_total", any32),
+		SiteFactor: opt(t, "site_factor", any64), NodesAllocated: opt(t, "nodes_allocated", any32), GPUsAllocated: opt(t, "gpus_allocated", any32),
 		Deadline: opt(t, "deadline", anyTime), ScaleMetric: text(t, "metric"), ScaleTarget: opt(t, "target", finiteReal),
 	}
 }

@@ -97,6 +97,10 @@ type Job struct {
 	Deadline    Opt[model.Time]
 	ScaleMetric string
 	ScaleTarget Opt[float64]
+
+	SiteFactor     Opt[int64]
+	NodesAllocated Opt[int32]
+	GPUsAllocated  Opt[int32]
 }
 
 // Dep is one row of the deps table: Job may not start before On has reached

@@ -19,7 +19,7 @@ var (
 	conditions  = []string{"success", "failure", "any", "corresponding", "mutex"}
 )
 
-// maxNice bounds the adjustment of sbatch --nice, either way.
+// maxNice bounds the adjustment of sbatch --nice, and of a site factor, either way.
 const maxNice = 2147483645
 
 // jobRule is one thing that cannot be true of a job.
@@ -38,9 +38,10 @@ var jobRules = []jobRule{
 	{"released before submission", func(j *Job) bool { return j.Released.OK && j.Released.V < j.Submit }},
 	{"released without a hold", func(j *Job) bool { return j.Released.OK && !(j.Hold.OK && j.Hold.V) }},
 	{"nice outside the range of Slurm", func(j *Job) bool { return below(j.Nice, -maxNice) || j.Nice.OK && j.Nice.V > maxNice }},
+	{"site_factor outside the range of Slurm", func(j *Job) bool { return below(j.SiteFactor, -maxNice) || j.SiteFactor.OK && j.SiteFactor.V > maxNice }},
 	{"negative count", func(j *Job) bool {
 		for _, n := range []Opt[int32]{j.NodesMin, j.NodesMax, j.GPUsPerNode, j.CPUsPerNode, j.ProcsRequested,
-			j.ProcsAllocated, j.RequeueMax, j.MaxConcurrent, j.Index} {
+			j.ProcsAllocated, j.NodesAllocated, j.GPUsAllocated, j.RequeueMax, j.MaxConcurrent, j.Index} {
 			if below(n, 0) {
 				return true
 			}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"orrery/scheduler/model"
-
 	"orrery/traces/hostlist"
 )
 
@@ -86,6 +85,7 @@ func options() map[string]func(*converter, pair) error {
 		"killwait":                 (*converter).killWait,
 		"preempttype":              (*converter).preemptType,
 		"preemptmode":              (*converter).preemptMode,
+		"jobrequeue":               (*converter).jobRequeue,
 		"accountingstorageenforce": (*converter).enforce,
 		"topologyplugin":           (*converter).topologyPlugin,
 		"grestypes":                (*converter).gresTypes,
@@ -95,15 +95,15 @@ func options() map[string]func(*converter, pair) error {
 // plainOption are options without a meaning here, and plainParts parts of the
 // names of many.
 var plainOption = map[string]string{
-	"jobrequeue": "rows of the trace say whether a job is requeued", "enforcepartlimits": "a replay's policy says what becomes of jobs that can never start",
-	"overtimelimit": "a replay's policy says what becomes of jobs that overrun", "selecttypeparameters": "whole nodes are allocated, or GPUs of them", "defmempercpu": "rows say what memory they ask for",
+	"enforcepartlimits": "a replay's policy says what becomes of jobs that can never start",
+	"overtimelimit":     "a replay's policy says what becomes of jobs that overrun", "selecttypeparameters": "whole nodes are allocated, or GPUs of them", "defmempercpu": "rows say what memory they ask for",
 	"defmempernode": "rows say what memory they ask for", "maxmempercpu": "whole nodes are allocated", "maxmempernode": "whole nodes are allocated", "completewait": "agents.completion_delay of the cluster file is like it",
 	"maxjobcount": "the replay has no such bound", "maxarraysize": "the replay has no such bound", "minjobage": "records of ended jobs", "firstjobid": "rows have their own ids", "maxjobid": "rows have their own ids",
 	"maxstepcount": "steps of jobs are not modelled", "waittime": "steps of jobs are not modelled", "inactivelimit": "steps of jobs are not modelled", "killonbadexit": "steps of jobs are not modelled",
 	"returntoservice": "events of the cluster file say when nodes return", "vsizefactor": "use of memory is not modelled", "usepam": "rights of users", "propagateresourcelimits": "limits of processes",
 	"statesavelocation": "a path", "messagetimeout": "times of daemons", "batchstarttimeout": "times of daemons", "tmpfs": "a path", "licenses": "licences are not modelled", "rebootprogram": "a program",
 	"accountingstoragetres": "what accounting counts", "mpidefault": "how tasks start", "mpiparams": "how tasks start", "srunportrange": "how tasks start", "srunprolog": "a program", "srunepilog": "a program", "launchparameters": "how tasks start", "x11parameters": "how tasks start",
-	"sitefactorplugin": "the column priority of the trace has the points of the site factor", "prioritysitefactorplugin": "the column priority of the trace has the points of the site factor", "prioritysitefactorparameters": "the column priority of the trace has the points of the site factor",
+	"sitefactorplugin": "the column site_factor of the trace has the points of the site factor", "prioritysitefactorplugin": "the column site_factor of the trace has the points of the site factor", "prioritysitefactorparameters": "the column site_factor of the trace has the points of the site factor",
 }
 
 var plainParts = []struct{ part, why string }{
@@ -391,28 +391,6 @@ func (c *converter) killWait(p pair) error {
 		c.understood(p)
 	}
 	return err
-}
-
-func (c *converter) preemptType(p pair) error {
-	switch strings.ToLower(p.value) {
-	case "preempt/none", "":
-		c.understood(p)
-	case "preempt/qos":
-		c.byQOS = true
-		c.approximated(p, "a quality of service has a class above all that it may preempt, and its jobs preempt jobs of any lower class")
-	default:
-		c.ignored(p, "preemption by partition is not modelled: no job is preempted")
-	}
-	return nil
-}
-
-func (c *converter) preemptMode(p pair) error {
-	if strings.EqualFold(p.value, "OFF") {
-		c.understood(p)
-	} else {
-		c.ignored(p, "rows of the trace say whether a job writes checkpoints and is requeued")
-	}
-	return nil
 }
 
 func (c *converter) enforce(p pair) error {

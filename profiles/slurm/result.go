@@ -62,6 +62,7 @@ func (c *converter) settle() {
 		p.Multifactor, p.AccountingTick = def.Multifactor, def.AccountingTick
 	}
 	p.Preemption.Enabled = c.byQOS
+	c.exits()
 	switch {
 	case c.builtin, c.share:
 		p.Backfill = "easy"

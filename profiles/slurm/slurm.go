@@ -111,10 +111,12 @@ type converter struct {
 	parents    map[string]string // switch above each switch
 	multi      bool              // PriorityType=priority/multifactor
 	builtin    bool
-	byInterval bool // by bf_interval=-1
-	enforced   bool // limits are
-	byQOS      bool // preempt/qos
-	raw        bool // NO_NORMAL_TRES
+	byInterval bool   // by bf_interval=-1
+	enforced   bool   // limits are
+	byQOS      bool   // preempt/qos
+	exit       string // of PreemptMode, in lower case: requeue, cancel, suspend or checkpoint
+	noRequeue  bool   // JobRequeue=0
+	raw        bool   // NO_NORMAL_TRES
 	weights    []tresWeight
 	tree       accountTree
 	qos        []profiles.QOS

@@ -22,6 +22,12 @@ var effects = map[string]string{
 	"job-step":      "none: steps are parts of jobs",
 	"unknown-state": "those jobs are not replayed",
 	"sorted":        "none: rows are in order of submission now",
+
+	"nodes-as-allocated":      "the log does not say how many nodes they asked for: what the recorded policy gave them is their request",
+	"cpus-as-allocated":       "the log does not say how many processors they asked for: what the recorded policy gave them is their request",
+	"gpus-as-allocated":       "the log does not say which GPUs they asked for: what the recorded policy gave them is their request",
+	"memory-as-allocated":     "the log does not say how much memory they asked for: what the recorded policy gave them is their request",
+	"exclusive-by-allocation": "they were allocated GPUs that they had not asked for, and many more processors: they take whole nodes",
 }
 
 // Check lists what is odd in a trace: by its statistics, and by the accounts of its import.
@@ -42,6 +48,7 @@ func Check(s *Stats, accounts ...traces.Report) []Odd {
 	if s.TooLarge > 0 {
 		note(s.TooLarge, "a replay refuses them at their submission", "jobs larger than the machine")
 	}
+	allocated(s, note)
 	requests(s, note)
 	if n := s.Jobs - s.Started; n > 0 {
 		note(n, "those with a run time are replayed; those withdrawn wait and leave; others are dropped and counted", "jobs without a recorded start and end")
@@ -77,6 +84,20 @@ func effect(rule, otherwise string) string {
 }
 
 type noter func(count int64, effect, what string, args ...any)
+
+// allocated is where jobs held what they had not asked for, and what the recorded scheduler decided.
+func allocated(s *Stats, note noter) {
+	if b := &s.Beyond; b.Jobs > 0 {
+		note(b.Jobs, "a replay gives them what they requested, and whole nodes where they are exclusive: --exclusive, or the step sizes of orrery trace transform, if all held what they held",
+			"jobs were allocated more than they requested: %.4g processor hours (%s), %.4g node hours and %.4g GPU hours more (first id %d)", b.ProcessorHours, percent(b.Share), b.NodeHours, b.GPUHours, b.First)
+	}
+	if n := s.Beyond.Exclusive; n > 0 {
+		note(n, "a site gives them whole nodes; a machine of processors (--procs) does not know nodes", "jobs share no node with others (exclusive)")
+	}
+	if s.Cut > 0 {
+		note(s.Cut, "they are replayed for as long as they ran then, as jobs of their own: what ended them was a decision of the recorded policy", "attempts ended by the recorded scheduler (preempted or requeued)")
+	}
+}
 
 // requests are what is odd in requested times.
 func requests(s *Stats, note noter) {

@@ -84,6 +84,10 @@ func (c *collector) add(j *traces.Job) {
 		day = int(int64(j.Submit) / int64(model.Day) % 7)
 	}
 	s.Weekdays[max(day, 0)]++
+	s.Beyond.add(j)
+	if endedByPolicy(j) {
+		s.Cut++
+	}
 	if size > 0 {
 		c.sizes = append(c.sizes, size)
 	}

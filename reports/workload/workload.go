@@ -28,8 +28,9 @@ type Stats struct {
 	Capacity   int64  `json:"capacity"`
 	CapacityBy string `json:"capacity_by"`
 	PeakHeld   int64  `json:"peak_held"`
-	TooLarge   int64  `json:"too_large"` // jobs larger than the capacity
-	ZeroTime   int64  `json:"zero_time"` // jobs that ran for no time
+	TooLarge   int64  `json:"too_large"`       // jobs larger than the capacity
+	ZeroTime   int64  `json:"zero_time"`       // jobs that ran for no time
+	Cut        int64  `json:"ended_by_policy"` // attempts that the recorded scheduler ended: preempted, requeued
 
 	Load     []Bin        `json:"load"`
 	Hours    [24]int64    `json:"arrivals_by_hour"`
@@ -38,6 +39,7 @@ type Stats struct {
 	Runtimes Distribution `json:"runtimes_us"`
 	Requests Distribution `json:"requests_us"`
 	Accuracy Accuracy     `json:"accuracy"`
+	Beyond   Allocated    `json:"allocated_beyond_request"`
 	Tenants  Tenants      `json:"tenants"`
 	Idle     Idle         `json:"idle_while_jobs_wait"`
 	GPUs     Scatter      `json:"gpu_fragmentation"`

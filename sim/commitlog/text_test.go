@@ -55,7 +55,7 @@ func TestLines(t *testing.T) {
 	usual := model.Allocation{
 		Job: 2, ID: 3, Submit: model.Time(5 * model.Second), Eligible: model.Time(5 * model.Second), Walltime: 10 * model.Minute,
 		NodesMin: 2, NodesMax: 2, Tenant: 0, User: -1, Account: -1, QOS: -1, Partition: -1, Reservation: -1, TaskGroup: -1, DAG: -1,
-		Class: 5, Requeue: model.RequeueOnNodeFailure, MaxRequeue: 3, DataReady: -1,
+		Class: 5, Checkpoint: model.CheckpointNone, Requeue: model.RequeueOnNodeFailure, MaxRequeue: 3, DataReady: -1,
 	}
 	asked := model.Request{Layout: model.PerNode, Nodes: 2, PerNode: 1, Units: 2}
 	two := model.Placement{Words: []model.NodeWord{{Word: 0, Mask: 3}}}

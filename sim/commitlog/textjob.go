@@ -45,7 +45,7 @@ func (t *Text) allocation(f *model.Fact, a *model.Allocation) {
 	}
 	t.flag("on hold", a.Hold)
 	t.flag("scaled", a.Scaled)
-	if a.Checkpoint != model.CheckpointAuto {
+	if a.Checkpoint != model.CheckpointNone {
 		t.say(", checkpoint %s", spelled(a.Checkpoint))
 	}
 	t.tally("checkpoint bytes", a.CkptBytes, 0)

@@ -36,7 +36,7 @@ var ignoredColumns = map[string]string{
 	"eligible":       "the job may start from its submission on",
 	"partition":      "the job may use every node",
 	"qos":            "no limits apply",
-	"priority":       "the queue order alone decides",
+	"site_factor":    "the queue order alone decides",
 	"nice":           "the queue order alone decides",
 	"hold":           "the job may start from its submission on",
 	"reservation":    "no nodes are set aside",
@@ -55,7 +55,7 @@ var ignoredColumns = map[string]string{
 
 // matterOnlyApart are the columns that ask for nothing while all jobs agree:
 // real logs often have a single queue or class.
-var matterOnlyApart = map[string]bool{"tenant": true, "vcluster": true, "class": true, "partition": true, "qos": true, "priority": true, "nice": true}
+var matterOnlyApart = map[string]bool{"tenant": true, "vcluster": true, "class": true, "partition": true, "qos": true, "site_factor": true, "nice": true}
 
 // ignoredOnSites are the columns that have no effect on a site either; those
 // with a name have none where the site says nothing of the kind.
@@ -72,7 +72,7 @@ var ignoredOnSites = map[string]func(*site.Config) bool{
 	"partition":     func(c *site.Config) bool { return len(c.Site.Partitions) == 0 },
 	"qos":           func(c *site.Config) bool { return len(c.Site.QOS) == 0 },
 	"reservation":   func(c *site.Config) bool { return len(c.Site.Reservations) == 0 },
-	"priority":      noMultifactor,
+	"site_factor":   noMultifactor,
 	"nice":          noMultifactor,
 }
 

@@ -58,7 +58,7 @@ func TestReplaySaysWhatItIgnores(t *testing.T) {
 func TestSiteSaysWhatItIgnores(t *testing.T) {
 	events := []traces.Event{{Kind: "reservation", Subject: "x", Value: `{"nodes":["a-1"],"start":1,"end":2}`}, {Time: 1, Kind: "reservation", Subject: "y", Value: `{"nodes":["a-1"],"start":1,"end":2}`},
 		{Time: 2, Kind: "weights", Subject: "v", Value: `{"priority":1}`}, {Time: 3, Kind: "weights", Subject: "v", Value: `{"priority":2}`}}
-	info := traces.Info{Filled: []traces.Filled{{Column: "priority", Rows: 4, Varies: true}, {Column: "nice", Rows: 3, Varies: true}, {Column: "hold", Rows: 2}}}
+	info := traces.Info{Filled: []traces.Filled{{Column: "priority", Rows: 9, Varies: true}, {Column: "site_factor", Rows: 4, Varies: true}, {Column: "nice", Rows: 3, Varies: true}, {Column: "hold", Rows: 2}}}
 	rules := func(order string) (out []string) {
 		spec := siteSpec(t, "groups: [{name: a, nodes: 1}]\nvclusters: [{name: v, home: all, profile: {order: "+order+"}}]\n")
 		for _, r := range planned(t, spec, traces.Meta{}, traces.Tables{Events: events}).Ignored(info, &translate.SpecialRows{}) {
@@ -66,7 +66,7 @@ func TestSiteSaysWhatItIgnores(t *testing.T) {
 		}
 		return out
 	}
-	require.Equal(t, []string{"ignored-priority 4", "ignored-nice 3", "reservation-known-early 1", "ignored-event-weights 2"}, rules("fcfs"))
+	require.Equal(t, []string{"ignored-site_factor 4", "ignored-nice 3", "reservation-known-early 1", "ignored-event-weights 2"}, rules("fcfs"))
 	require.Equal(t, []string{"reservation-known-early 1", "ignored-event-weights 2"}, rules("multifactor"))
 }
 

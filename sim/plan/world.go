@@ -30,6 +30,8 @@ func (p *Resolved) worldOf(res *profiles.Site, announced translate.SiteEvents, s
 		}
 	}
 	w.Checkpoints = checkpointsOf(res)
+	w.Rows.Unstated = &translate.Unstated{Checkpoint: res.JobCheckpoint, Requeue: res.JobRequeue, MaxRequeue: res.JobRequeueMax}
+	w.Rows.TellCheckpoint = w.Checkpoints != nil || slices.ContainsFunc(res.Profiles, func(p profiles.Profile) bool { return p.Preemption.Enabled })
 	var err error
 	for i := range res.Changes {
 		if w.Changes, err = appendChange(w.Changes, &res.Changes[i], len(res.Nodes)); err != nil {

@@ -145,16 +145,15 @@ var textColumns = [...]traces.TextColumn{
 	traces.TextNodeInclude, traces.TextNodeExclude, traces.TextExitState, traces.TextGPUTypes,
 }
 
-// unstated are the meanings in a row that states nothing.
-var unstated = func() (m [traces.TextColumns]int32) {
+// meansNothing are the meanings in a row that states nothing, but for those that Rows.Unstated
+// has.
+var meansNothing = func() (m [traces.TextColumns]int32) {
 	for c := range m {
 		m[c] = -1
 	}
 	m[traces.TextVCluster] = 0
 	m[traces.TextKind] = int32(model.Bounded)
 	m[traces.TextTopology] = int32(model.Tight)
-	m[traces.TextCheckpoint] = int32(model.CheckpointAuto)
-	m[traces.TextRequeue] = int32(model.RequeueOnNodeFailure)
 	m[traces.TextExitState] = int32(model.Completed)
 	return m
 }()
@@ -192,7 +191,7 @@ func (t *Site) fill(b *traces.Batch) {
 // texts takes over what row i states in words.
 func (t *Site) texts(b *traces.Batch, i int, a *model.Allocation, r *rowState) error {
 	t.fill(b)
-	stated, attr := unstated, b.Attr
+	stated, attr := t.silent, b.Attr
 	for _, c := range t.filled.columns {
 		k, m := attr.Text[c][i], unread
 		if k < 0 {

@@ -28,12 +28,14 @@ const (
 	RuleRouted                    // kept: names no vCluster, another column says it
 	RuleRoutedRest                // kept: names no vCluster, and goes where all others go
 	RuleFirstVCluster             // kept: names no vCluster, and nothing says where it goes
+	RuleNoCheckpoint              // kept: does not say what saves the work of its job
+	RuleEligibleLater             // kept: was eligible later than it was submitted
 	numRules
 )
 
 var ruleNames = [numRules]string{
 	"no-processors", "impossible", "never-ran", "too-large", "withdrawn", "missing-request", "overrun", "zero-runtime", "uses-allocated", "rounded-up", "unknown-name", "untimed",
-	"ran-before", "waited-before", "not-resumed", "resumed-elsewhere", "follows", "never-came", "left-before", "routed", "routed-otherwise", "first-vcluster",
+	"ran-before", "waited-before", "not-resumed", "resumed-elsewhere", "follows", "never-came", "left-before", "routed", "routed-otherwise", "first-vcluster", "no-checkpoint-column", "eligible-later",
 }
 
 var ruleDocs = [numRules]string{
@@ -59,6 +61,8 @@ var ruleDocs = [numRules]string{
 	"kept: names no vCluster, and was sent to one by another column",
 	"kept: names no vCluster, and was sent where all others go",
 	"kept: names no vCluster, and was sent to the first of the site",
+	"kept: the row does not say what saves the work of its job when it is preempted or fails; job_checkpoint of the cluster file does, none unless it is given",
+	"kept: not started before the instant at which it became eligible in the log: a begin time that was asked for, or, where the log does not say what the job waited for, the end of another under the old policy",
 }
 
 // String is the spelling in run.json.

@@ -8,6 +8,7 @@ func (t *Site) ServiceJob(a *model.Allocation, now model.Time) {
 	a.Submit, a.Eligible, a.Walltime, a.Kind, a.User = now, now, model.Forever, model.Reactive, -1
 	a.Account, a.Partition, a.Reservation, a.TaskGroup, a.Index, a.DAG, a.DataReady = -1, -1, -1, -1, 0, -1, -1
 	a.Requeue, a.MaxRequeue, a.Topology = model.RequeueAlways, 1<<31-1, model.Any
+	a.Checkpoint = model.CheckpointAuto // it has no work to lose, and leaves as soon as it is asked
 	key := constraintKey{gpuType: -1, features: -1, include: -1, exclude: -1, gpus: a.GPUs, cpus: a.CPUs, memory: a.Memory}
 	switch {
 	case t.site.Amounts && a.Divides():

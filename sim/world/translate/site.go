@@ -23,6 +23,11 @@ type Rows struct {
 	// divided by amounts: cores, at least 1 there, and bytes.
 	CPUs   int32
 	Memory int64
+	// Unstated is what holds for rows that do not say it, nil for what DefaultUnstated says.
+	Unstated *Unstated
+	// TellCheckpoint counts the rows that do not say what saves their job's work: where
+	// jobs are preempted or write checkpoints as they run, results depend on it.
+	TellCheckpoint bool
 	// IgnoreUnknownTenants takes a tenant that the site does not have for none, and
 	// counts the row, instead of refusing it.
 	IgnoreUnknownTenants bool
@@ -35,6 +40,22 @@ type Rows struct {
 	// Dependencies of the trace, nil for none. Edges with a time to think are
 	// waited for without it.
 	Dependencies *traces.Dependencies
+}
+
+// Unstated is what holds for a job whose row does not say what saves its work, after
+// which failures it returns to the queue, and how often.
+type Unstated struct {
+	Checkpoint model.Checkpoint
+	Requeue    model.Requeue
+	MaxRequeue int32
+}
+
+// DefaultUnstated is that nothing saves the work of such a job, and that it returns after
+// failures of its nodes, three times. A log that does not mention checkpoints is of a
+// system that had none: Lattice's own default, automatic ones, is that of its interface
+// for submissions.
+func DefaultUnstated() Unstated {
+	return Unstated{model.CheckpointNone, model.RequeueOnNodeFailure, 3}
 }
 
 // Site turns rows of a trace into jobs of a site, by the site's names. A name that
@@ -61,7 +82,9 @@ type Site struct {
 	mutexes   []mutex               // ascending by job
 	cpus      int32                 // of the largest node, at least 1
 	units     int32                 // of the largest node
-	filled    filled                // of the last batch
+	unstated  Unstated
+	silent    [traces.TextColumns]int32 // the meanings in a row that states nothing
+	filled    filled                    // of the last batch
 	routed    routes
 }
 
@@ -75,7 +98,12 @@ type rowState struct {
 
 // NewSite returns a translation for a site. rows must stay as they are.
 func NewSite(site *model.Site, rows *Rows) *Site {
-	t := &Site{site: site, rows: rows, sets: map[constraintKey]model.ConstraintID{}, cpus: 1, units: 1}
+	t := &Site{site: site, rows: rows, sets: map[constraintKey]model.ConstraintID{}, cpus: 1, units: 1, unstated: DefaultUnstated()}
+	if rows.Unstated != nil {
+		t.unstated = *rows.Unstated
+	}
+	t.silent = meansNothing
+	t.silent[traces.TextCheckpoint], t.silent[traces.TextRequeue] = int32(t.unstated.Checkpoint), int32(t.unstated.Requeue)
 	for i := range site.Nodes {
 		n := &site.Nodes[i]
 		t.cpus = max(t.cpus, n.CPUs, n.GPUs)
@@ -188,7 +216,8 @@ func (t *Site) allocation(b *traces.Batch, i int, a *model.Allocation) (outcome 
 	a.Job, a.ID, a.User = b.First+model.JobID(i), b.ID[i], b.User[i]
 	a.Submit, a.Eligible = b.Submit[i], b.Submit[i]
 	a.Tenant, a.Account, a.QOS, a.Partition, a.Reservation, a.TaskGroup, a.DAG = -1, -1, -1, -1, -1, -1, -1
-	a.Class, a.Requeue, a.MaxRequeue, a.DataReady = defaultClass, model.RequeueOnNodeFailure, defaultRequeues, -1
+	a.Class, a.DataReady = defaultClass, -1
+	a.Checkpoint, a.Requeue, a.MaxRequeue = t.unstated.Checkpoint, t.unstated.Requeue, t.unstated.MaxRequeue
 	r := rowState{constraintKey: constraintKey{gpuType: -1, features: -1, include: -1, exclude: -1}, outcome: model.Completed}
 	if !t.nodesOf(b, i, a, &r.met) {
 		return 0, 1 << RuleNoProcessors, false, nil
@@ -204,6 +233,9 @@ func (t *Site) allocation(b *traces.Batch, i int, a *model.Allocation) (outcome 
 			return 0, 0, false, err
 		}
 	}
+	if t.rows.TellCheckpoint && !states(b.Attr, i, traces.TextCheckpoint) {
+		r.met.Add(RuleNoCheckpoint)
+	}
 	a.NodesMax = max(a.NodesMax, a.NodesMin)
 	if a.QOS >= 0 && t.site.QOS[a.QOS].Class >= 0 {
 		a.Class = t.site.QOS[a.QOS].Class
@@ -215,17 +247,20 @@ func (t *Site) allocation(b *traces.Batch, i int, a *model.Allocation) (outcome 
 	t.share(b, i, a, &r.constraintKey)
 	a.Constraint = t.intern(&r.constraintKey)
 	a.Deps = t.appendDependencies(a, deps)
-	if len(a.Deps) == 0 && b.Attr != nil && b.Attr.Len() > 0 {
-		a.Eligible = max(a.Eligible, b.Attr.Eligible[i])
+	if len(a.Deps) == 0 && b.Attr != nil && b.Attr.Len() > 0 && b.Attr.Eligible[i] > a.Eligible {
+		a.Eligible = b.Attr.Eligible[i]
+		r.met.Add(RuleEligibleLater)
 	}
 	return r.outcome, r.met, true, nil
 }
 
-// Defaults of rows that do not say.
-const (
-	defaultClass    = 5
-	defaultRequeues = 3
-)
+// states says whether row i has a text in column c.
+func states(attr *traces.Attributes, i int, c traces.TextColumn) bool {
+	return attr != nil && i < len(attr.Text[c]) && attr.Text[c][i] >= 0
+}
+
+// defaultClass is the class of rows that do not say.
+const defaultClass = 5
 
 // nodesOf says how many nodes row i asks for: those it states, or as many as its
 // processors take of the largest node.
@@ -304,7 +339,7 @@ func (t *Site) numbers(attr *traces.Attributes, i int, a *model.Allocation) {
 	or(&a.CkptBytes, attr.CkptBytes[i], traces.Absent64)
 	or(&a.IODemand, attr.IODemand[i], traces.Absent64)
 	or(&a.Power, attr.Power[i], traces.Absent64)
-	or(&a.Priority, attr.Priority[i], traces.Absent64)
+	or(&a.Priority, attr.SiteFactor[i], traces.Absent64)
 	if nice := attr.Nice[i]; nice != traces.Absent {
 		a.Nice = int64(nice)
 	}

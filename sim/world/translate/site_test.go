@@ -62,7 +62,7 @@ func set(rules ...Rule) (s RuleSet) {
 func TestAllocation(t *testing.T) {
 	plain := model.Allocation{
 		ID: 77, Submit: 10 * at, Eligible: 10 * at, Walltime: 20 * sec, VCluster: 0, Tenant: -1, User: -1, Account: -1, QOS: -1, Partition: -1,
-		Reservation: -1, NodesMin: 1, NodesMax: 1, Class: 5, Requeue: model.RequeueOnNodeFailure, MaxRequeue: 3, DataReady: -1, TaskGroup: -1, DAG: -1,
+		Reservation: -1, NodesMin: 1, NodesMax: 1, Class: 5, Checkpoint: model.CheckpointNone, Requeue: model.RequeueOnNodeFailure, MaxRequeue: 3, DataReady: -1, TaskGroup: -1, DAG: -1,
 	}
 	number := func(n int32) traces.Opt[int32] { return traces.Some(n) }
 	size := func(n int64) traces.Opt[int64] { return traces.Some(n) }
@@ -86,6 +86,7 @@ func TestAllocation(t *testing.T) {
 		{"a range", func(j *traces.Job) { j.NodesMin, j.NodesMax = number(2), number(5) }, func(a *model.Allocation) { a.NodesMin, a.NodesMax = 2, 5 }},
 		{"a range backwards", func(j *traces.Job) { j.NodesMin, j.NodesMax = number(2), number(1) }, func(a *model.Allocation) { a.NodesMin, a.NodesMax = 2, 2 }},
 		{"a topology", func(j *traces.Job) { j.Topology = "spread" }, func(a *model.Allocation) { a.Topology = model.Spread }},
+		{"checkpoints of the system", func(j *traces.Job) { j.Checkpoint = "auto" }, func(a *model.Allocation) { a.Checkpoint = model.CheckpointAuto }},
 		{"no checkpoints", func(j *traces.Job) { j.Checkpoint, j.CkptBytes = "none", size(9) }, func(a *model.Allocation) {
 			a.Checkpoint, a.CkptBytes = model.CheckpointNone, 9
 		}},
@@ -94,7 +95,7 @@ func TestAllocation(t *testing.T) {
 		}},
 		{"a requeue policy in other letters", func(j *traces.Job) { j.Requeue = "On_Node_Failure" }, func(*model.Allocation) {}},
 		{"that it is sensitive", func(j *traces.Job) { j.Sensitive = traces.Some(true) }, func(a *model.Allocation) { a.Sensitive = true }},
-		{"demands", func(j *traces.Job) { j.Power, j.IODemand, j.Priority = size(1), size(2), size(-3) }, func(a *model.Allocation) {
+		{"demands", func(j *traces.Job) { j.Power, j.IODemand, j.SiteFactor = size(1), size(2), size(-3) }, func(a *model.Allocation) {
 			a.Power, a.IODemand, a.Priority = 1, 2, -3
 		}},
 		{"where its data is", func(j *traces.Job) { j.Mounts = `{"cold":1,"hot":3}` }, func(a *model.Allocation) { a.DataReady = model.One / 4 * 3 }},
@@ -102,7 +103,7 @@ func TestAllocation(t *testing.T) {
 			a.TaskGroup, a.Index, a.MaxConcurrent = 0, 4, 2
 		}},
 		{"an account and a workflow", func(j *traces.Job) { j.Account, j.DAG = "x", "w" }, func(a *model.Allocation) { a.Account, a.DAG = 0, 0 }},
-		{"its nice", func(j *traces.Job) { j.Priority, j.Nice = size(10), number(-5) }, func(a *model.Allocation) { a.Priority, a.Nice = 10, -5 }},
+		{"its nice", func(j *traces.Job) { j.SiteFactor, j.Nice = size(10), number(-5) }, func(a *model.Allocation) { a.Priority, a.Nice = 10, -5 }},
 		{"its nice alone", func(j *traces.Job) { j.Nice = number(7) }, func(a *model.Allocation) { a.Nice = 7 }},
 		{"that it is on hold", func(j *traces.Job) { j.Hold = traces.Some(true) }, func(a *model.Allocation) { a.Hold = true }},
 		{"until when it is on hold", func(j *traces.Job) { j.Hold, j.Released = traces.Some(true), traces.Some(11*at) }, func(a *model.Allocation) { a.Hold = true }},

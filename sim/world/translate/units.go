@@ -20,16 +20,18 @@ type Units struct {
 // request turns row i into a request. ok is false when the row asks for
 // nothing.
 func (u *Units) request(b *traces.Batch, i int) (r model.Request, met RuleSet, ok bool) {
-	procs := b.ProcsRequested[i]
-	if procs <= 0 {
-		if procs = b.ProcsAllocated[i]; procs > 0 {
-			met.Add(RuleUsesAllocated)
-		}
-	}
 	nodes := b.NodesMin[i]
 	if !u.PerNode || nodes <= 0 {
-		if procs <= 0 && nodes > 0 {
-			procs = saturate(int64(nodes) * int64(max(b.CPUsPerNode[i], 1)))
+		procs := b.ProcsRequested[i]
+		switch per, held := b.CPUsPerNode[i], b.ProcsAllocated[i]; {
+		case procs > 0:
+		case nodes > 0 && per > 0:
+			procs = saturate(int64(nodes) * int64(per))
+		case held > 0:
+			procs = held
+			met.Add(RuleUsesAllocated)
+		case nodes > 0:
+			procs = nodes
 		}
 		if u.PerNode {
 			procs = (procs + u.CPUs - 1) / u.CPUs

@@ -83,6 +83,9 @@ func (t *joiner) join(j *traces.Job) bool {
 	add(&one.NodesMin, j.NodesMin)
 	add(&one.ProcsRequested, j.ProcsRequested)
 	add(&one.ProcsAllocated, j.ProcsAllocated)
+	add(&one.NodesAllocated, j.NodesAllocated)
+	add(&one.GPUsAllocated, j.GPUsAllocated)
+	one.Exclusive = traces.Opt[bool]{V: one.Exclusive.V || j.Exclusive.V, OK: one.Exclusive.OK || j.Exclusive.OK}
 	add(&one.GPUsTotal, j.GPUsTotal)
 	one.End, one.Runtime, one.Walltime = later(one.End, j.End), later(one.Runtime, j.Runtime), later(one.Walltime, j.Walltime)
 	one.CancelledAt = later(one.CancelledAt, j.CancelledAt)

@@ -74,7 +74,7 @@ func job(c *format.Cells, clocks *clocks) (j traces.Job, drop string) {
 	}
 	c.Keep("cluster", c.Raw(colCluster))
 	if state == "CANCELLED" && (!j.Start.OK || j.RecordedNodes == "" && c.At[colNodeList] >= 0) {
-		j.CancelledAt, j.Start, j.End, j.ProcsAllocated = j.End, traces.Opt[model.Time]{}, traces.Opt[model.Time]{}, traces.Opt[int32]{}
+		neverRan(&j)
 	}
 	if j.Start.OK && j.End.OK {
 		if j.Runtime = elapsed; !elapsed.OK {
@@ -95,6 +95,12 @@ func isStep(id string) bool {
 	dot := strings.IndexByte(id, '.')
 	bracket := strings.IndexByte(id, '[')
 	return dot >= 0 && (bracket < 0 || dot < bracket)
+}
+
+// neverRan makes j a job that was withdrawn at its end, and held nothing.
+func neverRan(j *traces.Job) {
+	j.CancelledAt, j.Start, j.End = j.End, traces.Opt[model.Time]{}, traces.Opt[model.Time]{}
+	j.ProcsAllocated, j.NodesAllocated, j.GPUsAllocated = traces.Opt[int32]{}, traces.Opt[int32]{}, traces.Opt[int32]{}
 }
 
 // identity is the number of the job.

@@ -22,8 +22,12 @@
 //   - ReqMem is per node (n), per CPU (c), or of the whole job, as newer Slurm writes it;
 //     bit 31 or 63 marks memory per CPU in the database and is taken away, counted as
 //     reqmem-flag.
-//   - GPUs are gres/gpu of AllocTRES, of ReqTRES for jobs that never ran; the types, gres/gpu:TYPE,
-//     are not counted again. Else AllocGRES or ReqGRES, gpu:TYPE:N for each node.
+//   - What a job asked for is ReqTRES, ReqNodes, ReqCPUS and ReqGRES. Where they do not tell it,
+//     NNodes, NCPUS, AllocTRES and AllocGRES stand in, counted as nodes-as-allocated, cpus-as-allocated and
+//     gpus-as-allocated.
+//   - GPUs are gres/gpu; the types, gres/gpu:TYPE, are not counted again. A job that asked for
+//     none, and was allocated some and many more CPUs than it asked for, had its nodes for itself: exclusive, counted as
+//     exclusive-by-allocation. So has one with --exclusive in SubmitLine.
 //
 // Times are local to the site, or UTC where TZ=UTC was set: nothing in the file says, so
 // --time-zone must. Seconds since 1970 (SLURM_TIME_FORMAT=%s) need none. Of a local time that occurred twice, that is
@@ -41,7 +45,7 @@ import (
 
 // Sacct is the format of separated values.
 var Sacct = &format.Format{
-	Name: "sacct", Version: 3, Files: 1 << 10, Zoned: true, What: "jobs of Slurm as sacct --parsable2 prints them, with or without the names of the columns",
+	Name: "sacct", Version: 4, Files: 1 << 10, Zoned: true, What: "jobs of Slurm as sacct --parsable2 prints them, with or without the names of the columns",
 	Sniff: sniffSacct, Scan: scanSacct,
 }
 
@@ -80,6 +84,7 @@ const (
 	colReqNodes
 	colAllocCPUs
 	colAllocNodes
+	colSubmitLine
 	colMemPerCore
 )
 
@@ -87,7 +92,7 @@ var sacctColumns = []string{colID: "JobID", colRaw: "JobIDRaw?", colCluster: "Cl
 	colSubmit: "Submit", colEligible: "Eligible?", colStart: "Start?", colEnd: "End?", colElapsed: "Elapsed?", colExit: "ExitCode?", colState: "State",
 	colNodes: "NNodes?", colCPUs: "NCPUS?", colReqCPUs: "ReqCPUS?", colReqMem: "ReqMem?", colReqTRES: "ReqTRES?", colAllocTRES: "AllocTRES?",
 	colLimit: "Timelimit?", colNodeList: "NodeList?", colName: "JobName?", colReqGRES: "ReqGRES?", colAllocGRES: "AllocGRES?", colReservation: "Reservation?", colPriority: "Priority?",
-	colConstraints: "Constraints?", colElapsedRaw: "ElapsedRaw?", colLimitRaw: "TimelimitRaw?", colReqNodes: "ReqNodes?", colAllocCPUs: "AllocCPUS?", colAllocNodes: "AllocNodes?", colMemPerCore: "ReqMemPerCore?"}
+	colConstraints: "Constraints?", colElapsedRaw: "ElapsedRaw?", colLimitRaw: "TimelimitRaw?", colReqNodes: "ReqNodes?", colAllocCPUs: "AllocCPUS?", colAllocNodes: "AllocNodes?", colMemPerCore: "ReqMemPerCore?", colSubmitLine: "SubmitLine?"}
 
 // Layouts without names, from behind ReqMem to before Timelimit.
 var unnamed = map[[2]int][]string{

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -8,22 +9,53 @@ import (
 	"orrery/traces/importer/format"
 )
 
-// size is what the job asked for and held.
+// Rules by which what a job was allocated stands for what it asked for, where the log does not
+// tell that.
+const (
+	nodesAsAllocated  = "nodes-as-allocated"
+	cpusAsAllocated   = "cpus-as-allocated"
+	gpusAsAllocated   = "gpus-as-allocated"
+	memoryAsAllocated = "memory-as-allocated"
+	exclusiveByGPUs   = "exclusive-by-allocation"
+)
+
+// size is what the job asked for and held. NNodes and NCPUS are the allocation of a job that
+// ran, and the request of one that did not.
 func size(c *format.Cells, j *traces.Job) {
-	nodes := count(c, colNodes)
-	if !nodes.OK {
-		nodes = count(c, colAllocNodes)
-	}
-	cpus := count(c, colReqCPUs)
-	held := count(c, colCPUs)
+	nodes, holds := count(c, colReqNodes), count(c, colAllocNodes)
+	shown := count(c, colNodes)
+	cpus, held := count(c, colReqCPUs), count(c, colCPUs)
 	if !held.OK {
 		held = count(c, colAllocCPUs)
 	}
 	asked, given := tresOf(c, colReqTRES), tresOf(c, colAllocTRES)
+	if given.nodes > 0 {
+		holds = traces.Some(given.nodes)
+	}
+	if holds.V == 0 && j.Start.OK {
+		holds = shown
+	}
 	if asked.nodes > 0 {
 		nodes = traces.Some(asked.nodes)
 	}
+	if asked.cpus > 0 && !cpus.OK {
+		cpus = traces.Some(asked.cpus)
+	}
+	if nodes.V == 0 {
+		if nodes = shown; nodes.V == 0 {
+			nodes = holds
+		}
+		if j.Start.OK && nodes.V > 0 {
+			c.Repair(nodesAsAllocated)
+		}
+	}
+	if holds.V > 0 {
+		j.NodesAllocated = holds
+	}
 	fill(c.Row, j, nodes.V, cpus.V, held.V)
+	if submitsExclusive(c.Raw(colSubmitLine)) {
+		j.Exclusive = traces.Some(true)
+	}
 	gpus(c, j, asked, given)
 	if c.Has(colReqMem) {
 		memory(c, j, cpus.V)
@@ -44,8 +76,9 @@ func fill(r *format.Row, j *traces.Job, nodes, cpus, held int32) {
 		return
 	}
 	j.NodesMin = traces.Some(nodes)
-	if cpus == 0 {
+	if cpus == 0 && held > 0 {
 		cpus = held
+		r.Repair(cpusAsAllocated)
 	}
 	if cpus > 0 {
 		j.CPUsPerNode = traces.Some((cpus + nodes - 1) / nodes)
@@ -123,23 +156,83 @@ func parseTRES(text string) (t tres, ok bool) {
 	return t, true
 }
 
-// gpus are those of the TRES, else those of the GRES of each node.
-func gpus(c *format.Cells, j *traces.Job, asked, given tres) {
-	t := given
-	if !t.there || t.gpus == 0 {
-		t = asked
+// wholeNode is by how much more CPUs than it asked for a job must have been allocated for the
+// allocation to be one of whole nodes: cores are allocated with all their threads, of which
+// there are up to four.
+const wholeNode = 4
+
+// request is what a job asked for of what it may have been allocated without: GPUs that no
+// request names were allocated to a job that had its nodes for itself (--exclusive, or a partition of
+// whole nodes), if it got many more CPUs too; else the log does not tell the request. rule says
+// which, "" where the request is told.
+func request(asked, given tres, cpus int32) (t tres, exclusive bool, rule string) {
+	switch {
+	case given.gpus == 0 && !asked.there:
+		return given, false, ""
+	case asked.gpus > 0 || given.gpus == 0:
+		return asked, false, ""
+	case asked.there && cpus > 0 && given.cpus > wholeNode*cpus:
+		return tres{there: true}, true, exclusiveByGPUs
 	}
-	if t.gpus == 0 && (c.Has(colAllocGRES) || c.Has(colReqGRES)) {
-		k := colAllocGRES
-		if !c.Has(k) {
-			k = colReqGRES
+	return given, false, gpusAsAllocated
+}
+
+// tellsGPUs says whether an allocation has the GPUs of a job that asked for t: where the site does not
+// account for them it has none.
+func (given tres) tellsGPUs(t tres) bool { return given.there && (given.gpus > 0 || t.gpus == 0) }
+
+// otherType is the one type of the GPUs that a job got which had not asked for a type.
+func (given tres) otherType(t tres) string {
+	if given.mixed || given.gpuType == t.gpuType {
+		return ""
+	}
+	return given.gpuType
+}
+
+// submitsExclusive says whether a command line of sbatch, srun or salloc asks for whole nodes.
+// The options in a script do not stand there.
+func submitsExclusive(line string) bool {
+	return strings.Contains(line, "--exclusive") && slices.ContainsFunc(strings.Fields(line), func(word string) bool { return word == "--exclusive" })
+}
+
+// gres are the GPUs of a column of generic resources, on each node.
+func gres(c *format.Cells, k int, nodes int32) (t tres) {
+	if !c.Has(k) {
+		return t
+	}
+	n, kind, ok := parseGRES(c.Raw(k))
+	if !ok {
+		c.Fail(k, "generic resources such as gpu:2 or gpu:a100:2")
+		return t
+	}
+	return tres{there: true, gpus: n * max(nodes, 1), gpuType: kind}
+}
+
+// gpus are those of the TRES, else those of the GRES of each node: of the request, where it is told.
+func gpus(c *format.Cells, j *traces.Job, asked, given tres) {
+	cpus := asked.cpus
+	if asked.gpus == 0 {
+		if t := gres(c, colReqGRES, j.NodesMin.V); t.there {
+			if asked = t; given.gpus > 0 { // a total, where that of the GRES is of each node
+				asked.gpus = min(asked.gpus, given.gpus)
+			}
 		}
-		n, kind, ok := parseGRES(c.Raw(k))
-		if !ok {
-			c.Fail(k, "generic resources such as gpu:2 or gpu:a100:2")
-			return
+	}
+	if given.gpus == 0 {
+		if t := gres(c, colAllocGRES, j.NodesMin.V); t.there && t.gpus > 0 {
+			t.cpus, given = given.cpus, t
 		}
-		t = tres{there: true, gpus: n * max(j.NodesMin.V, 1), gpuType: kind}
+	}
+	t, exclusive, rule := request(asked, given, cpus)
+	if given.tellsGPUs(t) {
+		j.GPUsAllocated = traces.Some(given.gpus)
+	}
+	c.Keep("gpu_type_allocated", given.otherType(t))
+	if rule != "" {
+		c.Repair(rule)
+	}
+	if exclusive {
+		j.Exclusive = traces.Some(true)
 	}
 	if !t.there {
 		return

@@ -127,15 +127,27 @@ func nodeList(text string) string {
 }
 
 func tableSize(c *format.Cells, j *traces.Job) {
-	nodes, cpus := c.OptCount(tabNodes), c.OptCount(tabCPUs)
+	nodes, cpus := c.OptCount(tabNodes), c.OptCount(tabCPUs) // nodes_alloc and cpus_req
 	asked, given := numbered(c, tabAsked), numbered(c, tabGiven)
 	if asked.nodes > 0 {
 		nodes.V = asked.nodes
 	}
+	if j.Start.OK && asked.nodes == 0 && nodes.V > 0 {
+		c.Repair(nodesAsAllocated)
+	}
+	if given.nodes > 0 {
+		j.NodesAllocated = traces.Some(given.nodes)
+	}
 	fill(c.Row, j, nodes.V, cpus.V, given.cpus)
-	t := given
-	if !t.there {
-		t = asked
+	t, exclusive, rule := request(asked, given, asked.cpus)
+	if given.tellsGPUs(t) {
+		j.GPUsAllocated = traces.Some(given.gpus)
+	}
+	if rule != "" {
+		c.Repair(rule)
+	}
+	if exclusive {
+		j.Exclusive = traces.Some(true)
 	}
 	if t.there {
 		j.GPUsTotal = traces.Some(t.gpus)
@@ -144,8 +156,9 @@ func tableSize(c *format.Cells, j *traces.Job) {
 		}
 	}
 	memory := asked.memory
-	if memory == 0 {
+	if memory == 0 && given.memory > 0 {
 		memory = given.memory
+		c.Repair(memoryAsAllocated)
 	}
 	if text, flagged := withoutFlag(c.Raw(tabMem)); flagged {
 		c.Repair("reqmem-flag")

@@ -275,7 +275,7 @@ func lostColumns(j *traces.Job) []string {
 		{"mem_per_node", j.MemPerNode.OK},
 		{"features", j.Features != ""},
 		{"class", j.Class.OK},
-		{"priority", j.Priority.OK},
+		{"site_factor", j.SiteFactor.OK},
 		{"group", j.Group != ""},
 		{"dag", j.DAG != ""},
 		{"eligible", j.Eligible.OK},

@@ -23,10 +23,10 @@ func Site(n int) *model.Site {
 	return s
 }
 
-// Row is a job of one node for 10 s of at most 20 s.
+// Row is a job of one node for 10 s of at most 20 s, whose work the system saves.
 func Row(id int64, submit model.Time, change ...func(*traces.Job)) traces.Job {
 	j := traces.Job{
-		ID: id, Submit: submit, Runtime: traces.Some(10 * model.Second), Walltime: traces.Some(20 * model.Second), NodesMin: traces.Some[int32](1),
+		ID: id, Submit: submit, Runtime: traces.Some(10 * model.Second), Walltime: traces.Some(20 * model.Second), NodesMin: traces.Some[int32](1), Checkpoint: "auto",
 	}
 	for _, c := range change {
 		c(&j)
