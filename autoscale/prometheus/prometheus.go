@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"orrery/autoscale"
+	"orrery/internal/samehost"
 	"orrery/scheduler/model"
 )
 
@@ -80,7 +81,7 @@ func New(cfg Config) (*Client, error) {
 			}
 		}
 	}
-	return &Client{cfg: cfg, http: http.Client{Timeout: cfg.Timeout}}, nil
+	return &Client{cfg: cfg, http: samehost.Client(cfg.Timeout)}, nil
 }
 
 // word says whether s is a name of Prometheus.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"orrery/capture/recorded"
+	"orrery/internal/samehost"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
@@ -69,7 +70,7 @@ var errLarge = errors.New("more than one answer can hold")
 
 // Rows asks for the time piece by piece and hands the rows over, ascending by time. It is done when ctx ends, or with the first error.
 func (q *Query) Rows(ctx context.Context, found *Found, row func(*traces.Telemetry) error) error {
-	client := http.Client{Timeout: q.Timeout}
+	client := samehost.Client(q.Timeout)
 	piece := firstPiece
 	if q.Step > 0 {
 		piece = max(min(piece, q.Step*mostPoints), q.Step)

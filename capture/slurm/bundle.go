@@ -25,7 +25,7 @@ const (
 
 // Bundle makes out, NAME.trace, of all that was captured. It appears whole or not at all.
 func (r *Recorder) Bundle(out string) (traces.Report, error) {
-	g, err := gather(r.dir)
+	g, err := gather(r.dir, &r.state)
 	if err != nil {
 		return traces.Report{}, err
 	}
@@ -45,6 +45,7 @@ func (r *Recorder) Bundle(out string) (traces.Report, error) {
 
 // gathered is what the files hold, but for the rows of sacct.
 type gathered struct {
+	upTo         *state
 	last         map[uint64]int64 // the place of the last row of a job
 	columns      []string         // headers, in the order in which they first came
 	jobs         map[string]*facts
@@ -77,10 +78,10 @@ type facts struct {
 }
 
 // gather reads all files once.
-func gather(dir string) (*gathered, error) {
-	g := &gathered{last: map[uint64]int64{}, jobs: map[string]*facts{}, index: map[string]int{}}
+func gather(dir string, upTo *state) (*gathered, error) {
+	g := &gathered{upTo: upTo, last: map[uint64]int64{}, jobs: map[string]*facts{}, index: map[string]int{}}
 	place := int64(0)
-	for r, err := range everything(dir) {
+	for r, err := range everything(dir, upTo) {
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +197,7 @@ func (g *gathered) print(dir, columns string, w io.Writer) error {
 		return err
 	}
 	place, current := int64(0), ""
-	for r, err := range everything(dir) {
+	for r, err := range everything(dir, g.upTo) {
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func Open(dir string, tool Tool, since model.Time) (*Recorder, error) {
 	}
 	r := &Recorder{dir: dir, lock: lock, tool: tool}
 	if err = clean(dir, filepath.Join(dir, newsFolder)); err == nil {
-		r.state, err = load(dir)
+		r.state, err = load(dir, since)
 	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,13 +18,15 @@ import (
 	"strings"
 
 	"orrery/internal/disk"
+	"orrery/internal/seal"
 	"orrery/scheduler/model"
 )
 
 const (
 	newsFolder = "polls"
 	stateFile  = "state.json"
-	newsSuffix = ".jsonl"
+	newsSuffix = ".polls" // each poll ends with its seal
+	oldSuffix  = ".jsonl" // of captures by earlier versions, which have no seals
 	// together is how many files of a level become one of the next.
 	together = 16
 )
@@ -44,6 +48,7 @@ const (
 	kindNodeEvent   = "node-event"  // a line of sacctmgr show event, as JSON
 	kindReservation = "reservation" // as JSON
 	kindAccounts    = "accounts"    // the table of sacctmgr show assoc
+	kindSeal        = "seal"        // the end of a poll, see chain
 )
 
 // state says what is acknowledged, and what is known and need not be told again.
@@ -55,7 +60,8 @@ type state struct {
 	Polls        int64            `json:"polls"`
 	Incomplete   int64            `json:"incomplete"` // polls in which a command failed
 	LongestGap   model.Duration   `json:"longest_gap_us"`
-	Known        map[string]known `json:"known"` // by kind and key
+	Known        map[string]known `json:"known"`          // by kind and key
+	Seal         string           `json:"seal,omitempty"` // of the last poll in the files before Next
 }
 
 // known is what was last told of something.
@@ -74,38 +80,87 @@ func (s *state) apply(r *record, sum uint64, until model.Time) {
 	s.Known[r.Kind+" "+r.Key] = known{sum, until}
 }
 
-// load reads the state, and the files that are newer than it.
-func load(dir string) (s state, err error) {
+// load reads the state, and the files that are newer than it. Without a state, all is asked
+// again from the first poll on: what the files know is recognised.
+func load(dir string, since model.Time) (s state, err error) {
 	s.Known = map[string]known{}
 	path := filepath.Join(dir, stateFile)
 	text, err := disk.ReadFile(path)
+	stated := err == nil
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		return s, err
 	default:
-		if err := json.Unmarshal(text, &s); err != nil || s.Known == nil {
-			return s, fmt.Errorf("%s: found no state of a capture; remove it, and the next start makes it of the files of %s", path, newsFolder)
+		if s, err = readState(path, text); err != nil {
+			return s, err
 		}
 	}
 	list, err := files(dir)
 	if err != nil {
 		return s, err
 	}
+	if err := s.holds(dir, list); err != nil {
+		return s, err
+	}
+	c := chain{head: s.Seal}
 	for _, f := range list {
 		if f.last < s.Next {
 			continue
 		}
-		for r, err := range f.records(dir) {
+		for r, err := range f.records(dir, &c) {
 			if err != nil {
 				return s, err
 			}
 			s.apply(r, r.sum(), r.until())
 			s.First, s.Last = cmp.Or(s.First, r.At), max(s.Last, r.At)
 		}
-		s.Next = f.last + 1
+		s.Next, s.Seal = f.last+1, c.head
+	}
+	if !stated && s.Next > 0 {
+		s.Acknowledged = min(since, s.First)
 	}
 	return s, nil
+}
+
+// readState reads the state that was kept. One of an earlier version has no seal, and is the
+// only one that may have none.
+func readState(path string, text []byte) (s state, err error) {
+	body, err := seal.CutObject(text)
+	old := errors.Is(err, seal.ErrNone)
+	if old {
+		body, err = text, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &s)
+	}
+	if err == nil && (s.Known == nil || old && s.Seal != "") {
+		err = errors.New("found no state of a capture")
+	}
+	if err != nil {
+		return s, fmt.Errorf("%s: %w; remove it, and the next start makes it of the files of %s and asks for all jobs since the first poll", path, err, newsFolder)
+	}
+	return s, nil
+}
+
+// holds checks that the files are those of the polls that s knows: from the first on, without a
+// gap, and as many.
+func (s *state) holds(dir string, list []file) error {
+	next := int64(0)
+	for _, f := range list {
+		if f.first != next {
+			return missing(dir, next, f.first)
+		}
+		next = f.last + 1
+	}
+	if next < s.Next {
+		return missing(dir, next, s.Next)
+	}
+	return nil
+}
+
+func missing(dir string, from, to int64) error {
+	return fmt.Errorf("%s: found no file of the polls %d to %d, which were written: put them back; a capture without them would lose their jobs", filepath.Join(dir, newsFolder), from, to-1)
 }
 
 // keep writes the news of a poll, then the state.
@@ -119,17 +174,21 @@ func (s *state) keep(dir string, news []record) error {
 				return err
 			}
 		}
+		end := sealOf(s.Seal, text.Bytes())
+		if err := out.Encode(&record{At: news[0].At, Kind: kindSeal, Value: end}); err != nil {
+			return err
+		}
 		f := file{first: s.Next, last: s.Next}
 		if err := disk.WriteFile(filepath.Join(dir, newsFolder, f.name()), text.Bytes()); err != nil {
 			return err
 		}
-		s.Next++
+		s.Next, s.Seal = s.Next+1, end
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	if err := disk.WriteFile(filepath.Join(dir, stateFile), append(text, '\n')); err != nil {
+	if err := disk.WriteFile(filepath.Join(dir, stateFile), seal.Object(text)); err != nil {
 		return err
 	}
 	if len(news) == 0 || s.Next%together != 0 {
@@ -143,10 +202,15 @@ func (s *state) keep(dir string, news []record) error {
 type file struct {
 	level       int
 	first, last int64
+	old         bool // without seals
 }
 
 func (f file) name() string {
-	return fmt.Sprintf("%d-%012d-%012d%s", f.level, f.first, f.last, newsSuffix)
+	suffix := newsSuffix
+	if f.old {
+		suffix = oldSuffix
+	}
+	return fmt.Sprintf("%d-%012d-%012d%s", f.level, f.first, f.last, suffix)
 }
 
 // files lists those of a folder in the order of their polls, without those that a larger
@@ -163,8 +227,8 @@ func covered(dir string) (all, under []file, err error) {
 		return nil, nil, err
 	}
 	for _, e := range entries {
-		var f file
-		if n, err := fmt.Sscanf(e.Name(), "%d-%d-%d"+newsSuffix, &f.level, &f.first, &f.last); err != nil || n != 3 || f.name() != e.Name() {
+		f := file{old: strings.HasSuffix(e.Name(), oldSuffix)}
+		if n, err := fmt.Sscanf(e.Name(), "%d-%d-%d", &f.level, &f.first, &f.last); err != nil || n != 3 || f.name() != e.Name() {
 			continue // what is being written
 		}
 		all = append(all, f)
@@ -193,10 +257,10 @@ func compact(dir string) error {
 	}
 	for level := 0; len(all) >= together; level++ {
 		tail := all[len(all)-together:]
-		if slices.ContainsFunc(tail, func(f file) bool { return f.level != level }) {
+		if slices.ContainsFunc(tail, func(f file) bool { return f.level != level || f.old != tail[0].old }) {
 			break
 		}
-		one := file{level: level + 1, first: tail[0].first, last: tail[together-1].last}
+		one := file{level: level + 1, first: tail[0].first, last: tail[together-1].last, old: tail[0].old}
 		err := disk.Replace(filepath.Join(dir, newsFolder, one.name()), func(w io.Writer) error {
 			for _, f := range tail {
 				text, err := disk.ReadFile(filepath.Join(dir, newsFolder, f.name()))
@@ -223,48 +287,98 @@ func compact(dir string) error {
 	return nil
 }
 
-// records goes through a file. The record is valid until the next.
-func (f file) records(dir string) iter.Seq2[*record, error] {
+// chain is what the seals of the polls up to here come to. The seal of a poll is the SHA-256 of
+// the one before it and of its own lines, so that no line and no poll can be altered, taken out or
+// put in without notice.
+type chain struct{ head string }
+
+func sealOf(before string, lines []byte) string {
+	h := sha256.New()
+	_, _ = io.WriteString(h, before) // it cannot fail
+	_, _ = h.Write(lines)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// records goes through a file, and checks the seals of its polls: a poll is handed out when its
+// seal was found right. The record is valid until the next. Memory: the lines of a poll.
+func (f file) records(dir string, c *chain) iter.Seq2[*record, error] {
 	return func(yield func(*record, error) bool) {
 		path := filepath.Join(dir, newsFolder, f.name())
+		altered := func(line int, why error) {
+			yield(nil, fmt.Errorf("%s, line %d: %w: it was altered since it was written; put the file back as it was", path, line, why))
+		}
+		if f.old && c.head != "" {
+			altered(1, errors.New("a file without seals behind one that has them"))
+			return
+		}
 		in, err := disk.Open(path)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		defer in.Close() // only read
-		lines := json.NewDecoder(bufio.NewReaderSize(in, 1<<16))
-		for {
+		var poll []record
+		var text []byte
+		lines := bufio.NewReaderSize(in, 1<<16)
+		for n := 1; ; n++ {
+			line, err := lines.ReadBytes('\n')
+			if errors.Is(err, io.EOF) && len(line) == 0 {
+				break
+			}
 			var r record
-			err := lines.Decode(&r)
-			if errors.Is(err, io.EOF) {
-				return
+			if err == nil {
+				err = json.Unmarshal(line, &r)
 			}
 			if err != nil {
-				yield(nil, fmt.Errorf("%s: it was altered since it was written: %w", path, err))
+				altered(n, err)
 				return
 			}
-			if !yield(&r, nil) {
-				return
+			if poll = append(poll, r); !f.old && r.Kind != kindSeal {
+				text = append(text, line...)
+				continue
 			}
+			if !f.old {
+				if want := sealOf(c.head, text); r.Value != want {
+					altered(n, fmt.Errorf("found the seal %.16s…, want %.16s…", r.Value, want))
+					return
+				}
+				c.head, poll, text = r.Value, poll[:len(poll)-1], text[:0]
+			}
+			for i := range poll {
+				if !yield(&poll[i], nil) {
+					return
+				}
+			}
+			poll = poll[:0]
+		}
+		if len(poll) > 0 {
+			altered(0, errors.New("the last poll has no seal"))
 		}
 	}
 }
 
-// everything goes through all files of a folder.
-func everything(dir string) iter.Seq2[*record, error] {
+// everything goes through all files of a folder up to the poll of a state, and checks that they
+// end as that says.
+func everything(dir string, upTo *state) iter.Seq2[*record, error] {
 	return func(yield func(*record, error) bool) {
 		all, err := files(dir)
+		if err == nil {
+			err = upTo.holds(dir, all)
+		}
 		if err != nil {
 			yield(nil, err)
 			return
 		}
+		var c chain
 		for _, f := range all {
-			for r, err := range f.records(dir) {
+			for r, err := range f.records(dir, &c) {
 				if !yield(r, err) || err != nil {
 					return
 				}
 			}
+		}
+		if c.head != upTo.Seal {
+			yield(nil, fmt.Errorf("%s: found polls that end with the seal %.16s…, want %.16s…: they were altered since they were written; put them back as they were", filepath.Join(dir, newsFolder), c.head, upTo.Seal))
 		}
 	}
 }

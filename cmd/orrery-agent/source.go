@@ -16,6 +16,7 @@ import (
 	"orrery/capture/nvml"
 	"orrery/capture/recorded"
 	"orrery/capture/review"
+	"orrery/internal/samehost"
 	"orrery/traces"
 )
 
@@ -66,7 +67,7 @@ func command(interval time.Duration, name string, args ...string) func() ([]byte
 }
 
 func get(interval time.Duration, url string) func() ([]byte, error) {
-	client := &http.Client{Timeout: patience(interval)}
+	client := samehost.Client(patience(interval))
 	return func() (text []byte, err error) {
 		answer, err := client.Get(url)
 		if err != nil {

@@ -377,7 +377,14 @@ func (v *gateVerb) summarise(r *gate.Report) error {
 	if err != nil {
 		return fmt.Errorf("appending to the summary that $%s names: %w", summaryVariable, err)
 	}
-	return errors.Join(r.WriteMarkdown(f), f.Close())
+	err = r.WriteMarkdown(f)
+	if st, known := f.Stat(); err == nil && known == nil && st.Mode().IsRegular() { // else there is nothing to sync
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("appending to the summary that $%s names: %w", summaryVariable, err)
+	}
+	return nil
 }
 
 // verdictOf is the exit code of a report.
