@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -118,8 +119,14 @@ func Inventory(src capture.Source, root string) (*capture.Inventory, error) {
 
 // divided are the GPUs that MIG has divided into instances.
 func divided(v *capture.Inventory) (gpus []int32) {
+	on := map[string]bool{}
+	for _, f := range v.Facts {
+		if strings.HasSuffix(f.Name, ".mig") && f.Value == "on" {
+			on[f.Name] = true
+		}
+	}
 	for _, g := range v.GPUs {
-		if v.Value(fmt.Sprintf("gpu.%d.mig", g.Index)) == "on" {
+		if len(on) > 0 && on[fmt.Sprintf("gpu.%d.mig", g.Index)] {
 			gpus = append(gpus, g.Index)
 		}
 	}

@@ -42,12 +42,16 @@ const coolest = 87
 
 func newWatcher(o *Options, gpus []int32, v *capture.Inventory) *watcher {
 	w := &watcher{hungAfter: model.Duration(o.HungAfter / time.Microsecond), gpus: make([]watched, len(gpus))}
+	slowdown := map[int32]float64{} // an exporter may name any number of GPUs
+	for i := range v.GPUs {
+		if g := &v.GPUs[i]; g.Slowdown > 0 {
+			slowdown[g.Index] = g.Slowdown
+		}
+	}
 	for i, index := range gpus {
 		w.gpus[i].hotAt = o.HotAt
-		for _, g := range v.GPUs {
-			if g.Index == index && o.HotAt == 0 && g.Slowdown > 0 {
-				w.gpus[i].hotAt = g.Slowdown - 3
-			}
+		if at, known := slowdown[index]; known && o.HotAt == 0 {
+			w.gpus[i].hotAt = at - 3
 		}
 		if w.gpus[i].hotAt == 0 {
 			w.gpus[i].hotAt = coolest

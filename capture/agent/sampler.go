@@ -161,8 +161,9 @@ func (s *sampler) answered(a answer) {
 	case a.err == nil && old:
 		reason = capture.GapLate
 	}
+	place := placesOf(a.readings)
 	for i, gpu := range u.gpus {
-		at := slices.IndexFunc(a.readings, func(r capture.Reading) bool { return indexOf(&r) == gpu })
+		at := place(gpu)
 		if a.err != nil || old || at < 0 {
 			s.cur.missed = append(s.cur.missed, missed{u.series[i], reason})
 			continue
@@ -172,6 +173,31 @@ func (s *sampler) answered(a answer) {
 	}
 	if s.waiting == 0 && !s.ended {
 		s.close()
+	}
+}
+
+// placesOf says where the first reading of a GPU is, -1 for nowhere. Nodes have few GPUs, but an
+// exporter may name any number.
+func placesOf(readings []capture.Reading) func(gpu int32) int {
+	if len(readings) <= 32 {
+		return func(gpu int32) int {
+			for i := range readings {
+				if indexOf(&readings[i]) == gpu {
+					return i
+				}
+			}
+			return -1
+		}
+	}
+	places := make(map[int32]int, len(readings))
+	for i := range slices.Backward(readings) {
+		places[indexOf(&readings[i])] = i
+	}
+	return func(gpu int32) int {
+		if i, ok := places[gpu]; ok {
+			return i
+		}
+		return -1
 	}
 }
 
