@@ -184,20 +184,14 @@ func (v *scaleVerb) write(c *scaling.Comparison) error {
 	if v.out == "" {
 		return nil
 	}
-	if err := scalingpage.Write(v.out, c, v.m.made()); err != nil {
-		return err
-	}
-	decisions := scalingpage.DecisionTable(c, 0)
-	if err := v.m.create(filepath.Join(v.out, scaleDecisions), func(w io.Writer) error {
-		return decisions.Write(w, table.CSV, table.Options{Safe: true})
-	}); err != nil {
-		return err
-	}
 	text, err := c.JSON()
 	if err != nil {
 		return err
 	}
-	if err := v.m.create(filepath.Join(v.out, scaleResult), writing(text)); err != nil {
+	decisions := page.File{Name: scaleDecisions, Fill: func(w io.Writer) error {
+		return scalingpage.DecisionTable(c, 0).Write(w, table.CSV, table.Options{Safe: true})
+	}}
+	if err := scalingpage.Write(v.out, c, v.m.made(), decisions, page.File{Name: scaleResult, Fill: writing(text)}); err != nil {
 		return err
 	}
 	if !v.quiet {

@@ -194,10 +194,23 @@ type way struct {
 // place of what is there. Whatever goes wrong, path stays as it is, and nothing is left.
 // An error of fill is returned as it is.
 func Replace(path string, fill func(io.Writer) error) error {
-	return replace(path, fill, way{NewFile, Move, Delete, SyncFolder})
+	return way{NewFile, Move, Delete, SyncFolder}.replace(path, fill)
 }
 
-func replace(path string, fill func(io.Writer) error, by way) error {
+func (by way) replace(path string, fill func(io.Writer) error) error {
+	f, err := by.stage(path, fill)
+	if err != nil {
+		return err
+	}
+	if err := by.place(f, path); err != nil {
+		by.abandon(f)
+		return err
+	}
+	return by.syncNames(filepath.Dir(path))
+}
+
+// stage fills a file beside path, whole and on the disk. After an error nothing is left.
+func (by way) stage(path string, fill func(io.Writer) error) (*File, error) {
 	var f *File
 	err := untaken(beside(path), func(name string) (err error) {
 		Temporary(name)
@@ -207,34 +220,36 @@ func replace(path string, fill func(io.Writer) error, by way) error {
 		return err
 	})
 	if err != nil {
-		return from(err, path)
+		return nil, from(err, path)
 	}
-	defer settled(f.Name())
 	if err = fill(f); err == nil {
-		err = f.place(path, by)
-	} else {
-		_ = f.Close()
+		if err = f.Sync(); err != nil {
+			err = from(err, path)
+		}
+	}
+	if closing := f.Close(); err == nil && closing != nil {
+		err = from(closing, path)
 	}
 	if err != nil {
-		_ = by.remove(f.Name()) // it may be gone already
-		return err
+		by.abandon(f)
+		return nil, err
 	}
-	return by.syncNames(filepath.Dir(path))
+	return f, nil
 }
 
-// place closes f and, when it is on the disk, moves it to path.
-func (f *File) place(path string, by way) error {
-	err := f.Sync()
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = by.move(f.Name(), path)
-	}
-	if err != nil {
+// place moves f, which is whole, to path.
+func (by way) place(f *File, path string) error {
+	if err := by.move(f.Name(), path); err != nil {
 		return from(err, path)
 	}
+	settled(f.Name())
 	return nil
+}
+
+// abandon removes f.
+func (by way) abandon(f *File) {
+	_ = by.remove(f.Name()) // it may be gone already
+	settled(f.Name())
 }
 
 // WriteFile puts content at path, in the way of Replace.

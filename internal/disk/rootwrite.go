@@ -149,10 +149,12 @@ func (r *Root) SyncFile(path string) error {
 // Replace fills a file beside path and puts it in the place of what is there, in the way of
 // the function Replace.
 func (r *Root) Replace(path string, fill func(io.Writer) error) error {
-	return replace(path, fill, way{r.NewFile, r.Move, r.Delete, r.SyncFolder})
+	return r.way().replace(path, fill)
 }
 
 // WriteFile puts content at path, in the way of Replace.
 func (r *Root) WriteFile(path string, content []byte) error {
 	return r.Replace(path, filling(path, content))
 }
+
+func (r *Root) way() way { return way{r.NewFile, r.Move, r.Delete, r.SyncFolder} }

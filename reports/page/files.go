@@ -29,7 +29,8 @@ func Filled(t *template.Template, content any) File {
 
 // Write writes each figure as NAME.svg and NAME.png into the folder of figures of dir, which is
 // made when it is missing, and then the files into dir. All is drawn before the first is
-// written, so that an interrupt finds all there, or, but for an instant, nothing.
+// written, and all are on the disk before the first is in its place: an interrupt or a full disk
+// finds all there, or, but for an instant, what was there before.
 func Write(dir string, figures []*plot.Figure, files ...File) error {
 	var all []File
 	for _, f := range figures {
@@ -43,21 +44,9 @@ func Write(dir string, figures []*plot.Figure, files ...File) error {
 		}
 	}
 	dir = filepath.Clean(dir)
-	if err := disk.Folder(dir); err != nil {
-		return fmt.Errorf("drawing figures: %w", err)
-	}
-	root, err := disk.OpenRoot(dir, disk.Anyone) // nothing outside is written, whatever is linked there
-	if err != nil {
-		return fmt.Errorf("drawing figures: %w", err)
-	}
-	defer root.Close()
-	if err := root.Folder(filepath.Join(dir, DirFigures)); err != nil {
-		return fmt.Errorf("drawing figures: %w", err)
-	}
+	contents := make([]disk.Content, len(all))
 	for i, f := range all {
-		if err := root.WriteFile(filepath.Join(dir, f.Name), drawn[i].Bytes()); err != nil {
-			return err
-		}
+		contents[i] = disk.Content{Path: filepath.Join(dir, f.Name), Bytes: drawn[i].Bytes()}
 	}
-	return nil
+	return disk.ReplaceAll(dir, contents)
 }

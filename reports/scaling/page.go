@@ -38,8 +38,8 @@ const pageDecisions = 60
 
 // Write writes a comparison of scaling policies into dir, which is made when it is
 // missing: report.html (one page that opens without a network) and figures/*.svg and *.png,
-// replacing older ones.
-func Write(dir string, c *scaling.Comparison, made page.Made) error {
+// and the other files, replacing older ones: all of them or none.
+func Write(dir string, c *scaling.Comparison, made page.Made, others ...page.File) error {
 	drawn := figures(c)
 	p := pageContent{
 		Name: c.Name, Description: c.Description, Made: made, Style: template.CSS(page.CSS), Summary: page.Unbroken(About(c)), // our own files
@@ -58,5 +58,5 @@ func Write(dir string, c *scaling.Comparison, made page.Made) error {
 	if p.Figures, err = page.InlineAll(drawn); err != nil {
 		return err
 	}
-	return page.Write(dir, drawn, page.Filled(pageTemplate, p))
+	return page.Write(dir, drawn, append([]page.File{page.Filled(pageTemplate, p)}, others...)...)
 }
