@@ -31,6 +31,7 @@ type Main struct {
 	Executable string
 
 	args  []string // of this run
+	logs  logFlags // of the verb, where it reads raw logs
 	trust []int    // the owners whose files in a study are read too
 }
 

@@ -65,6 +65,7 @@ input.`,
 			return &codedError{exitUsage, errors.New("a file is not valid")}
 		},
 	}
+	m.logFlags(cmd)
 	print = m.printFlag(cmd)
 	return cmd
 }

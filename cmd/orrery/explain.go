@@ -69,6 +69,7 @@ interrupted.`,
 		ValidArgsFunction: oneDirectory,
 		RunE:              v.run,
 	}
+	m.logFlags(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&v.modes, "mode-differences", false, "list in what the documented and the as-coded mode differ")
 	f.StringVar(&v.trace, "trace", "", "trace `LOG` of RUN, to replay it where it has recorded no decisions")

@@ -13,6 +13,7 @@ import (
 // Groups of flags, in the order in which help shows them.
 const (
 	groupCluster     = "Cluster"
+	groupLogs        = "Raw logs"
 	groupPolicy      = "Policy"
 	groupJobs        = "Treatment of jobs"
 	groupQuorum      = "Decision latency"
@@ -26,7 +27,7 @@ const (
 )
 
 var groupOrder = []string{
-	groupPoints, groupGoal, groupSearch, groupEvidence, groupSensitivity, groupCluster, groupPolicy, groupJobs, groupQuorum, groupMeasured, groupWorkers, groupResults,
+	groupPoints, groupGoal, groupSearch, groupEvidence, groupSensitivity, groupLogs, groupCluster, groupPolicy, groupJobs, groupQuorum, groupMeasured, groupWorkers, groupResults,
 }
 
 // groupKey is the annotation of a flag that names its group.

@@ -85,6 +85,7 @@ suffice, 130 interrupted.`,
 		ValidArgsFunction: firstWordOrFile(builtinGate),
 		RunE:              v.run,
 	}
+	m.logFlags(cmd)
 	f := cmd.Flags()
 	f.IntVar(&v.workers, "workers", runtime.GOMAXPROCS(0), "`N` replays at a time")
 	f.StringVar(&v.junit, "junit", "", "`FILE` to write as JUnit XML too")
@@ -97,6 +98,8 @@ suffice, 130 interrupted.`,
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and no table when all checks hold")
 	forceFlag(cmd, &v.force)
 	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown, table.CSV, formatSARIF)
+	grouped(f, groupWorkers, "workers")
+	grouped(f, groupResults, "junit", "markdown", "baseline", "update-baseline", "reason", "by")
 	onlyOnce(f)
 	return cmd
 }

@@ -21,7 +21,6 @@ type importVerb struct {
 	print  *printer
 	out    string
 	strict bool
-	bad    traces.BadRows
 	force  bool
 	quiet  bool
 }
@@ -73,7 +72,6 @@ read; with --strict also rows that would be dropped), 130 interrupted.`,
 	}
 	cmd.Flags().StringVar(&v.out, "out", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
 	cmd.Flags().BoolVar(&v.strict, "strict", false, "refuse the log if any row would be dropped")
-	cmd.Flags().Var(&v.bad, "bad-rows", traces.BadRowsUsage)
 	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and -o json)")
 	forceFlag(cmd, &v.force)
 	v.register(cmd)
@@ -112,7 +110,7 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	watch, done := v.m.watchImport(cmd.Context(), v.quiet)
-	options.Strict, options.BadRows, options.Watch = v.strict, v.bad, watch
+	options.Strict, options.Watch = v.strict, watch
 	report, err := importer.Import(t.paths(), v.out, options)
 	done()
 	var option *importer.OptionError

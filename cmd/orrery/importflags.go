@@ -18,33 +18,29 @@ import (
 
 // importFlags say what raw files do not say themselves.
 type importFlags struct {
-	zone    string
+	logFlags
 	service string
 	table   string
 	columns []string
 	list    string // FILE of columns
 	set     []string
 	null    []string
-	xz      int64 // bytes
 }
 
 func (i *importFlags) register(cmd *cobra.Command) {
+	i.logFlags.register(cmd)
 	f := cmd.Flags()
-	f.StringVar(&i.zone, "time-zone", "", "`ZONE` of times that name none: UTC, or an IANA name such as Europe/Berlin")
 	f.StringVar(&i.service, "service", "", "`NAME` of the service whose load is read, where the file has none")
 	f.StringVar(&i.table, "table", "", "read separated values into `TABLE` by --column: jobs, nodes, tenants, events, prices, load or telemetry")
 	f.StringArrayVar(&i.columns, "column", nil, "`NAME=SOURCE:UNIT`: the column SOURCE of the file, in UNIT, is NAME of the table; may be given several times")
 	f.StringVar(&i.list, "columns", "", "`FILE` in YAML that says the same, with time_zone and service; --column and --set add to it")
 	f.StringArrayVar(&i.set, "set", nil, "`NAME=VALUE:UNIT`: the same value in every row; may be given several times")
 	f.StringArrayVar(&i.null, "null", nil, "`WORD` that means there is no value, beside the empty one, NaN, NULL, None, N/A; may be given several times")
-	i.xz = importer.DefaultXZDictionary
-	f.Var(sizeValue(&i.xz), "xz-dictionary", "largest dictionary of xz data that is unpacked, 4GiB at most: so much memory is taken")
 	completeFlag(cmd, "table", cobra.FixedCompletions([]string{"jobs", "nodes", "tenants", "events", "prices", "load", "telemetry"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // options are those of the importer.
 func (i *importFlags) options() (o importer.Options, err error) {
-	o.Service, o.XZDictionary = i.service, i.xz
 	var file *profiles.Mapping
 	if i.list != "" {
 		file, err = profiles.LoadMapping(i.list)
@@ -54,13 +50,12 @@ func (i *importFlags) options() (o importer.Options, err error) {
 		if err != nil {
 			return o, wrongFile(err)
 		}
-		i.table, i.zone, o.Service = cmp.Or(i.table, file.Table), cmp.Or(i.zone, file.TimeZone), cmp.Or(i.service, file.Service)
+		i.table, i.zone, i.service = cmp.Or(i.table, file.Table), cmp.Or(i.zone, file.TimeZone), cmp.Or(i.service, file.Service)
 	}
-	if i.zone != "" {
-		if o.Zone, err = zoneOf(i.zone); err != nil {
-			return o, err
-		}
+	if o, err = i.logFlags.options(); err != nil {
+		return o, err
 	}
+	o.Service = i.service
 	if i.table == "" {
 		if len(i.columns)+len(i.set)+len(i.null) > 0 {
 			return o, usagef("--column, --set and --null are of separated values: say with --table TABLE what a row is")

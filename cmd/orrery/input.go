@@ -103,9 +103,14 @@ func (m *Main) openTrace(ctx context.Context, args []string, quiet bool) (*trace
 		return m.openSample(ctx)
 	}
 	t := newTrace(args)
+	options, err := m.logs.options()
+	if err != nil {
+		return nil, err
+	}
 	watch, done := m.watchImport(ctx, quiet)
 	defer done()
-	if err := m.openFile(ctx, t, importer.Options{Watch: watch}); err != nil {
+	options.Watch = watch
+	if err := m.openFile(ctx, t, options); err != nil {
 		t.close()
 		var option *importer.OptionError
 		if errors.As(err, &option) {

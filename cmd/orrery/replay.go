@@ -60,6 +60,7 @@ also jobs that can never run), 130 interrupted.`,
 	}
 	v.register(cmd)
 	v.print = m.printFlag(cmd)
+	m.logFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&v.out, "out", "", "run directory `DIR` to write; without it nothing is written")
 	f.BoolVar(&v.facts, "facts", false, "also write facts.parquet, every event of the committed log (with --out)")

@@ -70,6 +70,7 @@ bad input, 4 two runs of a task differ, 6 some tasks failed, 130 interrupted.`,
 		ValidArgsFunction: firstWordOrFile(sampleLog),
 		RunE:              v.run,
 	}
+	m.logFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&v.out, "out", "", "study directory `STUDY`, new or of an earlier sweep")
 	f.BoolVar(&v.report, "report", false, "also draw report.html and figures into STUDY")

@@ -78,6 +78,7 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
 			return print.table(rows)
 		}),
 	}
+	m.logFlags(cmd)
 	print = m.printFlag(cmd)
 	return cmd
 }
@@ -227,6 +228,7 @@ Exit codes: 0 valid, 2 usage, 3 not valid.`,
 			return input(err)
 		},
 	}
+	m.logFlags(cmd)
 	print = m.printFlag(cmd)
 	return cmd
 }
@@ -274,6 +276,7 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
 			return print.table(rows)
 		}),
 	}
+	m.logFlags(cmd)
 	cmd.Flags().IntVarP(&n, "jobs", "n", 10, "`N` rows")
 	tableFlag(cmd, &of)
 	print = m.printFlag(cmd)
@@ -393,6 +396,7 @@ Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 			return nil
 		}),
 	}
+	m.logFlags(cmd)
 	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write; standard output without it")
 	formatFlag(cmd, &format, "swf", "csv")
 	tableFlag(cmd, &of)

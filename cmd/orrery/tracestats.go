@@ -73,6 +73,7 @@ Exit codes: 0 printed, 1 failed, 2 usage, 3 bad input or a trace without jobs.`,
 			return nil
 		}),
 	}
+	m.logFlags(cmd)
 	cmd.Flags().StringVar(&out, "out", "", "write a page of figures into `DIR`")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing but errors (and -o json, csv or markdown)")
 	forceFlag(cmd, &force)

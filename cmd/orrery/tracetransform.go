@@ -57,6 +57,7 @@ what is read), 3 bad input or steps that keep no job, 130 interrupted.`,
 		ValidArgsFunction: oneFile,
 		RunE:              v.run,
 	}
+	m.logFlags(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&v.steps, "step", nil, "`STEP` to make, with its arguments; may be given several times")
 	f.StringVar(&v.recipe, "recipe", "", "`FILE` of steps, one on each line")

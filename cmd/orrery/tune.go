@@ -102,6 +102,7 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 
 // flags adds those that are its own.
 func (v *tuneVerb) flags(cmd *cobra.Command) {
+	v.m.logFlags(cmd)
 	f := cmd.Flags()
 	f.Lookup("seed").Usage = "seed `S` of the search and of the jittered arrivals (default 1)"
 	o := &v.opt

@@ -83,6 +83,7 @@ is broken; 130 interrupted.`,
 	v.register(cmd)
 	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown)
 	forceFlag(cmd, &v.force)
+	m.logFlags(cmd)
 	cmd.Flags().StringVar(&v.against, "against", "", "`PROGRAM` to run as the second process; without it this one")
 	cmd.Flags().BoolVar(&v.watch, "invariants", false, "replay once and check the invariants of the schedule")
 	cmd.Flags().BoolVar(&v.facts, "facts", false, "feed facts.parquet of RUN to a fresh core and compare every plan")
@@ -235,7 +236,8 @@ func (v *verifyVerb) replay(ctx context.Context, t *trace, program, dir string, 
 	if !t.sample {
 		args = append(args, t.path)
 	}
-	args = append(append(args, v.given()...), "--facts", "--quiet", "--out", dir)
+	args = append(append(args, v.m.logs.given()...), v.given()...)
+	args = append(args, "--facts", "--quiet", "--out", dir)
 	if isRun(dir) { // mayKeep has asked for --force; another build may not know it
 		args = append(args, "--force")
 	}

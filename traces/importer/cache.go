@@ -60,12 +60,15 @@ func (in *inputs) cacheKey(opts Options) (string, error) {
 	if opts.Columns != nil {
 		mapping = opts.Columns.String()
 	}
-	if len(sums) > 1 || zone+opts.Service+mapping != "" {
+	if len(sums) > 1 || zone+opts.Service+mapping != "" || opts.Sequence {
 		all := sha256.New()
 		for _, s := range sums {
 			fmt.Fprintf(all, "file %s\n", s)
 		}
 		fmt.Fprintf(all, "zone %q\nservice %q\nmapping %q\n", zone, opts.Service, mapping)
+		if opts.Sequence {
+			fmt.Fprintln(all, "sequence")
+		}
 		key = hex.EncodeToString(all.Sum(nil))
 	}
 	return fmt.Sprintf("%s-%s%d-schema%d-report%d", key, in.raw.Name, in.raw.Version, traces.SchemaVersion, reportVersion), nil

@@ -118,6 +118,8 @@ func (in *inputs) fits(opts Options) error {
 		return nil
 	case opts.Zone != nil && !in.raw.Zoned:
 		return &OptionError{fmt.Sprintf("--time-zone does not go with the format %s: its times are in no zone, or it names one", in.format)}
+	case opts.Sequence && !in.raw.Sequenced:
+		return &OptionError{fmt.Sprintf("--arrival sequence does not go with the format %s: its rows say when they come", in.format)}
 	case opts.Service != "" && !in.raw.Served:
 		return &OptionError{fmt.Sprintf("--service does not go with the format %s: it is not the load of one service", in.format)}
 	}

@@ -37,6 +37,8 @@ type Options struct {
 	// given refuses it with an OptionError.
 	Zone    *time.Location
 	Service string
+	// Sequence says that jobs of a list without times come one after another.
+	Sequence bool
 	// XZDictionary is the largest dictionary of xz data, in bytes, that is unpacked; 0
 	// means 64 MiB, which is what xz -9 uses.
 	XZDictionary int64
@@ -77,7 +79,7 @@ func Import(paths []string, out string, opts Options) (traces.Report, error) {
 // anything.
 func (in *inputs) importTo(out string, opts Options) (traces.Report, error) {
 	in.watch, in.total = opts.Watch, in.work()
-	log, err := in.raw.Scan(in.raw, in.files(opts.limit()), format.Options{Zone: opts.Zone, Service: opts.Service})
+	log, err := in.raw.Scan(in.raw, in.files(opts.limit()), format.Options{Zone: opts.Zone, Service: opts.Service, Sequence: opts.Sequence})
 	if err != nil {
 		return traces.Report{}, err
 	}

@@ -49,8 +49,13 @@ func (t *Site) find(key constraintKey) model.ConstraintID {
 		return id
 	}
 	c := model.Constraint{GPUType: key.gpuType, GPUMemory: key.gpuMemory, Memory: key.memory, CPUs: key.cpus}
+	either := featureSet{}
 	if key.features >= 0 {
-		for _, f := range t.feature[key.features] {
+		set := t.feature[key.features]
+		if set.any {
+			either, set = set, featureSet{}
+		}
+		for _, f := range set.names {
 			switch _, is := slices.BinarySearch(t.known, f); {
 			case is:
 				c.Features = append(c.Features, f)
@@ -66,6 +71,11 @@ func (t *Site) find(key constraintKey) model.ConstraintID {
 	}
 	if key.exclude >= 0 {
 		c.Exclude = t.nodes[key.exclude]
+	}
+	if either.any {
+		c.Include = t.among(c.Include, func(n *model.Node) bool {
+			return slices.ContainsFunc(either.names, func(f string) bool { return slices.Contains(n.Features, f) })
+		})
 	}
 	if key.gpus > 0 {
 		c.Include = t.among(c.Include, func(n *model.Node) bool { return n.GPUs >= key.gpus })

@@ -22,6 +22,8 @@ type column struct {
 const (
 	unread int32 = -1 << 31
 	noName int32 = -1 // a name that counts as none
+	// firstOf and below are the ids, counted down, of the first known name in a list.
+	firstOf int32 = -1 << 20
 )
 
 // unknownText is the error of a text that means nothing here.
@@ -50,6 +52,13 @@ func (t *Site) setReaders() {
 			}
 			if id, ok := ids[text]; ok {
 				return id, nil
+			}
+			if c == traces.TextPartition {
+				for name := range strings.SplitSeq(text, ",") {
+					if id, ok := ids[name]; ok && name != text {
+						return firstOf - id, nil
+					}
+				}
 			}
 			if ignore {
 				return noName, nil
@@ -206,8 +215,12 @@ func (t *Site) texts(b *traces.Batch, i int, a *model.Allocation, r *rowState) e
 				return err
 			}
 		}
-		if m == noName {
+		switch {
+		case m == noName:
 			r.met.Add(RuleUnknownName)
+		case m <= firstOf && c == traces.TextPartition:
+			r.met.Add(RuleFirstPartition)
+			m = firstOf - m
 		}
 		r.routed = r.routed || c == traces.TextVCluster
 		stated[c] = m
@@ -245,15 +258,31 @@ const (
 	featureCXL     = "allow_cxl_memory"
 )
 
-// readFeatures reads features that must all be there, apart by & or a comma.
+// featureSet is features that a node must have: all of them, or one.
+type featureSet struct {
+	names []string
+	any   bool
+}
+
+// readFeatures reads features that must all be there, apart by & or a comma, or features apart by | of which a node must have
+// one. A feature that no node has adds nothing to those, but all of them may not be such.
 func (t *Site) readFeatures(text string) (int32, error) {
-	set := strings.FieldsFunc(text, func(r rune) bool { return r == '&' || r == ',' || r == ' ' })
-	slices.Sort(set)
-	set = slices.Compact(set)
-	for _, f := range set {
-		if _, ok := slices.BinarySearch(t.known, f); !ok && f != featureUnified && f != featureCXL {
+	set := featureSet{any: strings.ContainsRune(text, '|') && !strings.ContainsAny(text, "&, ")}
+	set.names = strings.FieldsFunc(text, func(r rune) bool { return r == '&' || r == ',' || r == ' ' || set.any && r == '|' })
+	slices.Sort(set.names)
+	set.names = slices.Compact(set.names)
+	known := 0
+	for _, f := range set.names {
+		_, ok := slices.BinarySearch(t.known, f)
+		switch {
+		case ok:
+			known++
+		case !set.any && f != featureUnified && f != featureCXL:
 			return 0, &unknownText{strconv.Quote(f), "features that must all be there, apart by &, of: " + list(t.known), "add it to the cluster file, or correct the row"}
 		}
+	}
+	if set.any && known == 0 {
+		return 0, &unknownText{strconv.Quote(text), "features of which a node must have one, apart by |, of: " + list(t.known), "add one to the cluster file, or correct the row"}
 	}
 	t.feature = append(t.feature, set)
 	return int32(len(t.feature) - 1), nil

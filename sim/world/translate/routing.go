@@ -2,6 +2,7 @@ package translate
 
 import (
 	"strconv"
+	"strings"
 
 	"orrery/scheduler/model"
 	"orrery/traces"
@@ -48,10 +49,7 @@ func (t *Site) route(b *traces.Batch, i int, a *model.Allocation, met *RuleSet) 
 			t.routed = append(t.routed, unresolved)
 		}
 		if t.routed[k] == unresolved {
-			t.routed[k] = noRoute
-			if to, ok := r.To[text()]; ok {
-				t.routed[k] = to
-			}
+			t.routed[k] = r.find(text())
 		}
 		if to := t.routed[k]; to >= 0 {
 			a.VCluster = to
@@ -69,6 +67,21 @@ func (t *Site) route(b *traces.Batch, i int, a *model.Allocation, met *RuleSet) 
 		found = strconv.Quote(text())
 	}
 	return t.wrong(b, i, r.Name(), found, "a value that routing has a vCluster for, since the row names none", "add it to routing, or say where all others go: *:NAME in --vcluster-of, or otherwise: NAME under routing in the cluster file")
+}
+
+// find is the vCluster of a text, or of several partitions that of the first that has one.
+func (r *Route) find(text string) model.VClusterID {
+	if to, ok := r.To[text]; ok {
+		return to
+	}
+	if !r.ByUser && r.Column == traces.TextPartition {
+		for name := range strings.SplitSeq(text, ",") {
+			if to, ok := r.To[name]; ok {
+				return to
+			}
+		}
+	}
+	return noRoute
 }
 
 // routedBy is the text that says where a row goes: its index, -1 where there is none, and

@@ -6,36 +6,37 @@ import "math/bits"
 type Rule uint8
 
 const (
-	RuleNoProcessors  Rule = iota // dropped: asks for no processors, nodes or GPUs
-	RuleImpossible                // dropped: a negative instant or span
-	RuleNeverRan                  // dropped: never ran, and when it left is not known
-	RuleTooLarge                  // rejected at submission: can never fit
-	RuleWithdrawn                 // kept: never ran; leaves when it was cancelled
-	RuleMissing                   // kept: states no request
-	RuleOverrun                   // kept: true runtime exceeds the request
-	RuleZeroRuntime               // kept: runtime 0
-	RuleUsesAllocated             // kept: states no processors, those recorded as allocated are used
-	RuleRoundedUp                 // kept: shares of a node rounded up to whole units
-	RuleUnknownName               // kept: a name that the site does not know is left out
-	RuleUntimed                   // kept: a service or session without a runtime
-	RuleRanBefore                 // kept: goes on with what is left at a warm start
-	RuleWaitedBefore              // kept: waits since before a warm start
-	RuleNotResumed                // kept: ran at a warm start and found no place
-	RuleElsewhere                 // kept: ran at a warm start on nodes that it cannot have
-	RuleFollows                   // kept: came when the job that it follows had left
-	RuleNeverCame                 // dropped: the job that it follows never left
-	RuleLeftBefore                // dropped: had left at a warm start
-	RuleRouted                    // kept: names no vCluster, another column says it
-	RuleRoutedRest                // kept: names no vCluster, and goes where all others go
-	RuleFirstVCluster             // kept: names no vCluster, and nothing says where it goes
-	RuleNoCheckpoint              // kept: does not say what saves the work of its job
-	RuleEligibleLater             // kept: was eligible later than it was submitted
+	RuleNoProcessors   Rule = iota // dropped: asks for no processors, nodes or GPUs
+	RuleImpossible                 // dropped: a negative instant or span
+	RuleNeverRan                   // dropped: never ran, and when it left is not known
+	RuleTooLarge                   // rejected at submission: can never fit
+	RuleWithdrawn                  // kept: never ran; leaves when it was cancelled
+	RuleMissing                    // kept: states no request
+	RuleOverrun                    // kept: true runtime exceeds the request
+	RuleZeroRuntime                // kept: runtime 0
+	RuleUsesAllocated              // kept: states no processors, those recorded as allocated are used
+	RuleRoundedUp                  // kept: shares of a node rounded up to whole units
+	RuleUnknownName                // kept: a name that the site does not know is left out
+	RuleUntimed                    // kept: a service or session without a runtime
+	RuleRanBefore                  // kept: goes on with what is left at a warm start
+	RuleWaitedBefore               // kept: waits since before a warm start
+	RuleNotResumed                 // kept: ran at a warm start and found no place
+	RuleElsewhere                  // kept: ran at a warm start on nodes that it cannot have
+	RuleFollows                    // kept: came when the job that it follows had left
+	RuleNeverCame                  // dropped: the job that it follows never left
+	RuleLeftBefore                 // dropped: had left at a warm start
+	RuleRouted                     // kept: names no vCluster, another column says it
+	RuleRoutedRest                 // kept: names no vCluster, and goes where all others go
+	RuleFirstVCluster              // kept: names no vCluster, and nothing says where it goes
+	RuleFirstPartition             // kept: names several partitions, the first that the site has is taken
+	RuleNoCheckpoint               // kept: does not say what saves the work of its job
+	RuleEligibleLater              // kept: was eligible later than it was submitted
 	numRules
 )
 
 var ruleNames = [numRules]string{
 	"no-processors", "impossible", "never-ran", "too-large", "withdrawn", "missing-request", "overrun", "zero-runtime", "uses-allocated", "rounded-up", "unknown-name", "untimed",
-	"ran-before", "waited-before", "not-resumed", "resumed-elsewhere", "follows", "never-came", "left-before", "routed", "routed-otherwise", "first-vcluster", "no-checkpoint-column", "eligible-later",
+	"ran-before", "waited-before", "not-resumed", "resumed-elsewhere", "follows", "never-came", "left-before", "routed", "routed-otherwise", "first-vcluster", "first-partition", "no-checkpoint-column", "eligible-later",
 }
 
 var ruleDocs = [numRules]string{
@@ -61,6 +62,7 @@ var ruleDocs = [numRules]string{
 	"kept: names no vCluster, and was sent to one by another column",
 	"kept: names no vCluster, and was sent where all others go",
 	"kept: names no vCluster, and was sent to the first of the site",
+	"kept: names several partitions, as a,b, and is in the first of them that the site has; Slurm would try each",
 	"kept: the row does not say what saves the work of its job when it is preempted or fails; job_checkpoint of the cluster file does, none unless it is given",
 	"kept: not started before the instant at which it became eligible in the log: a begin time that was asked for, or, where the log does not say what the job waited for, the end of another under the old policy",
 }

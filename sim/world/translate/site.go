@@ -71,7 +71,7 @@ type Site struct {
 	columns   [traces.TextColumns]column
 	sets      map[constraintKey]model.ConstraintID
 	recent    [recentSets]recentSet // of sets, where constraintKey.slot says
-	feature   [][]string            // by meaning of the column features
+	feature   []featureSet          // by meaning of the column features
 	types     [][]int32             // by meaning of gpu_types
 	nodes     []model.NodeSet       // by meaning of node_include and node_exclude
 	hot       []model.Fixed         // by meaning of mounts

@@ -161,6 +161,9 @@ func TestConstraints(t *testing.T) {
 		{"a GPU type", false, func(j *traces.Job) { j.GPUType = "A100" }, "2", 0},
 		{"a feature", false, func(j *traces.Job) { j.Features = "nvme" }, "01", 0},
 		{"features", false, func(j *traces.Job) { j.Features = "nvme&ib" }, "0", 0},
+		{"one of two features", false, func(j *traces.Job) { j.Features = "ib|nvme" }, "01", 0},
+		{"one of two features, one of them unknown", false, func(j *traces.Job) { j.Features = "ib|x" }, "0", 0},
+		{"one of two features of some nodes", false, func(j *traces.Job) { j.Features, j.NodeInclude = "ib|nvme", "n1,n3" }, "1", 0},
 		{"processors on each node", false, func(j *traces.Job) { j.CPUsPerNode = traces.Some[int32](9) }, "2", 0},
 		{"more memory than there is", false, func(j *traces.Job) { j.MemPerNode = traces.Some[int64](1001) }, "", 0},
 		{"GPU memory", false, func(j *traces.Job) { j.GPUMem = traces.Some[int64](25) }, "0123", 0},
@@ -251,6 +254,8 @@ func TestUnknownNames(t *testing.T) {
 		{func(j *traces.Job) { j.Partition = "x" }, `column partition: found "x", expected a partition of the site: small, large`},
 		{func(j *traces.Job) { j.Reservation = "x" }, `column reservation: found "x", expected a reservation of the site: course`},
 		{func(j *traces.Job) { j.GPUType = "x" }, `column gpu_type: found "x", expected a GPU type of the site: GH200, A100`},
+		{func(j *traces.Job) { j.Partition = "x,y" }, `column partition: found "x,y", expected a partition of the site: small, large`},
+		{func(j *traces.Job) { j.Features = "x|y" }, `column features: found "x|y", expected features of which a node must have one, apart by |, of: ib, nvme`},
 		{func(j *traces.Job) { j.Features = "ib&x" }, `column features: found "x", expected features that must all be there, apart by &, of: ib, nvme`},
 		{func(j *traces.Job) { j.NodeInclude = "n1,x" }, `column node_include: found "x", expected names of nodes`},
 		{func(j *traces.Job) { j.Topology = "x" }, `column topology: found "x", expected tight, spread, any`},
@@ -313,6 +318,24 @@ func TestNamesThatCountAsNone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [...]int32{-1, -1, -1, -1}, [...]int32{int32(a.Tenant), int32(a.Partition), int32(a.QOS), int32(a.Reservation)})
 	require.Equal(t, set(RuleUnknownName), met)
+}
+
+// TestSeveralPartitions: of partitions apart by commas the first that the site has is taken, and routing goes by the first with a
+// vCluster; both are counted.
+func TestSeveralPartitions(t *testing.T) {
+	for text, want := range map[string]model.PartitionID{"large,small": 1, "x,small,large": 0, "small": 0} {
+		_, met, a, err := translate(t, Rows{}, func(j *traces.Job) { j.Partition = text })
+		require.NoError(t, err)
+		require.Equal(t, want, a.Partition, text)
+		require.Equal(t, text != "small", met.Has(RuleFirstPartition), text)
+	}
+	by := &Route{Column: traces.TextPartition, To: map[string]model.VClusterID{"small": 1}, Otherwise: -1}
+	_, met, a, err := translate(t, Rows{Route: by}, func(j *traces.Job) { j.Partition = "large,small" })
+	require.NoError(t, err)
+	require.Equal(t, model.VClusterID(1), a.VCluster)
+	require.True(t, met.Has(RuleRouted))
+	_, _, _, err = translate(t, Rows{Route: by}, func(j *traces.Job) { j.Partition = "large,x" })
+	require.Error(t, err)
 }
 
 // TestWaits: edges become dependencies of the row that waits, and rows that

@@ -28,13 +28,14 @@ import (
 	"strconv"
 	"strings"
 
+	"orrery/scheduler/model"
 	"orrery/traces"
 	"orrery/traces/importer/format"
 )
 
 // Openb is the format.
 var Openb = &format.Format{
-	Name: "openb", Version: 1, Files: 2, What: "pods and nodes of Alibaba's GPU cluster of 2023 (openb)", Sniff: sniff, Scan: scan,
+	Name: "openb", Version: 2, Sequenced: true, Files: 2, What: "pods and nodes of Alibaba's GPU cluster of 2023 (openb)", Sniff: sniff, Scan: scan,
 }
 
 // Columns of pods, by their place in podColumns.
@@ -71,16 +72,18 @@ func sniff(h format.Head) format.Match {
 	if nodes.Err == nil || pods.Err != nil && nodes.Percent > pods.Percent {
 		return nodes
 	}
-	if pods.Err != nil && pods.Percent > 0 {
-		if m := format.HeaderMatch(h, ',', podColumns[:podSpec]...); m.Err == nil {
-			pods.Percent, pods.Err.Found = 95, "pods without times"
-			pods.Err.Mend = "take the list openb_pod_list_default or one of gpuspec: the other variants do not say when their pods come"
-		}
+	if pods.Err != nil && isUntimed(h) {
+		return format.Match{Percent: 100}
 	}
 	return pods
 }
 
-func scan(f *format.Format, files []format.File, _ format.Options) (format.Scanned, error) {
+// isUntimed says whether a file is a list of pods without times.
+func isUntimed(h format.Head) bool {
+	return format.HeaderMatch(h, ',', podColumns...).Err != nil && format.HeaderMatch(h, ',', podColumns[:podSpec]...).Err == nil
+}
+
+func scan(f *format.Format, files []format.File, o format.Options) (format.Scanned, error) {
 	l := &format.Log{Format: f, Files: files, Relative: true}
 	var pods, nodes *format.File
 	for i := range files {
@@ -96,13 +99,24 @@ func scan(f *format.Format, files []format.File, _ format.Options) (format.Scann
 	if nodes != nil {
 		l.Account.Assume("nodes.up", "true", "the list does not say which nodes were down")
 	}
-	if pods != nil {
+	take, columns := pod, podColumns
+	switch untimed := pods != nil && isUntimed(pods.Head); {
+	case pods == nil:
+	case untimed && !o.Sequence:
+		return nil, &traces.DataError{File: pods.Name, Found: "pods without times", Expected: "when they come", Mend: "take the list openb_pod_list_default or one of gpuspec, or give --arrival sequence: they come one after another, a second apart, and stay"}
+	case !untimed && o.Sequence:
+		return nil, &traces.DataError{File: pods.Name, Found: "pods with times", Expected: "a list without them, as --arrival sequence says", Mend: "leave the flag out"}
+	case untimed:
+		take, columns = podInSequence, podColumns[:podSpec]
+		l.Account.Assume("jobs.submit", "one a second, in the order of the list", "the list has no times, and --arrival sequence was given")
+		l.Account.Assume("jobs.kind", "service", "the list does not say when a pod ends: they stay")
+	default:
 		l.Account.Assume("jobs.tenant", "the QOS", "pods have no users, and limits are by QOS")
 		l.Account.Assume("jobs.end", "deletion_time", "also of pods that still ran when the trace was taken")
 	}
 	l.Read = func(s *format.Sink) error {
 		if pods != nil {
-			if err := format.Rows(*pods, ',', podColumns, func(r *format.Row) error { return pod(format.CellsOf(r), s) }); err != nil {
+			if err := format.Rows(*pods, ',', columns, func(r *format.Row) error { return take(format.CellsOf(r), s) }); err != nil {
 				return err
 			}
 		}
@@ -126,6 +140,17 @@ func pod(c *format.Cells, s *format.Sink) error {
 		return c.Err
 	}
 	return s.Job(c.Place(j.Name), &j, drop)
+}
+
+// podInSequence is a job of a list without times.
+func podInSequence(c *format.Cells, s *format.Sink) error {
+	j := traces.Job{ID: c.N, Name: c.Text(podName), Kind: "service", NodesMin: traces.Some[int32](1), Submit: model.Time(c.N-1) * model.Time(model.Second)}
+	cpu, memory, gpus, milli := c.Count(podCPU), c.Count(podMemory), c.Count(podGPUs), c.Count(podMilli)
+	request(c.Row, &j, int64(cpu), int64(memory), int64(gpus), int64(milli))
+	if c.Err != nil {
+		return c.Err
+	}
+	return s.Job(c.Place(j.Name), &j, "")
 }
 
 // request is what the pod asks for.

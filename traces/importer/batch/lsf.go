@@ -12,11 +12,12 @@ import (
 
 // LSF is the accounting file lsb.acct: fields between blanks, texts in quotation marks with
 // doubled ones inside, their number depending on lists among them. A job is a record
-// JOB_FINISH; others are dropped as record-TYPE. Times are seconds since 1970.
+// JOB_FINISH; others are dropped as record-TYPE. Times are seconds since 1970. A record of the index -1 stands for elements of an array
+// that were killed while they waited, and is dropped as array-elements-never-ran. Other numbers below 0 are none.
 //
 // Source: lsb.acct(5) of LSF 9.1.
 var LSF = &format.Format{
-	Name: "lsf", Version: 1, Files: 1 << 10, What: "accounting files of LSF (lsb.acct)", Sniff: sniffLSF, Scan: scanLSF,
+	Name: "lsf", Version: 2, Files: 1 << 10, What: "accounting files of LSF (lsb.acct)", Sniff: sniffLSF, Scan: scanLSF,
 }
 
 func sniffLSF(h format.Head) format.Match {
@@ -193,15 +194,24 @@ func hostsOf(list string) (names []string, slots int64) {
 	return names, slots
 }
 
+// notNegative is a number of things, none below 0.
+func notNegative(c *format.Cells, k int) traces.Opt[int32] {
+	n := c.OptWhole(k, -1<<31, format.MostCount)
+	return traces.Opt[int32]{V: int32(max(n.V, 0)), OK: n.OK && n.V >= 0}
+}
+
 func lsfJob(c *format.Cells) (j traces.Job, drop string) {
 	j = traces.Job{ID: c.Whole(lsfID, 0, 1<<62), Name: c.Name(lsfName), User: c.Name(lsfUser), QOS: c.Name(lsfQueue), Account: c.Name(lsfProject),
-		ProcsRequested: c.OptCount(lsfProcs), Submit: c.Instant(lsfSubmit, model.Second)}
+		ProcsRequested: notNegative(c, lsfProcs), Submit: c.Instant(lsfSubmit, model.Second)}
 	names, slots := hostsOf(c.Raw(lsfHosts))
 	j.RecordedNodes = strings.Join(names, ",")
 	if slots > 0 {
 		j.ProcsAllocated = traces.Some(int32(min(slots, format.MostCount)))
 	}
-	if index := c.OptCount(lsfIndex); index.V > 0 {
+	if c.Raw(lsfIndex) == "-1" {
+		return j, "array-elements-never-ran"
+	}
+	if index := notNegative(c, lsfIndex); index.V > 0 {
 		j.Group, j.Index = c.Raw(lsfID), index
 	}
 	status := c.Whole(lsfStatus, 0, 1<<31-1)
@@ -212,7 +222,7 @@ func lsfJob(c *format.Cells) (j traces.Job, drop string) {
 	} else {
 		return j, "not-ended"
 	}
-	if code := c.OptWhole(lsfExit, 0, 1<<31-1); code.OK { // as of wait(2)
+	if code := c.OptWhole(lsfExit, -1<<31, 1<<31-1); code.V >= 0 && code.OK { // as of wait(2)
 		j.ExitCode = traces.Some(int32(code.V >> 8 & 0xff))
 	}
 	if limit := c.OptSpan(lsfLimit, model.Second); limit.V > 0 {

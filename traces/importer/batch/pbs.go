@@ -7,7 +7,7 @@
 // seconds since 1970 in qtime (else ctime), etime, start and end; the stamp is local time
 // without a zone, or UTC, and is not read. Nodes, CPUs and GPUs are those of select or of nodes, else those of nodect, ncpus,
 // ngpus, else of exec_host. Resource_List.gpu is no request of PBS, and is kept in extra. The id is the number before the first dot or bracket; an array's
-// index is its group's index.
+// index is its group's index. The record of an array itself, 900[], is no job and dropped as array-parent: its tasks have records of their own.
 //
 // Cobalt writes the same lines with Q, S and E and decimal seconds. Jobs ask for nodes; the
 // part of the machine that they held is the last number of exec_host, kept in extra.
@@ -28,13 +28,13 @@ import (
 
 // PBS is the format of PBS and Torque.
 var PBS = &format.Format{
-	Name: "pbs", Version: 1, Files: 1 << 10, What: "accounting logs of PBS Professional, OpenPBS and Torque",
+	Name: "pbs", Version: 2, Files: 1 << 10, What: "accounting logs of PBS Professional, OpenPBS and Torque",
 	Sniff: func(h format.Head) format.Match { return sniffRecords(h, true) }, Scan: scanRecords,
 }
 
 // Cobalt is the format of Cobalt.
 var Cobalt = &format.Format{
-	Name: "cobalt", Version: 1, Files: 1 << 10, What: "accounting logs of Cobalt (records Q, S and E)",
+	Name: "cobalt", Version: 2, Files: 1 << 10, What: "accounting logs of Cobalt (records Q, S and E)",
 	Sniff: func(h format.Head) format.Match { return sniffRecords(h, false) }, Scan: scanRecords,
 }
 
@@ -123,6 +123,9 @@ func scanRecords(f *format.Format, files []format.File, _ format.Options) (forma
 				c := format.Cells{Row: row}
 				if kind != "E" {
 					return s.Job(c.Place(id), &traces.Job{}, "record-"+kind)
+				}
+				if strings.Contains(id, "[]") {
+					return s.Job(c.Place(id), &traces.Job{}, "array-parent")
 				}
 				assign(&c, message)
 				j, drop := pbsJob(&c, cobalt)

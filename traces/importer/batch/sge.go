@@ -14,9 +14,12 @@ import (
 // record without a task of a parallel environment. Slots are processors; the requested time is
 // h_rt of the category. Slave tasks are dropped as parallel-task.
 //
+// Colons in the category, as in -l h_rt=01:00:00, are found by the fields behind it: a number (iow), a text, a number (maxvmem) and two whole
+// numbers, as far as the version writes them. They are counted as colons-in-the-category.
+//
 // Source: accounting(5) of Grid Engine.
 var SGE = &format.Format{
-	Name: "sge", Version: 1, Files: 1 << 10, What: "accounting files of SGE, OGS and UGE", Sniff: sniffSGE, Scan: scanSGE,
+	Name: "sge", Version: 2, Files: 1 << 10, What: "accounting files of SGE, OGS and UGE", Sniff: sniffSGE, Scan: scanSGE,
 }
 
 const (
@@ -82,7 +85,11 @@ func scanSGE(f *format.Format, files []format.File, _ format.Options) (format.Sc
 				if len(fields) < least {
 					return format.LineError(file, n, strconv.Itoa(len(fields))+" fields", "40 or more between colons", "correct the line, or fetch the file again if it was cut short")
 				}
+				fields, colons := joinCategory(fields)
 				row.Next(n, fields)
+				if colons {
+					row.Repair("colons-in-the-category")
+				}
 				c := format.Cells{Row: row}
 				j, drop := sgeJob(&c)
 				if c.Err != nil {
@@ -97,6 +104,42 @@ func scanSGE(f *format.Format, files []format.File, _ format.Options) (format.Sc
 		return nil
 	}
 	return l.Scan()
+}
+
+// categoryAt is where the category stands; what is before it has no colons.
+const categoryAt = 39
+
+// joinCategory puts a category together that colons took apart. Of several ways that with the fewest colons counts.
+func joinCategory(f []string) (out []string, joined bool) {
+	for colons := 0; categoryAt+colons+1 < len(f); colons++ {
+		if !behindCategory(f[categoryAt+colons+1:]) {
+			continue
+		}
+		if colons == 0 {
+			return f, false
+		}
+		end := categoryAt + colons + 1
+		out = append(out, f[:categoryAt]...)
+		return append(append(out, strings.Join(f[categoryAt:end], ":")), f[end:]...), true
+	}
+	return f, false
+}
+
+// behindCategory says whether fields may be iow, pe_taskid, maxvmem, arid and ar_submission_time, as far as there are any.
+func behindCategory(f []string) bool {
+	for i, text := range f[:min(len(f), 5)] {
+		_, err := strconv.ParseFloat(text, 64)
+		whole := strings.Trim(text, "0123456789") == ""
+		switch {
+		case i == 1: // a name, NONE or nothing
+			if strings.ContainsAny(text, " =") {
+				return false
+			}
+		case err != nil, i > 2 && !whole:
+			return false
+		}
+	}
+	return true
 }
 
 // sgeInstant is seconds or milliseconds since 1970, 0 for none.

@@ -77,11 +77,14 @@ func (f File) Beforehand() File {
 	return f
 }
 
+// ExpectedZone is what complaints about a time without a zone expect: they are about all rows.
+const ExpectedZone = "an instant with its zone"
+
 // Pass answers nil for a complaint about one row, which is left out; any other error it gives back.
 func (f File) Pass(err error) error {
 	var whole *wholeError
 	var data *traces.DataError
-	if err == nil || f.Bad == nil || !f.Bad.active || errors.As(err, &whole) || !errors.As(err, &data) || data.Line == 0 && data.Row == 0 {
+	if err == nil || f.Bad == nil || !f.Bad.active || errors.As(err, &whole) || !errors.As(err, &data) || data.Line == 0 && data.Row == 0 || data.Expected == ExpectedZone {
 		return err
 	}
 	if err := f.Bad.Add(data); err != nil {

@@ -37,6 +37,8 @@ type Options struct {
 	// Service is the name of the service whose load a file is; "" for that of the
 	// format.
 	Service string
+	// Sequence says that jobs without times come one after another.
+	Sequence bool
 }
 
 // Format is a kind of file that becomes a bundle.
@@ -56,6 +58,8 @@ type Format struct {
 	// Zoned says that its times may be in a zone that the file does not name, Served that
 	// a file is the load of one service that it does not name.
 	Zoned, Served bool
+	// Sequenced says that its jobs may have no times, so that they can be told to come one after another.
+	Sequenced bool
 	// Sniff judges a file by its beginning; its name does not matter.
 	Sniff func(Head) Match
 	// Scan reads the files through and answers a DataError, with the line, where one is

@@ -7,7 +7,8 @@
 //   - Tiresias: job_id,num_gpu,submit_time,iterations,model_name,duration,interval, in seconds. A
 //     job of 0 GPUs occurs.
 //   - Chronus: the same and user, which is the virtual cluster and becomes the tenant, the expected time of the
-//     end from the submission, and job_type (strict jobs have a deadline).
+//     end from the submission, and job_type (strict jobs have a deadline). Of several expected times, 159-189-229-289, the first is meant, and the
+//     list is kept in extra.
 //   - ElasticFlow: the same and ddl, the instant of the deadline.
 //   - Sia and Pollux: name,time,application,num_replicas,batch_size. How long a job runs follows from the
 //     speed that a scheduler gives it; it is not in the file.
@@ -55,14 +56,19 @@ var ElasticFlow = dlSpec("elasticflow", "jobs of ElasticFlow (as of Tiresias, wi
 
 func dlSpec(name, what string, columns []string) *format.Format {
 	return format.Spec{
-		Format: format.Format{Name: name, Version: 1, What: what}, Layout: format.Layout{Comma: ',', Columns: columns}, Relative: true,
+		Format: format.Format{Name: name, Version: 2, What: what}, Layout: format.Layout{Comma: ',', Columns: columns}, Relative: true,
 		Row: func(_ *format.Table, c *format.Cells, s *format.Sink) error {
 			j := traces.Job{ID: c.Whole(dlID, 0, 1<<62), Submit: c.Instant(dlSubmit, model.Second), Runtime: c.OptSpan(dlDuration, model.Second), GPUsTotal: c.OptCount(dlGPUs), Name: c.Name(dlModel)}
 			if len(columns) > dlUser {
 				j.Tenant = c.Name(dlUser)
 				j.User = j.Tenant
-				if expect := c.OptSpan(dlExpect, model.Second); expect.OK && c.Raw(dlType) == "strict" {
+				expect, several := expected(c)
+				if strict := c.Raw(dlType) == "strict"; expect.OK && strict {
 					j.Deadline = traces.Some(j.Submit.Add(expect.V))
+				}
+				if several {
+					c.Repair("first-of-several-expected-times")
+					c.Keep("expect_time_list", c.Raw(dlExpect))
 				}
 				c.Keep("job_type", c.Raw(dlType))
 			}
@@ -76,6 +82,29 @@ func dlSpec(name, what string, columns []string) *format.Format {
 			return s.Job(c.Place(c.Raw(dlID)), &j, "")
 		},
 	}.Build()
+}
+
+// expected is the first of the times of a list such as 159-189-229-289, each with a value of its own in expect_value_list: the one
+// that has the whole value.
+func expected(c *format.Cells) (first traces.Opt[model.Duration], several bool) {
+	terms := strings.Split(c.Raw(dlExpect), "-")
+	if len(terms) < 2 || terms[0] == "" {
+		return c.OptSpan(dlExpect, model.Second), false
+	}
+	for i, term := range terms {
+		d, exact, ok := format.Decimal(term, model.Second)
+		switch {
+		case !ok || d < 0:
+			c.Fail(dlExpect, "seconds, or a list such as 159-189-229-289")
+			return first, true
+		case i > 0:
+			continue
+		case !exact:
+			c.Repair(format.RuleRounded)
+		}
+		first = traces.Some(d)
+	}
+	return first, true
 }
 
 // Sia is the format of the workloads of Sia and Pollux.
