@@ -24,6 +24,7 @@ func (c *Cluster) remarks(site *Site) []Problem {
 	c.remarkTenants(&all, site)
 	c.remarkQOS(&all)
 	c.remarkPoints(&all)
+	c.remarkIdle(&all, site)
 	c.remarkNodes(&all)
 	return all.sorted()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/profiles"
 	"orrery/profiles/slurm"
 )
 
@@ -50,6 +51,7 @@ file.`,
 			}
 			if !quiet {
 				m.sayNotes(r.Notes)
+				m.sayIdle(&r.Cluster)
 			}
 			return m.create(out, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "# made by 'orrery profiles from-slurm'\n%s", r.Cluster.BriefYAML())
@@ -103,6 +105,19 @@ func (x *slurmFiles) convert(share bool) (*slurm.Result, error) {
 		return nil, &codedError{exitUsage, err}
 	}
 	return r, nil
+}
+
+// sayIdle says how much of the weights acts on nothing.
+func (m *Main) sayIdle(c *profiles.Cluster) {
+	site, err := c.Resolve()
+	if err != nil { // it has been resolved before
+		return
+	}
+	for i := range c.VClusters {
+		if text := c.IdleWeights(i, site); text != "" {
+			m.say("%s", text)
+		}
+	}
 }
 
 // sayNotes says what became of the options, those that lost something one by
