@@ -1,8 +1,6 @@
 package traces
 
 import (
-	"container/heap"
-
 	"orrery/scheduler/model"
 )
 
@@ -35,10 +33,7 @@ type measure struct {
 	requests Requests
 	ran      int64 // jobs with a recorded start and end
 	nodes    [3]int64
-	held     [3]int64
-	most     [3]int64
-	now      model.Time
-	steps    steps
+	peaks    Peaks
 }
 
 var measuredTables = [5]string{"jobs", "events", "prices", "load", "telemetry"}
@@ -51,7 +46,7 @@ const (
 	ofTelemetry
 )
 
-// measuredUnits are what jobs hold, in the order of the arrays of a measure. GPUs are counted in thousandths.
+// measuredUnits are those of what jobs hold that reports list.
 var measuredUnits = [3]string{"processors", "nodes", "GPUs"}
 
 // extent is from the first to the last instant that the rows of a table state.
@@ -73,11 +68,11 @@ func (e *extent) add(t model.Time) {
 // step is what is held more, or less, from an instant on.
 type step struct {
 	at model.Time
-	by [3]int64
+	by Held
 }
 
 // Measure has the Writer note what Measured answers, of the rows that it is given from now on.
-func (w *Writer) Measure() { w.measure = &measure{now: model.AbsentTime} }
+func (w *Writer) Measure() { w.measure = &measure{peaks: Peaks{now: model.AbsentTime}} }
 
 // job takes a job; those before it were submitted no later.
 func (m *measure) job(j *Job) {
@@ -105,58 +100,7 @@ func (m *measure) job(j *Job) {
 		return
 	}
 	m.ran++
-	m.pass(j.Submit)
-	holds := heldBy(j)
-	heap.Push(&m.steps, step{j.Start.V, holds})
-	for i := range holds {
-		holds[i] = -holds[i]
-	}
-	heap.Push(&m.steps, step{end.V, holds})
-}
-
-// heldBy is what a job held, or asked for where that is not recorded.
-func heldBy(j *Job) (holds [3]int64) {
-	nodes := max(int64(j.NodesMin.V), 1)
-	switch {
-	case j.ProcsAllocated.OK:
-		holds[0] = int64(j.ProcsAllocated.V)
-	case j.ProcsRequested.OK:
-		holds[0] = int64(j.ProcsRequested.V)
-	default:
-		holds[0] = int64(j.CPUsPerNode.V) * nodes
-	}
-	holds[1] = int64(j.NodesMin.V)
-	holds[2] = int64(j.GPUsPerNode.V) * nodes
-	if j.GPUsTotal.OK {
-		holds[2] = int64(j.GPUsTotal.V)
-	}
-	if j.GPUMilli.OK {
-		holds[2] = max(holds[2], 1) * int64(j.GPUMilli.V)
-	} else {
-		holds[2] *= 1000
-	}
-	return holds
-}
-
-// pass takes the steps before an instant: no more of them will come.
-func (m *measure) pass(until model.Time) {
-	for len(m.steps) > 0 && m.steps[0].at < until {
-		s := heap.Pop(&m.steps).(step)
-		if s.at > m.now {
-			m.level()
-			m.now = s.at
-		}
-		for i := range m.held {
-			m.held[i] += s.by[i]
-		}
-	}
-}
-
-// level notes what is held behind all steps of an instant.
-func (m *measure) level() {
-	for i := range m.held {
-		m.most[i] = max(m.most[i], m.held[i])
-	}
+	m.peaks.Add(j.Submit, j.Start.V, end.V, HeldBy(j))
 }
 
 func (m *measure) node(n *Node) {
@@ -170,8 +114,7 @@ func (m *measure) node(n *Node) {
 // words. It is called once, behind the last row.
 func (w *Writer) Measured(r *Report, times string) {
 	m := w.measure
-	m.pass(1<<63 - 1)
-	m.level()
+	m.peaks.Finish()
 	for i := range r.Tables {
 		t := &r.Tables[i]
 		for k, name := range measuredTables {
@@ -201,7 +144,7 @@ func (m *measure) use(meta *Meta) (out []Use) {
 		if m.nodes[i] > 0 {
 			stated[i] = m.nodes[i]
 		}
-		peak := float64(m.most[i])
+		peak := float64(m.peaks.Most[i])
 		if i == 2 {
 			peak /= 1000
 		}

@@ -42,11 +42,8 @@ func Check(s *Stats, accounts ...traces.Report) []Odd {
 	if s.CapacityBy == "the most that was held at once" {
 		note(0, "a replay needs a size: --procs, --nodes or a cluster file", "the log does not say how large the machine was; at most %s %s were held at once", plot.Count(s.PeakHeld), s.Unit)
 	}
-	if s.PeakHeld > s.Capacity {
-		note(s.PeakHeld-s.Capacity, "the replayed machine is smaller than the recorded one was: waits are longer than they were", "more %s were held at once than there are (%s)", s.Unit, plot.Count(s.Capacity))
-	}
 	if s.TooLarge > 0 {
-		note(s.TooLarge, "a replay refuses them at their submission", "jobs larger than the machine")
+		note(s.TooLarge, "a replay rejects them at their submission, and is refused where they are more than 1 % of the work", "jobs larger than the machine")
 	}
 	allocated(s, note)
 	requests(s, note)
@@ -120,7 +117,8 @@ func shape(s *Stats, note noter) {
 		offered += b.Offered / float64(len(s.Load))
 		if b.Submitted > 0 {
 			since = b.StartUS + b.WidthUS
-		} else {
+		} else if b.StartUS < s.LastUS { // behind the last submission the log is over, and its jobs end
+
 			longest = max(longest, b.StartUS+b.WidthUS-since)
 		}
 	}

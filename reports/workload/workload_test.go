@@ -3,6 +3,8 @@ package workload
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,4 +138,37 @@ func TestPage(t *testing.T) {
 	for _, name := range []string{"load", "arrivals-by-hour", "arrivals-by-weekday", "sizes", "runtimes", "accuracy"} {
 		require.FileExists(t, filepath.Join(dir, page.DirFigures, name+".svg"))
 	}
+}
+
+// TestEndOfTheLogIsNoOutage: nothing is submitted while the last job runs on, for most of the log.
+func TestEndOfTheLogIsNoOutage(t *testing.T) {
+	ran := func(id, submit int64, runs model.Duration) traces.Job {
+		at := model.Time(submit) * model.Time(model.Hour)
+		return traces.Job{ID: id, Submit: at, Start: traces.Some(at), Runtime: traces.Some(runs), End: traces.Some(at.Add(runs)), ProcsRequested: traces.Some[int32](2)}
+	}
+	meta := traces.Meta{Source: "test", Sorted: true}
+	tail := []traces.Job{ran(1, 0, model.Hour), ran(2, 1, model.Hour), ran(3, 2, 300*model.Hour)}
+	gap := append(slices.Clone(tail), ran(4, 250, model.Hour))
+	for name, c := range map[string]struct {
+		jobs []traces.Job
+		want bool
+	}{"a tail": {tail, false}, "a gap": {gap, true}} {
+		told := slices.ContainsFunc(Check(measured(t, meta, nil, nil, c.jobs...)), func(o Odd) bool { return strings.HasPrefix(o.Effect, "an outage") })
+		require.Equal(t, c.want, told, name)
+	}
+}
+
+// TestCheckHeld: 12 GPUs at once from the third job on, on a cluster of 8; what is not known is
+// not compared.
+func TestCheckHeld(t *testing.T) {
+	p := &traces.Peaks{}
+	for i := range model.Time(3) {
+		p.Add(i, i, i.Add(model.Hour), traces.Held{4, 1, 4000, 1 << 30})
+	}
+	p.Finish()
+	found := CheckHeld(traces.Info{}, p, Capacity{By: "site.yaml", Has: traces.Held{64, 0, 8000, 0}})
+	require.Len(t, found, 1)
+	require.Equal(t, int64(4), found[0].Count)
+	require.Contains(t, found[0].What, "more GPUs were held at once than there are (8): 12, from ")
+	require.Contains(t, found[0].What, ", by site.yaml")
 }
