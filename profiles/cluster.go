@@ -54,7 +54,7 @@ type Cluster struct {
 // NodeType is what nodes of one kind have.
 type NodeType struct {
 	Name        string      `yaml:"name" unit:"name" doc:"that groups refer to"`
-	GPU         string      `yaml:"gpu" unit:"name" doc:"model of its GPUs, that jobs ask for"`
+	GPU         string      `yaml:"gpu" unit:"name" doc:"model of its GPUs, that jobs ask for; any: it is not known, and where that holds of all nodes each model that a job asks for counts as it"`
 	GPUs        int32       `yaml:"gpus" default:"0" min:"0" max:"64" unit:"GPUs" doc:"on each node"`
 	GPUMemory   Bytes       `yaml:"gpu_memory" default:"0" min:"0" unit:"size" doc:"of one GPU"`
 	CPUs        int32       `yaml:"cpus" default:"0" min:"0" max:"16384" unit:"cores" doc:"on each node"`

@@ -21,6 +21,9 @@ func DefaultCluster() Cluster {
 	return c
 }
 
+// AnyGPU is the model of GPUs of which the model is not known.
+const AnyGPU = "any"
+
 // ClusterNames lists the cluster files that are part of the program.
 func ClusterNames() []string { return []string{"month"} }
 

@@ -46,6 +46,7 @@ type Experiment struct {
 type EqualNodes struct {
 	Nodes int32 `yaml:"nodes" zero:"trace" default:"trace" min:"1" max:"4194304" unit:"nodes" doc:"as many as the trace says where it is left out"`
 	Cores int32 `yaml:"cores" default:"1" min:"1" max:"16384" unit:"cores" doc:"on each node"`
+	GPUs  int32 `yaml:"gpus" default:"0" min:"0" max:"64" unit:"GPUs" doc:"on each node, of any model"`
 }
 
 // WindowAxis is one window, or several of equal length.
@@ -71,6 +72,7 @@ type Replay struct {
 	MissingRequest string          `yaml:"missing_request" of:"infinite,recorded,default" default:"infinite" doc:"what the scheduler is told of jobs that state no requested time"`
 	DefaultRequest model.Duration  `yaml:"default_request" default:"12h" min:"1s" when:"replay.missing_request=default" unit:"span" doc:"that it is told"`
 	Infeasible     string          `yaml:"infeasible" of:"reject,error" default:"reject" doc:"jobs that can never run: refused at submission, or the task fails"`
+	AllowUnheeded  bool            `yaml:"allow_unheeded" default:"false" doc:"go on where more than 1 % of the work of a trace asks for what the cluster does not have"`
 	Feedback       bool            `yaml:"feedback" default:"false" doc:"jobs that follow others (after_job, think_time) come when these have left, not when the log says"`
 	Warmup         *model.Duration `yaml:"warmup" zero:"auto" default:"auto" min:"0s" unit:"span" doc:"what the steady window leaves out at the beginning; auto is 1 % of the jobs, and nothing after a warm start"`
 	Cooldown       model.Duration  `yaml:"cooldown" default:"0s" min:"0s" unit:"span" doc:"what the steady window leaves out before the last submission"`

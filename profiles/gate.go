@@ -35,22 +35,23 @@ type Gate struct {
 
 // GateRun is a replay, or several: of windows of a trace, and with several seeds.
 type GateRun struct {
-	Name        string          `yaml:"name" unit:"name" doc:"that checks refer to"`
-	Description string          `yaml:"description" unit:"text" doc:"what it is about"`
-	Like        string          `yaml:"like" unit:"name" doc:"a run before this one, from which everything is taken that this one leaves out"`
-	Trace       string          `yaml:"trace" unit:"path" doc:"a trace bundle, a Parquet table of jobs or a raw log, relative to this file"`
-	Jobs        []GateJobs      `yaml:"jobs" doc:"the workload as streams of jobs, instead of a trace"`
-	Cluster     string          `yaml:"cluster" unit:"path" doc:"a cluster file, relative to this one, or the name of one of the program; without it a plain cluster"`
-	Profile     []string        `yaml:"profile" unit:"[VCLUSTER=]NAME" doc:"profiles instead of those of the cluster file, of all vClusters or of one; a name or a path relative to this file"`
-	Procs       int32           `yaml:"procs" zero:"trace" default:"trace" min:"1" max:"4194304" unit:"processors" doc:"of a plain cluster; otherwise what the trace says"`
-	Order       string          `yaml:"order" of:"orders" default:"fcfs" doc:"of the queue of a plain cluster; a baseline by name"`
-	Backfill    string          `yaml:"backfill" of:"none,first-fit,easy,conservative" default:"easy" doc:"of a plain cluster"`
-	Warmup      *model.Duration `yaml:"warmup" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"that the steady window leaves out at the beginning; usual is the first 1 % of the jobs, or up to the warm start"`
-	Cooldown    model.Duration  `yaml:"cooldown" default:"0s" min:"0s" unit:"span" doc:"that the steady window leaves out before the last submission"`
-	Feedback    bool            `yaml:"feedback" default:"false" doc:"jobs that follow others (after_job, think_time) come when these have left, not when the trace says"`
-	Windows     GateWindows     `yaml:"windows" doc:"parts of the trace that paired checks compare; all of them are measured in one replay"`
-	Jitter      model.Duration  `yaml:"jitter" zero:"none" default:"none" min:"0s" max:"1d" unit:"span" doc:"most that each submission is moved by, drawn with the seed; seeds that the gate chooses move it by up to a minute where this is none"`
-	Seeds       []int64         `yaml:"seeds" unit:"seeds" doc:"of all that is drawn: the streams of jobs, the jitter of the arrivals, the fault injection of the site; where this is left out it is 1, and paired checks on a trace choose more of their own"`
+	Name          string          `yaml:"name" unit:"name" doc:"that checks refer to"`
+	Description   string          `yaml:"description" unit:"text" doc:"what it is about"`
+	Like          string          `yaml:"like" unit:"name" doc:"a run before this one, from which everything is taken that this one leaves out"`
+	Trace         string          `yaml:"trace" unit:"path" doc:"a trace bundle, a Parquet table of jobs or a raw log, relative to this file"`
+	Jobs          []GateJobs      `yaml:"jobs" doc:"the workload as streams of jobs, instead of a trace"`
+	Cluster       string          `yaml:"cluster" unit:"path" doc:"a cluster file, relative to this one, or the name of one of the program; without it a plain cluster"`
+	Profile       []string        `yaml:"profile" unit:"[VCLUSTER=]NAME" doc:"profiles instead of those of the cluster file, of all vClusters or of one; a name or a path relative to this file"`
+	Procs         int32           `yaml:"procs" zero:"trace" default:"trace" min:"1" max:"4194304" unit:"processors" doc:"of a plain cluster; otherwise what the trace says"`
+	Order         string          `yaml:"order" of:"orders" default:"fcfs" doc:"of the queue of a plain cluster; a baseline by name"`
+	Backfill      string          `yaml:"backfill" of:"none,first-fit,easy,conservative" default:"easy" doc:"of a plain cluster"`
+	Warmup        *model.Duration `yaml:"warmup" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"that the steady window leaves out at the beginning; usual is the first 1 % of the jobs, or up to the warm start"`
+	Cooldown      model.Duration  `yaml:"cooldown" default:"0s" min:"0s" unit:"span" doc:"that the steady window leaves out before the last submission"`
+	Feedback      bool            `yaml:"feedback" default:"false" doc:"jobs that follow others (after_job, think_time) come when these have left, not when the trace says"`
+	AllowUnheeded bool            `yaml:"allow_unheeded" default:"false" doc:"go on where more than 1 % of the work asks for what the cluster does not have"`
+	Windows       GateWindows     `yaml:"windows" doc:"parts of the trace that paired checks compare; all of them are measured in one replay"`
+	Jitter        model.Duration  `yaml:"jitter" zero:"none" default:"none" min:"0s" max:"1d" unit:"span" doc:"most that each submission is moved by, drawn with the seed; seeds that the gate chooses move it by up to a minute where this is none"`
+	Seeds         []int64         `yaml:"seeds" unit:"seeds" doc:"of all that is drawn: the streams of jobs, the jitter of the arrivals, the fault injection of the site; where this is left out it is 1, and paired checks on a trace choose more of their own"`
 }
 
 // GateWindows are disjoint windows of one length.

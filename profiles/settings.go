@@ -458,10 +458,14 @@ func (s *Setting) Text(x float64) string {
 // PlainCluster is the cluster file of a plain cluster: so many nodes, all alike,
 // that jobs have for themselves, one vCluster, and agents that take no time. With
 // nodes 0 the trace says what nodes there are.
-func PlainCluster(nodes, cores int32) (*Cluster, error) {
+func PlainCluster(nodes, cores, gpus int32) (*Cluster, error) {
 	text := "name: plain\nagents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\n"
 	if nodes > 0 {
-		text += fmt.Sprintf("node_types: [{name: node, cpus: %d}]\ngroups: [{name: n, nodes: %d, type: node, fingerprint: alike}]\n", cores, nodes)
+		kind := fmt.Sprintf("name: node, cpus: %d", cores)
+		if gpus > 0 {
+			kind += fmt.Sprintf(", gpu: %s, gpus: %d", AnyGPU, gpus)
+		}
+		text += fmt.Sprintf("node_types: [{%s}]\ngroups: [{name: n, nodes: %d, type: node, fingerprint: alike}]\n", kind, nodes)
 	}
 	return ParseCluster("", []byte(text)) // errors name keys, for there is no file
 }

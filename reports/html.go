@@ -42,6 +42,7 @@ type pageContent struct {
 	Title       string
 	Style       template.CSS
 	Made        page.Made
+	Unheeded    []string
 	Verdict     string
 	Good        bool
 	VerdictSays string
@@ -69,7 +70,7 @@ type pageContent struct {
 func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 	p := pageContent{
 		Title: o.Title, Made: madeOf(r.Files.Dir()), Folds: r.shown().Folds(), Style: template.CSS(uplotCSS + page.CSS), // our own files
-		Verdict: string(r.Table.Verdict), Good: r.Table.Verdict == metric.Stable, VerdictSays: VerdictWords(r.Table.Verdict),
+		Unheeded: r.unheeded(), Verdict: string(r.Table.Verdict), Good: r.Table.Verdict == metric.Stable, VerdictSays: VerdictWords(r.Table.Verdict),
 		Summary: page.Unbroken(r.summary()), Warnings: r.warnings(), Tiles: r.tiles(),
 		Metrics: page.TableOf(metricTable(&r.Table)), Glossary: metric.Definitions(), Legend: metric.Legend,
 	}

@@ -27,6 +27,9 @@ func (r *run) writeMarkdown(w io.Writer, o Options, figures []*plot.Figure) erro
 		return t.Write(b, table.Markdown, table.Options{})
 	}
 	line("# Replay of ", table.EscapedMarkdown(o.Title), "\n")
+	for _, s := range r.unheeded() {
+		line("**UNHEEDED**: ", table.EscapedMarkdown(s), "\n")
+	}
 	if r.Table.Verdict != "" {
 		line("**", string(r.Table.Verdict), "**: ", VerdictWords(r.Table.Verdict), ".\n")
 	}

@@ -66,6 +66,15 @@ func VerdictWords(v metric.Verdict) string {
 	return ""
 }
 
+// unheeded is what stands before the verdict: which requests the replay has left unmet.
+func (r *run) unheeded() []string {
+	var out []string
+	for _, text := range r.Table.Unheeded {
+		out = append(out, text+". Waits and use of the cluster are those of another workload to that extent.")
+	}
+	return out
+}
+
 // warnings are the things to know, beside the verdict, before trusting the
 // numbers.
 func (r *run) warnings() []string {

@@ -22,10 +22,10 @@ func TestInfeasibleJobsRefuseTheRun(t *testing.T) {
 	s := plan.DefaultSpec()
 	s.Cluster.Procs, s.Infeasible = 4, "error"
 	_, err := Run(context.Background(), s, m.open, Options{})
-	var infeasible *InfeasibleError
+	var infeasible *plan.UnheededError
 	require.ErrorAs(t, err, &infeasible)
-	require.EqualValues(t, 1, infeasible.Count)
-	require.Equal(t, []int64{2}, infeasible.IDs)
+	require.EqualValues(t, 1, infeasible.Found[0].Jobs)
+	require.Equal(t, []int64{2}, infeasible.Found[0].First)
 
 	s.Infeasible = ""
 	res, err := Run(context.Background(), s, m.open, Options{})

@@ -3,74 +3,76 @@ package sim
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"orrery/scheduler/model"
 	"orrery/sim/plan"
 	"orrery/sim/record"
-	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
-// InfeasibleError lists jobs that can never run, under the policy error.
-type InfeasibleError struct {
-	Count int64
-	IDs   []int64 // the first few
+// scan is what a look at all rows before a replay tells.
+type scan struct {
+	last     model.Time // submission
+	horizon  model.Time // the last instant that a row of a site tells of
+	unheeded []plan.Unheeded
+	beyond   bool           // which has to be allowed
+	held     []plan.Ignored // more at once than there is
+	gpus     int64          // rows that ask for GPUs on a cluster without any
 }
 
-// Error names them.
-func (e *InfeasibleError) Error() string {
-	return fmt.Sprintf("%d jobs can never run on this cluster (first ids: %d): give a larger cluster, or have them refused at submission (--infeasible reject, or infeasible: reject in an experiment)", e.Count, e.IDs)
-}
-
-// prescan reads the trace once: it finds the last submission, the last instant that a row
-// of a site tells of and, under the policy error, the jobs that can never run.
-func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, error)) (last, horizon model.Time, err error) {
+// prescan reads the trace once. It refuses a replay that would leave too much of what the
+// rows ask for unmet: every run comes by here.
+//
+// With recorded it also looks at what jobs held at once in the log.
+func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, error), recorded bool) (s scan, err error) {
 	src, err := open()
 	if err != nil {
-		return 0, 0, err
+		return s, err
 	}
 	defer src.Close()
-	var w stage
-	if p.Strict {
-		own := p.OwnSite()
-		_, w = newStage(&own, Options{Sink: record.Null{}}, src.Users)
-	}
-	last = model.AbsentTime
+	own := p.OwnSite()
+	_, w := newStage(&own, Options{Sink: record.Null{}}, src.Users)
+	judge := p.Judge(src.Info())
+	var held traces.Peaks
+	recorded = recorded && src.Info().Sorted
+	s.last = model.AbsentTime
 	b := newBatch(p)
-	switch {
-	case w != nil: // it looks at whole rows
-	case p.Site != nil:
-		b.Only = plan.LastInstantColumns
-	default:
-		b.Only = []string{"submit"}
+	if p.Site == nil { // a site looks at whole rows
+		var attributes bool
+		if b.Only, attributes = judge.Columns(); attributes {
+			b.Attr = &traces.Attributes{}
+		}
 	}
 	for {
 		if err := src.Next(&b); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return 0, 0, err
+			return s, err
 		}
 		if err := ctx.Err(); err != nil {
-			return 0, 0, err
+			return s, err
 		}
 		for i := range b.Len() {
-			last = max(last, b.Submit[i])
+			s.last = max(s.last, b.Submit[i])
 			if p.Site != nil {
-				horizon = max(horizon, plan.LastInstant(&b, i))
+				s.horizon = max(s.horizon, plan.LastInstant(&b, i))
 			}
-			if w != nil {
-				if err := w.inspect(&b, i); err != nil {
-					return 0, 0, err
-				}
+			tooLarge, err := w.inspect(&b, i)
+			if err != nil {
+				return s, err
+			}
+			judge.Row(&b, i, tooLarge)
+			if start, ran := b.Start[i], b.Runtime[i]; recorded && start != model.AbsentTime && ran != model.AbsentDuration {
+				held.Add(b.Submit[i], start, start.Add(ran), b.Held(i))
 			}
 		}
 	}
-	if w != nil {
-		if a := w.awkward(); a.Count[translate.RuleTooLarge] > 0 {
-			return 0, 0, &InfeasibleError{a.Count[translate.RuleTooLarge], a.Examples[translate.RuleTooLarge]}
-		}
+	held.Finish()
+	s.held = p.Beyond(&held)
+	s.gpus = judge.IgnoredGPUs()
+	if s.unheeded, s.beyond = judge.Unheeded(); s.beyond && !p.Spec.AllowUnheeded {
+		return s, &plan.UnheededError{Trace: src.Info().Name, Strict: p.Strict, Found: s.unheeded}
 	}
-	return last, horizon, nil
+	return s, nil
 }

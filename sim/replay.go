@@ -74,7 +74,7 @@ func Replay(ctx context.Context, spec plan.Spec, in Input, opt ReplayOptions) (*
 		if len(spec.Site) > 0 {
 			sink = record.NewSiteMemory()
 		}
-		res, err := RunPrepared(ctx, prep, in.Open, Options{Sink: sink, Progress: opt.Progress})
+		res, err := RunPrepared(ctx, prep, in.Open, Options{Sink: sink, Progress: opt.Progress, Recorded: true})
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func Replay(ctx context.Context, spec plan.Spec, in Input, opt ReplayOptions) (*
 		}
 		return s, err
 	}
-	o := Options{Sink: w, Progress: opt.Progress}
+	o := Options{Sink: w, Progress: opt.Progress, Recorded: true}
 	if opt.Facts {
 		o.Log = w.Log()
 	}
@@ -154,6 +154,11 @@ func conclude(p *plan.Resolved, res *Result, info traces.Info, jobs record.Scann
 		},
 		FirstUS: res.First, LastUS: res.Last, Awkward: []rundir.AwkwardRule{}, Site: res.SiteCounts, Services: rundir.ServicesOf(res.Services),
 		Takings: rundir.TakingsOf(res.Takings, false), OfTenants: rundir.TakingsOf(res.TenantTakings, true),
+	}
+	for i := range res.Unheeded {
+		u := &res.Unheeded[i]
+		d.Unheeded = append(d.Unheeded, rundir.Unheeded{Resource: u.Resource, Fate: u.Fate, Jobs: u.Jobs, Of: u.Of, Share: u.Share, Text: u.String(), First: u.First})
+		table.Unheeded = append(table.Unheeded, u.String())
 	}
 	for _, r := range translate.AllRules() {
 		if a.Count[r] > 0 {

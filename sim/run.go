@@ -46,6 +46,8 @@ type Options struct {
 	// EveryCycle makes a pass at every tick of the cycle, also where the core
 	// has said that nothing can change. It is the reference for the skipping.
 	EveryCycle bool
+	// Recorded looks at what jobs held at once in the log, for Result.Ignored.
+	Recorded bool
 	// Watch checks the invariants all along; Result.Watch says what was seen.
 	Watch bool
 	// Parts are those that metric.ComputeParts will be asked for with Result.Series;
@@ -76,8 +78,11 @@ type Result struct {
 	Site        *plan.SiteNames   // nil on a plain cluster
 	SiteCounts  *world.SiteCounts // likewise
 	Ignored     []plan.Ignored    // what the trace asks for that the run does not heed
-	Series      *metric.Series
-	Services    []hosting.Result // of the cluster file
+	// Unheeded is what more of the work asks for than plan.MostUnheeded, where the run goes on
+	// all the same: it is told before any figure.
+	Unheeded []plan.Unheeded
+	Series   *metric.Series
+	Services []hosting.Result // of the cluster file
 	// Takings are among services and the jobs of vClusters, TenantTakings between services
 	// and the jobs of tenants.
 	Takings, TenantTakings []hosting.Taking
@@ -120,24 +125,23 @@ func RunPrepared(ctx context.Context, prep *plan.Prepared, open func() (traces.S
 			return nil, err
 		}
 	}
-	last := model.AbsentTime
 	breaks := p.Site != nil && p.Site.World.Faults.MTBF > 0
-	if p.Strict || p.Spec.Cooldown > 0 || breaks || p.Site != nil && p.Site.Untimed(src.Info()) {
-		var horizon model.Time
-		if last, horizon, err = prescan(ctx, &p, open); err != nil {
-			return nil, err
-		}
-		if p.Site != nil {
-			p.Site.World.Rows.Horizon = horizon
-		}
-	}
-	if breaks { // so that a job that waits for ever does not keep the nodes breaking
-		p.Site.World.Faults.Until = last
-	}
-	r, err := newRun(p, src, last, opt)
+	seen, err := prescan(ctx, &p, open, opt.Recorded)
 	if err != nil {
 		return nil, err
 	}
+	p.Spec.AllowUnheeded, p.GPUsIgnored = seen.beyond, seen.gpus
+	if p.Site != nil {
+		p.Site.World.Rows.Horizon = seen.horizon
+	}
+	if breaks { // so that a job that waits for ever does not keep the nodes breaking
+		p.Site.World.Faults.Until = seen.last
+	}
+	r, err := newRun(p, src, seen.last, opt)
+	if err != nil {
+		return nil, err
+	}
+	r.res.Unheeded, r.held = seen.unheeded, seen.held
 	if p.Spec.Feedback {
 		if r.follow, err = follow(ctx, p, open); err != nil {
 			return nil, err
@@ -157,9 +161,10 @@ type run struct {
 	batch   traces.Batch
 	pos     int // in batch
 	drained bool
-	measure *measure    // nil when the run is about the whole trace
-	follow  *feedback   // nil when rows come when the log says
-	due     []des.Event // of follow, at this instant
+	measure *measure       // nil when the run is about the whole trace
+	follow  *feedback      // nil when rows come when the log says
+	due     []des.Event    // of follow, at this instant
+	held    []plan.Ignored // in the log, more at once than there is
 
 	core   engine
 	watch  watcher // nil for none
@@ -443,7 +448,7 @@ func (r *run) finish() (*Result, error) {
 	r.res.Services = r.services.Results(r.res.Last)
 	r.res.Takings, r.res.TenantTakings = r.takings.Results(r.res.Last)
 	r.series.SetServices(measuredServices(r.res.Services))
-	r.res.Series, r.res.Ignored = r.series, r.plan.Ignored(r.src.Info(), r.world.awkward())
+	r.res.Series, r.res.Ignored = r.series, append(r.plan.Ignored(r.src.Info(), r.world.awkward()), r.held...)
 	if r.plan.Site != nil {
 		r.res.Site = &r.plan.Site.Names
 	}

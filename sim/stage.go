@@ -35,8 +35,8 @@ type stage interface {
 	submission(b *traces.Batch, i int, f *model.Fact) (ok bool, err error)
 	// serve submits the job of a service until end, in f, or says why it can never run.
 	serve(now model.Time, of *model.Allocation, end model.Time, f *model.Fact) model.Reason
-	// inspect counts row i of b as too large if it could never run.
-	inspect(b *traces.Batch, i int) error
+	// inspect says whether row i of b could never run.
+	inspect(b *traces.Batch, i int) (tooLarge bool, err error)
 	// leavers are the jobs that have left at this instant so far.
 	leavers() []model.JobRecord
 	state() *world.State
@@ -150,9 +150,8 @@ func (s plainStage) submission(b *traces.Batch, i int, f *model.Fact) (bool, err
 	return s.World.Submission(b, i, s.possible, f), nil
 }
 
-func (s plainStage) inspect(b *traces.Batch, i int) error {
-	s.World.Inspect(b, i, s.possible)
-	return nil
+func (s plainStage) inspect(b *traces.Batch, i int) (bool, error) {
+	return s.World.Inspect(b, i, s.possible), nil
 }
 
 // serve is never asked: a plain cluster has no services.
@@ -184,7 +183,9 @@ func (s siteStage) serve(now model.Time, of *model.Allocation, end model.Time, f
 	return s.Site.SubmitService(now, of, end, s.never, f)
 }
 
-func (s siteStage) inspect(b *traces.Batch, i int) error { return s.Site.Inspect(b, i, s.never) }
+func (s siteStage) inspect(b *traces.Batch, i int) (bool, error) {
+	return s.Site.Inspect(b, i, s.never)
+}
 
 func (s siteStage) restores() []model.Proposal       { return s.Site.Restores() }
 func (s siteStage) usage(observe func([]model.Fact)) { s.Site.Usage(observe) }

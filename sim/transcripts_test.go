@@ -155,6 +155,7 @@ func (s *story) names(t *testing.T, spec plan.Spec, m *traces.Memory) commitlog.
 // readStory reads the parts of a transcript, all of them strictly.
 func readStory(a *txtar.Archive) (*story, error) {
 	s := &story{spec: plan.DefaultSpec()}
+	s.spec.AllowUnheeded = true // stories may be of what a cluster lacks
 	readers := map[string]func(words []string) error{"settings": s.setting, "jobs": s.job, "deps": s.dep, "events": s.event}
 	for _, f := range a.Files {
 		switch read := readers[f.Name]; {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"orrery/profiles"
 	"orrery/reports/table"
 	"orrery/reports/workload"
+	"orrery/sim/plan"
 	"orrery/traces"
 )
 
@@ -20,8 +22,8 @@ func (m *Main) checkCommand() *cobra.Command {
 		Short: "Say what is odd in inputs, and what it does to results",
 		Long: `Look at what a replay is given, before it is run, and say what is odd in it and
 what that does to results: traces and raw logs of any format that 'orrery import'
-finds by itself (what their import dropped, repaired and assumed; more held than
-there is, jobs that are too large, exceeded or missing requests, gaps, overload),
+finds by itself (what their import dropped, repaired and assumed; more held at
+once than there is, by the log or by the cluster files beside it; jobs that are too large, exceeded or missing requests, gaps, overload),
 and profiles, cluster files, experiments, gates and scaling files, as
 'orrery lint' does.
 
@@ -31,12 +33,14 @@ consistency of a trace alone.
 Exit codes: 0 looked at, odd or not, 2 usage or a file that is not valid, 3 bad
 input.`,
 		Example: `  orrery check log.swf.gz hpc-batch
+  orrery check log.swf.gz month
   orrery check month.trace -o json`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: anyFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var all []checked
 			invalid := false
+			clusters := clustersAmong(args)
 			for _, path := range args {
 				if kind, err := profiles.KindOfFile(path); err == nil && kind != "" || isProfileName(path) {
 					found, err := lint(path)
@@ -51,7 +55,7 @@ input.`,
 					}
 					continue
 				}
-				odd, err := m.checkTrace(cmd, path)
+				odd, err := m.checkTrace(cmd, path, clusters)
 				if err != nil {
 					return err
 				}
@@ -93,7 +97,9 @@ func isProfileName(path string) bool {
 }
 
 // checkTrace imports a log where it is one, and looks at its rows.
-func (m *Main) checkTrace(cmd *cobra.Command, path string) ([]workload.Odd, error) {
+// What it holds is compared with the nodes table of the trace, else with what the log states of
+// the machine, and with the clusters.
+func (m *Main) checkTrace(cmd *cobra.Command, path string, clusters []workload.Capacity) ([]workload.Odd, error) {
 	t, err := m.openTrace(cmd.Context(), []string{path}, false)
 	if err != nil {
 		return nil, err
@@ -116,7 +122,36 @@ func (m *Main) checkTrace(cmd *cobra.Command, path string) ([]workload.Odd, erro
 	if err != nil {
 		return nil, input(err)
 	}
-	return workload.Check(s, accounts...), nil
+	held, err := workload.Held(b)
+	if err != nil {
+		return nil, input(err)
+	}
+	own := workload.Capacity{By: "the log", Has: traces.Held{int64(t.info.MaxProcs), int64(t.info.MaxNodes)}}
+	if len(t.nodes) > 0 {
+		own = workload.Capacity{By: "the nodes table"}
+		for i := range t.nodes {
+			n := &t.nodes[i]
+			own.Has.Add(traces.Held{int64(n.CPUs), 1, 1000 * int64(n.GPUs), n.Memory})
+		}
+	}
+	own.Has[1] = 0 // one that jobs share is held once for each of them
+	return append(workload.Check(s, accounts...), workload.CheckHeld(t.info, held, append([]workload.Capacity{own}, clusters...)...)...), nil
+}
+
+// clustersAmong are the cluster files among the arguments that have nodes of their own.
+func clustersAmong(args []string) (out []workload.Capacity) {
+	for _, path := range args {
+		if kind, err := profiles.KindOfFile(path); slices.Contains(profiles.ClusterNames(), path) || err == nil && kind == profiles.KindCluster {
+			c, err := profiles.LoadCluster(path)
+			if err != nil { // lint says so
+				continue
+			}
+			if site, err := c.Resolve(); err == nil {
+				out = append(out, workload.Capacity{By: path, Has: plan.Holds(site.Nodes)})
+			}
+		}
+	}
+	return out
 }
 
 func (m *Main) printChecked(print *printer, all []checked) error {

@@ -175,8 +175,7 @@ func TestEveryVerbExplainsItself(t *testing.T) {
 // logsOfReadme are the logs that a reader of README.md is taken to have: fixtures of the
 // importers, by name.
 var logsOfReadme = map[string]string{
-	"sacct.txt": "sacct.named", "accounting.log": "pbs.log", "pods.csv": "openb.pods", "nodes.csv": "openb.nodes",
-	"requests.csv": "azure-llm.csv", "workflow.json": "wfformat.15",
+	"sacct.txt": "sacct.named", "accounting.log": "pbs.log", "requests.csv": "azure-llm.csv", "workflow.json": "wfformat.15",
 }
 
 const scalingOfReadme = `demand: {trace: requests.trace}
@@ -205,6 +204,8 @@ func TestExamplesOfReadme(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "scaling.yaml"), []byte(scalingOfReadme), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "pods.csv"), []byte(pods), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "nodes.csv"), []byte(nodes), 0o600))
 	t.Chdir(dir)
 	var lines []string
 	for _, block := range fenced(string(text)) {

@@ -8,7 +8,6 @@ import (
 
 	"orrery/internal/disk"
 	"orrery/reports/compare"
-	"orrery/sim"
 	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/traces"
@@ -75,16 +74,16 @@ func input(err error) error {
 // exitCode is the exit code that an error calls for.
 func exitCode(err error) int {
 	var (
-		coded      *codedError
-		usage      *plan.UsageError
-		different  *compare.MismatchError
-		data       *traces.DataError
-		result     *record.DataError
-		infeasible *sim.InfeasibleError
-		room       *disk.TemporaryError
-		other      *disk.NotFileError
-		owner      *disk.OwnerError
-		large      *disk.LargeError
+		coded     *codedError
+		usage     *plan.UsageError
+		different *compare.MismatchError
+		data      *traces.DataError
+		result    *record.DataError
+		unheeded  *plan.UnheededError
+		room      *disk.TemporaryError
+		other     *disk.NotFileError
+		owner     *disk.OwnerError
+		large     *disk.LargeError
 	)
 	switch {
 	case err == nil:
@@ -95,7 +94,7 @@ func exitCode(err error) int {
 		return exitFailed
 	case errors.As(err, &usage), errors.As(err, &different):
 		return exitUsage
-	case errors.As(err, &data), errors.As(err, &result), errors.As(err, &infeasible):
+	case errors.As(err, &data), errors.As(err, &result), errors.As(err, &unheeded):
 		return exitInput
 	case errors.As(err, &coded):
 		return coded.code

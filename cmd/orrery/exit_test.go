@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/reports/compare"
-	"orrery/sim"
 	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/traces"
@@ -23,7 +22,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 		exitFailed: {errors.New("disk full"), &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}},
 		exitUsage:  {usagef("no"), &plan.UsageError{Text: "no"}, &compare.MismatchError{}},
 		exitInput: {input(fs.ErrNotExist), &traces.DataError{}, &traces.CorruptError{}, &record.DataError{},
-			&sim.InfeasibleError{}, readError(&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist})},
+			&plan.UnheededError{}, readError(&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist})},
 		exitMismatch:    {&codedError{exitMismatch, errors.New("they differ")}},
 		exitInterrupted: {context.Canceled, input(fmt.Errorf("reading: %w", context.Canceled))},
 	} {

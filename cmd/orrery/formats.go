@@ -338,6 +338,7 @@ func flagsOf(s *plan.Spec) []string {
 	add(c.Procs > 0, "procs", strconv.Itoa(int(c.Procs)))
 	add(c.Nodes > 0, "nodes", strconv.Itoa(int(c.Nodes)))
 	add(c.CoresPerNode > 0, "cores-per-node", strconv.Itoa(int(c.CoresPerNode)))
+	add(c.GPUsPerNode > 0, "gpus-per-node", strconv.Itoa(int(c.GPUsPerNode)))
 	if c.Exclusive {
 		out = append(out, "--exclusive")
 	}
@@ -357,6 +358,9 @@ func flagsOf(s *plan.Spec) []string {
 	}
 	add(missing != "", "missing-request", missing)
 	add(s.Infeasible != "", "infeasible", s.Infeasible)
+	if s.AllowUnheeded {
+		out = append(out, "--allow-unheeded")
+	}
 	add(s.QuorumLatency > 0, "quorum-latency", s.QuorumLatency.String())
 	add(s.QuorumJitter > 0, "quorum-jitter", s.QuorumJitter.String())
 	add(s.Seed > 0, "seed", strconv.FormatUint(s.Seed, 10))

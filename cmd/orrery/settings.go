@@ -29,8 +29,10 @@ compressed by gzip or xz; "-" is standard input. A raw log is imported first and
 kept in the cache. Without LOG the sample that is part of the program is
 replayed, on its own cluster.
 
-The cluster is --procs one-core nodes, or --nodes of --cores-per-node cores
-(shared by jobs unless --exclusive), or what the trace says the cluster was. With
+The cluster is --procs one-core nodes, or --nodes of --cores-per-node cores and
+--gpus-per-node GPUs (shared by jobs unless --exclusive), or what the trace says
+the cluster was. Where more than 1 % of the work asks for what the cluster does not
+have, the replay is refused, or says so first with --allow-unheeded. With
 --profile its queue is ordered by weights, limits and placement as the profile
 says (see orrery profiles list); --cluster describes a whole site: groups of
 nodes, vClusters with a profile each, tenants, partitions, events.
@@ -47,6 +49,7 @@ func (s *settings) register(cmd *cobra.Command) {
 	f.Int32Var(&c.Procs, "procs", 0, "cluster of `P` one-core nodes")
 	f.Int32Var(&c.Nodes, "nodes", 0, "cluster of `N` nodes, with --cores-per-node")
 	f.Int32Var(&c.CoresPerNode, "cores-per-node", 0, "`C` cores on each node, with --nodes")
+	f.Int32Var(&c.GPUsPerNode, "gpus-per-node", 0, "`G` GPUs on each node, with --nodes and --cores-per-node")
 	f.BoolVar(&c.Exclusive, "exclusive", false, "a job has its nodes alone")
 
 	f.Var(orderValue(&s.spec), "order", "order of the queue: "+oneOf(order.Names()))
@@ -61,7 +64,8 @@ func (s *settings) register(cmd *cobra.Command) {
 	f.Var(choice{word: &s.spec.Overrun, of: []string{"kill", "extend"}, what: "policy"}, "overrun", "what happens to jobs that outlive their request")
 	f.Var(missingValue(&s.spec), "missing-request", "what the scheduler is told of jobs that state no requested time")
 	f.Var(choice{word: &s.spec.Infeasible, of: []string{"reject", "error"}, what: "policy"}, "infeasible",
-		"jobs that can never run: refuse them at submission, or refuse the replay")
+		"jobs that can never run, up to 1 % of the work: refuse them at submission, or refuse the replay")
+	f.BoolVar(&s.spec.AllowUnheeded, "allow-unheeded", false, "go on where more than 1 % of the work asks for what the cluster does not have, and say so first")
 	f.Var(span(&s.spec.QuorumLatency, "0s"), "quorum-latency", "time from a decision to its commitment, 1h at most")
 	f.Var(span(&s.spec.QuorumJitter, "0s"), "quorum-jitter", "added to the latency, uniformly from 0 to DUR (1h at most) by a keyed draw")
 	f.Uint64Var(&s.spec.Seed, "seed", 0, "seed `S` of the random draws, with --quorum-jitter")
@@ -71,9 +75,9 @@ func (s *settings) register(cmd *cobra.Command) {
 	s.flags = f
 	s.registerSite()
 	onlyOnce(f)
-	grouped(f, groupCluster, "procs", "nodes", "cores-per-node", "exclusive", "cluster", "profile", "vcluster-of")
+	grouped(f, groupCluster, "procs", "nodes", "cores-per-node", "gpus-per-node", "exclusive", "cluster", "profile", "vcluster-of")
 	grouped(f, groupPolicy, "order", "backfill", "event-order", "cycle", "phase")
-	grouped(f, groupJobs, "overrun", "missing-request", "infeasible", "feedback")
+	grouped(f, groupJobs, "overrun", "missing-request", "infeasible", "allow-unheeded", "feedback")
 	grouped(f, groupQuorum, "quorum-latency", "quorum-jitter", "seed")
 	grouped(f, groupMeasured, "warmup", "cooldown")
 	cmd.Flags().AddFlagSet(f)
@@ -92,7 +96,7 @@ func (s *settings) register(cmd *cobra.Command) {
 // bound is the spec for a trace, checked as a whole.
 func (s *settings) bound(t *trace) (plan.Spec, error) {
 	// A zero that was typed is not the zero of a flag left out.
-	for _, name := range []string{"procs", "nodes", "cores-per-node"} {
+	for _, name := range []string{"procs", "nodes", "cores-per-node", "gpus-per-node"} {
 		if f := s.flags.Lookup(name); f.Changed && f.Value.String() == "0" {
 			return s.spec, &plan.UsageError{Text: "--" + name + " is 0: want at least 1"}
 		}
@@ -156,6 +160,9 @@ type setting struct {
 // effective lists every setting of a bound spec with its origin.
 func (s *settings) effective(spec plan.Spec, t *trace) []setting {
 	c := spec.Cluster
+	if len(spec.Site) > 0 && s.site.file == "" { // it is made of the flags
+		c, _ = s.spec.Cluster.Resolve(t.info, t.nodes) // which has succeeded before
+	}
 	from := s.clusterOrigin(c, t)
 	out := []setting{
 		{"semantics", spec.Semantics, "this program", "meaning of the settings; another number may schedule otherwise"},
@@ -169,14 +176,15 @@ func (s *settings) effective(spec plan.Spec, t *trace) []setting {
 	default:
 		out = append(out,
 			setting{"nodes", c.Nodes, s.origin("nodes"), "nodes of the cluster"},
-			setting{"cores_per_node", c.CoresPerNode, s.origin("cores-per-node"), "cores of each node"})
+			setting{"cores_per_node", c.CoresPerNode, s.origin("cores-per-node"), "cores of each node"},
+			setting{"gpus_per_node", c.GPUsPerNode, s.origin("gpus-per-node"), "GPUs of each node"})
 	}
 	out = append(out,
 		setting{"cluster", cmp.Or(s.site.file, "none"), s.origin("cluster"), usage(s.flags.Lookup("cluster"))},
 		setting{"profile", cmp.Or(strings.Join(s.site.profiles, " "), "none"), s.origin("profile"), usage(s.flags.Lookup("profile"))},
 		setting{"vcluster_of", cmp.Or(s.flags.Lookup("vcluster-of").Value.String(), "none"), s.origin("vcluster-of"), usage(s.flags.Lookup("vcluster-of"))})
 	out = append(out, setting{"exclusive", c.Exclusive, s.origin("exclusive"), usage(s.flags.Lookup("exclusive"))})
-	for _, name := range []string{"order", "backfill", "event-order", "cycle", "phase", "overrun", "missing-request", "infeasible",
+	for _, name := range []string{"order", "backfill", "event-order", "cycle", "phase", "overrun", "missing-request", "infeasible", "allow-unheeded",
 		"quorum-latency", "quorum-jitter", "seed", "feedback", "warmup", "cooldown"} {
 		f := s.flags.Lookup(name)
 		out = append(out, setting{strings.ReplaceAll(name, "-", "_"), typed(f.Value.String()), s.origin(name), usage(f)})

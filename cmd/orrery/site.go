@@ -126,7 +126,7 @@ func (s *settings) enterSite(spec *plan.Spec, t *trace) error {
 // the trace.
 func (s *settings) clusterFile(spec *plan.Spec, t *trace) (*profiles.Cluster, error) {
 	if s.site.file != "" {
-		for _, name := range []string{"procs", "nodes", "cores-per-node", "exclusive"} {
+		for _, name := range []string{"procs", "nodes", "cores-per-node", "gpus-per-node", "exclusive"} {
 			if s.flags.Changed(name) {
 				return nil, usagef("--%s and --cluster: the cluster file says how large the cluster is", name)
 			}
@@ -137,18 +137,10 @@ func (s *settings) clusterFile(spec *plan.Spec, t *trace) (*profiles.Cluster, er
 	if err != nil {
 		return nil, err
 	}
-	nodes, cores := size.Nodes, size.CoresPerNode
-	if size.Procs > 0 {
-		nodes, cores = size.Procs, 1
+	if max(size.CoresPerNode, 1) > 1 && !size.Exclusive && size.GPUsPerNode == 0 {
+		return nil, usagef("--profile on nodes of %d cores: a site allocates whole nodes; give --exclusive, --gpus-per-node, or a cluster file", size.CoresPerNode)
 	}
-	if cores > 1 && !size.Exclusive {
-		return nil, usagef("--profile on nodes of %d cores: a site allocates whole nodes; give --exclusive, or a cluster file", cores)
-	}
-	text := plainAgents
-	if !size.Table {
-		text += fmt.Sprintf(plainNodes, cores, nodes)
-	}
-	return profiles.ParseCluster("", []byte(text)) // errors name keys, for there is no file
+	return profiles.ParseCluster("", []byte(size.File(false))) // errors name keys, for there is no file
 }
 
 // loadCluster reads the cluster file that a flag names.
@@ -162,17 +154,6 @@ func loadCluster(flag, path string) (*profiles.Cluster, error) {
 	}
 	return c, nil
 }
-
-// A plain cluster as a cluster file: jobs end at their request, nothing is
-// wiped or booted, and the nodes are all alike.
-const (
-	plainAgents = `name: flags
-agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}
-`
-	plainNodes = `node_types: [{name: node, cpus: %d}]
-groups: [{name: n, nodes: %d, type: node, fingerprint: alike}]
-`
-)
 
 // override replaces the profiles that flags name: first that of all vClusters,
 // then those of single ones.

@@ -30,6 +30,10 @@ type summary struct {
 func (s *summary) table() *table.Table {
 	t := table.New("result", "value", "remark")
 	d := s.out.Document
+	for i := range d.Unheeded {
+		u := &d.Unheeded[i]
+		t.Row("UNHEEDED", table.Quantity(fmt.Sprintf("%.3g %% of the work", float64(100*u.Share)), u.Share).In(table.Bad), u.Text)
+	}
 	t.Row("trace", d.Trace.Name, fmt.Sprintf("%s rows, %s", plot.Count(d.Trace.Rows), s.began()))
 	if r := s.trace.report; r != nil {
 		t.Row("import", table.Quantity(plot.Count(r.Kept), r.Kept), imported(r))

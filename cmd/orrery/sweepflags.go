@@ -101,7 +101,7 @@ func (a *axisFlags) experiment(log string) (*profiles.Experiment, error) {
 // base is the cluster whose keys are varied.
 func (a *axisFlags) base() (*profiles.Cluster, error) {
 	if a.cluster == "" {
-		return profiles.PlainCluster(1, 1)
+		return profiles.PlainCluster(1, 1, 0)
 	}
 	return loadCluster("--cluster", a.cluster)
 }

@@ -135,7 +135,7 @@ func (x *expander) clusters() error {
 		return nil
 	}
 	if len(x.traces) == 0 {
-		c, err := profiles.PlainCluster(1, 1)
+		c, err := profiles.PlainCluster(1, 1, 0)
 		x.base = append(x.base, c)
 		return err
 	}
@@ -149,7 +149,7 @@ func (x *expander) clusters() error {
 			}
 			nodes = size.Procs // 0 with a table of nodes
 		}
-		c, err := profiles.PlainCluster(nodes, cores)
+		c, err := profiles.PlainCluster(nodes, cores, x.e.Plain.GPUs)
 		if err == nil {
 			c, err = c.WithAll(nil)
 		}

@@ -158,7 +158,7 @@ func specOf(r *profiles.Replay) plan.Spec {
 	if r.MissingRequest == "default" {
 		s.DefaultRequest = r.DefaultRequest
 	}
-	s.Feedback = r.Feedback
+	s.AllowUnheeded, s.Feedback = r.AllowUnheeded, r.Feedback
 	s.SetWarmup(r.Warmup)
 	s.Cooldown, s.Seed = r.Cooldown, uint64(r.Seed)
 	return s

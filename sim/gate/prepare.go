@@ -100,7 +100,7 @@ func (p *gatePlan) run(ctx context.Context, g *profiles.Gate, i int, files Files
 	r, at := &g.Runs[i], fmt.Sprintf("runs[%d]", i)
 	spec := plan.DefaultSpec()
 	spec.SetWarmup(r.Warmup)
-	spec.Cooldown, spec.Feedback = r.Cooldown, r.Feedback
+	spec.Cooldown, spec.Feedback, spec.AllowUnheeded = r.Cooldown, r.Feedback, r.AllowUnheeded
 	var site *profiles.Cluster
 	if r.Cluster != "" {
 		var err error

@@ -35,9 +35,12 @@ type Metric struct {
 
 // Table is the content of metrics.json.
 type Table struct {
-	Schema  int      `json:"schema"` // TableSchema
-	Verdict Verdict  `json:"verdict"`
-	Metrics []Metric `json:"metrics"` // window by window in the order of Definitions, then of SiteDefinitions and ServiceDefinitions
+	Schema  int     `json:"schema"` // TableSchema
+	Verdict Verdict `json:"verdict"`
+	// Unheeded says, a sentence each, what more of the work asked for than a replay may leave
+	// unmet, where it was allowed to: the metrics are of another workload to that extent.
+	Unheeded []string `json:"unheeded,omitempty"`
+	Metrics  []Metric `json:"metrics"` // window by window in the order of Definitions, then of SiteDefinitions and ServiceDefinitions
 
 	// Of a site: by vCluster, tenant and class, window by window.
 	Groups []column.Group `json:"groups,omitempty"`

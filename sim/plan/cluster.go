@@ -34,12 +34,16 @@ func tooLarge(nodes, cores int64) string {
 // Resolve fills in a cluster that was left to the trace.
 func (c ClusterSpec) Resolve(info traces.Info, nodes []traces.Node) (ClusterSpec, error) {
 	switch {
-	case c.Procs < 0 || c.Nodes < 0 || c.CoresPerNode < 0:
-		return c, usagef("a cluster of negative size: %d processors, %d nodes, %d cores per node", c.Procs, c.Nodes, c.CoresPerNode)
-	case c.Procs > 0 && (c.Nodes > 0 || c.CoresPerNode > 0 || c.Exclusive || c.Table):
-		return c, usagef("--procs is a cluster of one-core nodes: leave out --nodes, --cores-per-node and --exclusive")
+	case c.Procs < 0 || c.Nodes < 0 || c.CoresPerNode < 0 || c.GPUsPerNode < 0:
+		return c, usagef("a cluster of negative size: %d processors, %d nodes, %d cores and %d GPUs per node", c.Procs, c.Nodes, c.CoresPerNode, c.GPUsPerNode)
+	case c.Procs > 0 && (c.Nodes > 0 || c.CoresPerNode > 0 || c.GPUsPerNode > 0 || c.Exclusive || c.Table):
+		return c, usagef("--procs is a cluster of one-core nodes: leave out --nodes, --cores-per-node, --gpus-per-node and --exclusive")
 	case (c.Nodes > 0) != (c.CoresPerNode > 0):
 		return c, usagef("--nodes and --cores-per-node go together")
+	case c.GPUsPerNode > 0 && c.Nodes == 0:
+		return c, usagef("--gpus-per-node needs nodes: give --nodes and --cores-per-node")
+	case c.GPUsPerNode > mostGPUs:
+		return c, usagef("%d GPUs on a node, at most %d", c.GPUsPerNode, mostGPUs)
 	case c.Table && len(nodes) == 0:
 		return c, usagef("the spec takes its cluster from the nodes table of the trace, which has none")
 	case c.Table:

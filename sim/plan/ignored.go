@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"orrery/scheduler/model"
 	"orrery/scheduler/site"
 	"orrery/sim/record"
 	"orrery/sim/world/translate"
@@ -17,6 +18,7 @@ var ignoredColumns = map[string]string{
 	"tenant":         "tenants have no limits and no shares",
 	"vcluster":       "all jobs are in one queue",
 	"nodes_max":      "the job starts on nodes_min nodes",
+	"gpus_per_node":  "the cluster has no GPUs: give --gpus-per-node, or a cluster file",
 	"gpu_type":       "any GPU serves the job",
 	"gpu_mem":        "any GPU serves the job",
 	"mem_per_node":   "memory is not shared out",
@@ -46,7 +48,7 @@ var ignoredColumns = map[string]string{
 	"after_job":      "the job does not wait for another, but with --feedback",
 	"gpu_milli":      "GPUs are not shared",
 	"gpu_types":      "any GPU serves the job",
-	"gpus_total":     "gpus_per_node and nodes_min say how many",
+	"gpus_total":     "gpus_per_node and nodes_min say how many GPUs a job gets, where the cluster has any",
 	"deadline":       "the queue order alone decides",
 	"scale_metric":   "no scaling policy is asked",
 	"scale_target":   "no scaling policy is asked",
@@ -65,6 +67,7 @@ var ignoredOnSites = map[string]func(*site.Config) bool{
 	"deadline":      func(*site.Config) bool { return true },
 	"gpus_total":    func(*site.Config) bool { return true },
 	"gpu_milli":     func(c *site.Config) bool { return !c.Site.Amounts },
+	"mem_per_node":  func(c *site.Config) bool { return !statesMemory(c.Site.Nodes) },
 	"scale_metric":  func(*site.Config) bool { return true },
 	"scale_target":  func(*site.Config) bool { return true },
 	"tenant":        func(c *site.Config) bool { return len(c.Site.Tenants) == 0 },
@@ -76,13 +79,18 @@ var ignoredOnSites = map[string]func(*site.Config) bool{
 	"nice":          noMultifactor,
 }
 
+// statesMemory says whether it is known how much memory some node has.
+func statesMemory(nodes []model.Node) bool {
+	return slices.ContainsFunc(nodes, func(n model.Node) bool { return n.Memory > 0 })
+}
+
 // noMultifactor says that no vCluster orders by Slurm's priority, which alone looks
 // at the points of jobs.
 func noMultifactor(c *site.Config) bool {
 	return !slices.ContainsFunc(c.Policies, func(p site.Policy) bool { return p.Ranking == site.ByMultifactor })
 }
 
-// Ignored counts the rows of a trace that ask for something that a run does not heed.
+// Ignored counts the rows of a trace that ask for something that a run ignores.
 type Ignored struct {
 	Rule  string
 	Doc   string // in words
@@ -98,8 +106,16 @@ func (p *Resolved) Ignored(info traces.Info, awkward *translate.SpecialRows) []I
 		if p.Spec.Feedback && (f.Column == "after_job" || f.Column == "think_time") {
 			continue
 		}
+		rows := f.Rows
+		if f.Column == "gpus_per_node" { // many rows state 0 of them
+			if rows = p.GPUsIgnored; rows == 0 {
+				continue
+			}
+		}
 		if site != nil {
-			if heeds := ignoredOnSites[f.Column]; heeds == nil || !heeds(&site.Core) {
+			ignores := ignoredOnSites[f.Column]
+			untyped := len(site.World.Rows.GPUTypes) == 0 && (f.Column == "gpu_type" || f.Column == "gpu_types")
+			if !untyped && (ignores == nil || !ignores(&site.Core)) {
 				continue
 			}
 			if r := site.World.Rows.Route; r != nil && r.Name() == f.Column {
@@ -107,31 +123,10 @@ func (p *Resolved) Ignored(info traces.Info, awkward *translate.SpecialRows) []I
 			}
 		}
 		if doc, ok := ignoredColumns[f.Column]; ok && (f.Varies || !matterOnlyApart[f.Column]) {
-			out = append(out, Ignored{Rule: "ignored-" + f.Column, Doc: "column " + f.Column + " ignored: " + doc, Count: f.Rows})
+			out = append(out, Ignored{Rule: "ignored-" + f.Column, Doc: "column " + f.Column + " ignored: " + doc, Count: rows})
 		}
 	}
-	if site != nil && site.World.Rows.Dependencies != nil {
-		for _, l := range site.World.Rows.Dependencies.Left {
-			out = append(out, Ignored{Rule: "dependency-" + l.Rule, Doc: "dependency ignored: no job can wait for it (" + l.Example + ")", Count: l.Count})
-		}
-	}
-	if site != nil && site.early > 0 {
-		out = append(out, Ignored{Rule: "reservation-known-early", Doc: "kept: the reservation is known from the beginning of the replay, not from its announcement on", Count: site.early})
-	}
-	if site != nil {
-		for i, n := range site.unheeded {
-			if u := &translate.IgnoredEvents[i]; n > 0 {
-				out = append(out, Ignored{Rule: "ignored-event-" + u.Kind, Doc: "events of the trace, without effect: " + u.Why, Count: n})
-			}
-		}
-		known := info.History
-		if awkward.Count[translate.RuleLeftBefore] == 0 {
-			known = 0 // no row tells of a job, as where the log has no starts
-		}
-		if n := emptyLedgers(site, known); n > 0 {
-			out = append(out, Ignored{Rule: "ledger-begins-empty", Doc: "tenants: what they consumed before the warm start is not known, and counts neither for budgets nor for shares that remember", Count: n})
-		}
-	}
+	out = append(out, p.ignoredBySite(info, awkward)...)
 	if c := &awkward.Count; info.WarmStart.OK && c[translate.RuleRanBefore]+c[translate.RuleWaitedBefore] == 0 {
 		out = append(out, Ignored{
 			Rule: record.RuleBeginsIdle, Count: info.Rows,
@@ -154,6 +149,35 @@ func (p *Resolved) Ignored(info traces.Info, awkward *translate.SpecialRows) []I
 	}
 	if n := info.Of("load"); n > 0 {
 		out = append(out, Ignored{Rule: "ignored-load", Doc: "table load ignored: nothing is asked of services", Count: n})
+	}
+	return out
+}
+
+// ignoredBySite is what a site ignores beside columns of jobs.
+func (p *Resolved) ignoredBySite(info traces.Info, awkward *translate.SpecialRows) (out []Ignored) {
+	site := p.Site
+	if site == nil {
+		return nil
+	}
+	if site.World.Rows.Dependencies != nil {
+		for _, l := range site.World.Rows.Dependencies.Left {
+			out = append(out, Ignored{Rule: "dependency-" + l.Rule, Doc: "dependency ignored: no job can wait for it (" + l.Example + ")", Count: l.Count})
+		}
+	}
+	if site.early > 0 {
+		out = append(out, Ignored{Rule: "reservation-known-early", Doc: "kept: the reservation is known from the beginning of the replay, not from its announcement on", Count: site.early})
+	}
+	for i, n := range site.unheeded {
+		if u := &translate.IgnoredEvents[i]; n > 0 {
+			out = append(out, Ignored{Rule: "ignored-event-" + u.Kind, Doc: "events of the trace, without effect: " + u.Why, Count: n})
+		}
+	}
+	known := info.History
+	if awkward.Count[translate.RuleLeftBefore] == 0 {
+		known = 0 // no row tells of a job, as where the log has no starts
+	}
+	if n := emptyLedgers(site, known); n > 0 {
+		out = append(out, Ignored{Rule: "ledger-begins-empty", Doc: "tenants: what they consumed before the warm start is not known, and counts neither for budgets nor for shares that remember", Count: n})
 	}
 	return out
 }

@@ -70,6 +70,8 @@ type Resolved struct {
 	Strict bool  // infeasible jobs fail the run
 	Site   *Site // instead of core and world, on a site
 	Warm   translate.Warm
+	// GPUsIgnored counts the rows that ask for GPUs on a cluster without any: see Judge.
+	GPUsIgnored int64
 	// events and prices count the rows of these tables of the trace.
 	events, prices int
 	// History is for how long before the warm start it is known what was consumed.
@@ -108,17 +110,22 @@ func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
 		return p, err
 	}
 	if prep.file != nil {
-		whole, err := prep.file.on(src)
-		if err != nil {
-			return p, err
-		}
-		p.Spec.Site, p.World.Cluster = whole.canonical, unitsOfSite(whole.site)
-		p.Site, err = p.siteOf(whole.site, prep.file.cluster, src)
-		return p, err
+		return p, p.onSite(prep.file, src)
 	}
 	p.World.Latency, p.World.Jitter, p.World.Seed = s.QuorumLatency, s.QuorumJitter, s.Seed
 	if p.Spec.Cluster, err = s.Cluster.Resolve(info, src.Nodes()); err != nil {
 		return p, err
+	}
+	if p.Spec.Cluster.divided(info, src.Nodes()) {
+		if p.Spec, err = s.sited(p.Spec.Cluster); err != nil {
+			return p, err
+		}
+		file, err := readSite(p.Spec.Site)
+		if err != nil {
+			return p, err
+		}
+		p.Core, p.World.Latency, p.World.Jitter = plain.Config{}, 0, 0
+		return p, p.onSite(file, src)
 	}
 	if p.World.Cluster, p.World.Units, err = p.Spec.Cluster.cluster(info, src.Nodes()); err != nil {
 		return p, err
@@ -131,6 +138,17 @@ func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
 		return p, &UsageError{err.Error()}
 	}
 	return p, nil
+}
+
+// onSite makes p a plan for the site of a file.
+func (p *Resolved) onSite(file *clusterFile, src Tables) error {
+	whole, err := file.on(src)
+	if err != nil {
+		return err
+	}
+	p.Spec.Site, p.World.Cluster = whole.canonical, unitsOfSite(whole.site)
+	p.Site, err = p.siteOf(whole.site, file.cluster, src)
+	return err
 }
 
 // policy is what the world does where a job overruns or asks for no time.

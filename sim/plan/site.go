@@ -87,6 +87,9 @@ func (f *clusterFile) on(src Tables) (siteOfFile, error) {
 // announces become part of it, which knows them from the beginning on.
 func (p *Resolved) siteOf(res *profiles.Site, file *profiles.Cluster, src Tables) (*Site, error) {
 	var err error
+	if err := countsCPUs(res.Nodes, src.Info()); err != nil {
+		return nil, err
+	}
 	sp := &Site{Targets: res.TargetWait[:]}
 	if sp.Core, err = coreOf(res); err != nil {
 		return nil, err
@@ -126,6 +129,17 @@ func (p *Resolved) siteOf(res *profiles.Site, file *profiles.Cluster, src Tables
 	sp.Core.Max = maxLimitsOf(&res.Site, sp.World.Changes)
 	sp.Core.Extend = p.World.Policy.Overrun == translate.Extend
 	return sp, nil
+}
+
+// countsCPUs refuses nodes without CPUs where rows ask for some: none of them could run, and
+// a file that leaves node_types out says nothing of what its nodes have.
+func countsCPUs(nodes []model.Node, info traces.Info) error {
+	if !info.Fills("cpus_per_node") || slices.ContainsFunc(nodes, func(n model.Node) bool { return n.CPUs > 0 }) {
+		return nil
+	}
+	return siteError{&profiles.Error{Problems: []profiles.Problem{{
+		Key: "groups", Text: "the nodes have 0 CPUs, and rows of " + info.Name + " ask for some (cpus_per_node), so none of these could run: say how many each has, by cpus under node_types and type under groups",
+	}}}}
 }
 
 // onlySite refuses the settings of a plain cluster beside a cluster file.

@@ -42,6 +42,9 @@ type Spec struct {
 	MissingRequest string         `json:"missing_request,omitempty"` // infinite (default), recorded or default
 	DefaultRequest model.Duration `json:"default_request_us,omitempty"`
 	Infeasible     string         `json:"infeasible,omitempty"` // reject (default) or error
+	// AllowUnheeded goes on where more of the work than MostUnheeded asks for what the cluster
+	// does not have. A run drops it from its spec where there was nothing of the kind.
+	AllowUnheeded bool `json:"allow_unheeded,omitempty"`
 
 	QuorumLatency model.Duration `json:"quorum_latency_us,omitempty"` // 0: proposals are answered at once
 	QuorumJitter  model.Duration `json:"quorum_jitter_us,omitempty"`  // uniform, on top of the latency
@@ -82,6 +85,7 @@ type ClusterSpec struct {
 	Procs        int32 `json:"procs,omitempty"` // one-core nodes
 	Nodes        int32 `json:"nodes,omitempty"`
 	CoresPerNode int32 `json:"cores_per_node,omitempty"` // with Nodes
+	GPUsPerNode  int32 `json:"gpus_per_node,omitempty"`  // with Nodes: such a cluster is a site, see Spec.Site
 	Exclusive    bool  `json:"exclusive,omitempty"`      // whole nodes only
 	// Table is set when the bundle's nodes table is the cluster.
 	Table bool `json:"table,omitempty"`
@@ -147,8 +151,10 @@ func (s Spec) marshal() []byte {
 	return b
 }
 
-// ID is the SHA-256 of the canonical JSON, in hexadecimal.
+// ID is the SHA-256 of the canonical JSON, in hexadecimal. AllowUnheeded is left out: it says
+// whether there is a result, and not what is in it.
 func (s Spec) ID() string {
+	s.AllowUnheeded = false
 	sum := sha256.Sum256(s.JSON())
 	return hex.EncodeToString(sum[:])
 }

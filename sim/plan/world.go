@@ -20,7 +20,7 @@ func (p *Resolved) worldOf(res *profiles.Site, announced translate.SiteEvents, s
 	a := &res.Agents
 	w := world.SiteConfig{
 		Site: &res.Site, Seed: p.Spec.Seed, Expected: p.World.Expected, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
-		Rows: translate.Rows{File: src.Info().Name, GPUTypes: res.GPUTypes, Policy: p.World.Policy, Shared: res.Shared, CPUs: res.JobCPUs, Memory: res.JobMemory, Warm: p.Warm, IgnoreUnknownTenants: true},
+		Rows: translate.Rows{File: src.Info().Name, GPUTypes: knownTypes(res.GPUTypes), Policy: p.World.Policy, Shared: res.Shared, CPUs: res.JobCPUs, Memory: res.JobMemory, Warm: p.Warm, IgnoreUnknownTenants: true},
 		Exit: preemptionOf(&profiles.Preemption{}, a), StartDelay: a.StartDelay, BootDelay: a.BootDelay, ReadBandwidth: int64(a.RestoreBandwidth), Wipe: a.Wipe,
 		Visible: a.CompletionDelay, Faults: faultsOf(&res.Failures),
 	}
@@ -45,6 +45,15 @@ func (p *Resolved) worldOf(res *profiles.Site, announced translate.SiteEvents, s
 		return w, &UsageError{err.Error()}
 	}
 	return w, nil
+}
+
+// knownTypes are the GPU models that jobs may ask for, none where it is not known what the
+// nodes have.
+func knownTypes(types []string) []string {
+	if len(types) == 1 && types[0] == profiles.AnyGPU {
+		return nil
+	}
+	return types
 }
 
 // checkpointsOf says when running jobs write checkpoints, nil for never. One of

@@ -27,6 +27,7 @@ type Document struct {
 	FirstUS     model.Time        `json:"first_us"` // since the epoch of the trace
 	LastUS      model.Time        `json:"last_us"`
 	Awkward     []AwkwardRule     `json:"awkward"`
+	Unheeded    []Unheeded        `json:"unheeded,omitempty"` // with allow_unheeded: what to know before any figure
 	Site        *world.SiteCounts `json:"site,omitempty"`
 	Services    []Service         `json:"services,omitempty"` // of the cluster file, in its order
 	Takings     []Taking          `json:"takings,omitempty"`  // among services and the jobs of vClusters
@@ -61,8 +62,20 @@ type Jobs struct {
 	Unfinished int64 `json:"unfinished"`
 }
 
+// Unheeded is a resource that more of the work asks for than a replay may leave unmet
+// unless it is allowed to.
+type Unheeded struct {
+	Resource string  `json:"resource"`
+	Fate     string  `json:"fate"` // ignored, or rejected
+	Jobs     int64   `json:"jobs"`
+	Of       int64   `json:"of_jobs"`
+	Share    float64 `json:"share_of_work"`
+	Text     string  `json:"text"` // one sentence
+	First    []int64 `json:"first_ids,omitempty"`
+}
+
 // AwkwardRule counts the rows that met one rule of the replay, or that ask for
-// something it does not heed.
+// something it ignores.
 type AwkwardRule struct {
 	Rule     string  `json:"rule"`
 	Doc      string  `json:"doc"`

@@ -198,10 +198,12 @@ func TestRejected(t *testing.T) {
 		}
 		return model.ReasonNone
 	}
-	for i := range 2 {
-		require.NoError(t, s.Inspect(s.rows, i, large))
+	for i, want := range []bool{true, false} {
+		tooLarge, err := s.Inspect(s.rows, i, large)
+		require.NoError(t, err)
+		require.Equal(t, want, tooLarge)
 	}
-	require.Equal(t, int64(1), s.Special.Count[translate.RuleTooLarge])
+	require.Zero(t, s.Special.Count[translate.RuleTooLarge], "to inspect is not to submit")
 	_, ok, err := s.submission(s.rows, 0, large)
 	require.NoError(t, err)
 	require.False(t, ok)

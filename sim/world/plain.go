@@ -89,12 +89,10 @@ func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) 
 	return true
 }
 
-// Inspect counts row i of b as too large if it could never fit; it submits
-// nothing.
-func (w *World) Inspect(b *traces.Batch, i int, possible func(model.Request) bool) {
-	if req, asked := w.cfg.Request(b, i); asked && !possible(req) {
-		w.Special.Add(translate.RuleTooLarge, b.ID[i])
-	}
+// Inspect says whether row i of b could never fit; it submits nothing.
+func (w *World) Inspect(b *traces.Batch, i int, possible func(model.Request) bool) (tooLarge bool) {
+	req, asked := w.cfg.Request(b, i)
+	return asked && !possible(req)
 }
 
 // enter gives a job a ref and commits its submission, which it puts into f.

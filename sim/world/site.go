@@ -137,17 +137,14 @@ func (s *Site) push(e des.Event) {
 	s.events.Push(e)
 }
 
-// Inspect counts row i of b as too large if unsatisfiable says why it could never run;
+// Inspect says whether row i of b could never run, for a reason that unsatisfiable gives;
 // it submits nothing.
-func (s *Site) Inspect(b *traces.Batch, i int, unsatisfiable func(*model.Allocation) model.Reason) error {
+func (s *Site) Inspect(b *traces.Batch, i int, unsatisfiable func(*model.Allocation) model.Reason) (tooLarge bool, err error) {
 	if s.cfg.Rows.Warm.Left(b, i) {
-		return nil
+		return false, nil
 	}
 	_, ok, err := s.rows.Allocation(b, i, &s.inspected)
-	if ok && unsatisfiable(&s.inspected) != model.ReasonNone {
-		s.Special.Add(translate.RuleTooLarge, b.ID[i])
-	}
-	return err
+	return ok && unsatisfiable(&s.inspected) != model.ReasonNone, err
 }
 
 // Submission turns row i of b into a fact, which it puts into f. ok is false when the

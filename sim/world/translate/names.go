@@ -63,6 +63,9 @@ func (t *Site) setReaders() {
 			if ignore {
 				return noName, nil
 			}
+			if c == traces.TextGPUType { // no node has such GPUs: the job can never run
+				return oneOf - t.anyOf(nil), nil
+			}
 			return 0, &unknownText{strconv.Quote(text), what + " of the site: " + list(all), "add it to the cluster file, or correct the row"}
 		}
 	}
@@ -237,14 +240,16 @@ func (t *Site) texts(b *traces.Batch, i int, a *model.Allocation, r *rowState) e
 	if m := stated[traces.TextMounts]; m >= 0 {
 		a.DataReady = t.hot[m]
 	}
-	if r.gpuType = stated[traces.TextGPUType]; r.gpuType < 0 && stated[traces.TextGPUTypes] >= 0 {
+	if r.gpuType = stated[traces.TextGPUType]; r.gpuType == -1 && stated[traces.TextGPUTypes] >= 0 {
 		r.gpuType = oneOf - stated[traces.TextGPUTypes]
 	}
 	r.features = stated[traces.TextFeatures]
 	r.include = stated[traces.TextNodeInclude]
 	r.exclude = stated[traces.TextNodeExclude]
 	r.outcome = model.JobState(stated[traces.TextExitState])
-	r.gpuMemory, r.memory = max(attr.GPUMem[i], 0), max(attr.MemPerNode[i], 0)
+	if r.gpuMemory = max(attr.GPUMem[i], 0); t.memory { // else it is not known how much there is
+		r.memory = max(attr.MemPerNode[i], 0)
+	}
 	if t.filled.names {
 		a.Account, a.TaskGroup, a.DAG = attr.Text[traces.TextAccount][i], attr.Text[traces.TextGroup][i], attr.Text[traces.TextDAG][i]
 	}
@@ -289,7 +294,7 @@ func (t *Site) readFeatures(text string) (int32, error) {
 }
 
 // readGPUTypes reads models of GPUs, apart by |, of which any will do. A model that the
-// site does not have adds nothing, but all of them may not be such.
+// site does not have adds nothing; a job that asks for such alone can never run.
 func (t *Site) readGPUTypes(text string) (int32, error) {
 	if len(t.rows.GPUTypes) == 0 {
 		return -1, nil
@@ -300,11 +305,13 @@ func (t *Site) readGPUTypes(text string) (int32, error) {
 			types = append(types, int32(k))
 		}
 	}
-	if len(types) == 0 {
-		return 0, &unknownText{strconv.Quote(text), "GPU types of the site, apart by |: " + list(t.rows.GPUTypes), "add one to the cluster file, or correct the row"}
-	}
+	return t.anyOf(types), nil
+}
+
+// anyOf is the place of a list of GPU types.
+func (t *Site) anyOf(types []int32) int32 {
 	t.types = append(t.types, types)
-	return int32(len(t.types) - 1), nil
+	return int32(len(t.types) - 1)
 }
 
 // readNodes reads names of nodes like n[001-004,7],m1.

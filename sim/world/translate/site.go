@@ -82,6 +82,7 @@ type Site struct {
 	mutexes   []mutex               // ascending by job
 	cpus      int32                 // of the largest node, at least 1
 	units     int32                 // of the largest node
+	memory    bool                  // some node states its memory
 	unstated  Unstated
 	silent    [traces.TextColumns]int32 // the meanings in a row that states nothing
 	filled    filled                    // of the last batch
@@ -106,7 +107,7 @@ func NewSite(site *model.Site, rows *Rows) *Site {
 	t.silent[traces.TextCheckpoint], t.silent[traces.TextRequeue] = int32(t.unstated.Checkpoint), int32(t.unstated.Requeue)
 	for i := range site.Nodes {
 		n := &site.Nodes[i]
-		t.cpus = max(t.cpus, n.CPUs, n.GPUs)
+		t.cpus, t.memory = max(t.cpus, n.CPUs, n.GPUs), t.memory || n.Memory > 0
 		if len(n.Features) > 0 {
 			t.known = append(t.known, n.Features...)
 		}
@@ -317,13 +318,20 @@ func (t *Site) share(b *traces.Batch, i int, a *model.Allocation, key *constrain
 // amounts is share where nodes are divided by amounts.
 func (t *Site) amounts(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) {
 	a.CPUs, a.Memory = key.cpus, key.memory
+	if a.CPUs == 0 { // the row may know them in all
+		procs := b.ProcsRequested[i]
+		if procs <= 0 {
+			procs = b.ProcsAllocated[i]
+		}
+		a.CPUs = (max(procs, 0) + a.NodesMin - 1) / a.NodesMin
+	}
 	if b.Attr != nil && b.Attr.Len() > 0 && a.GPUs <= 1 && b.Attr.GPUMilli[i] > 0 && b.Attr.GPUMilli[i] < model.WholeGPU {
 		a.GPUs, a.GPUMilli = 0, b.Attr.GPUMilli[i]
 	}
 	if a.CPUs == 0 {
 		a.CPUs = t.rows.CPUs
 	}
-	if a.Memory == 0 {
+	if a.Memory == 0 && t.memory {
 		a.Memory = t.rows.Memory
 	}
 	key.cpus, key.gpus, key.memory = 0, 0, 0 // a node that has room has as many

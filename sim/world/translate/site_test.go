@@ -253,7 +253,6 @@ func TestUnknownNames(t *testing.T) {
 		{func(j *traces.Job) { j.QOS = "x" }, `column qos: found "x", expected a quality of service of the site: normal, urgent`},
 		{func(j *traces.Job) { j.Partition = "x" }, `column partition: found "x", expected a partition of the site: small, large`},
 		{func(j *traces.Job) { j.Reservation = "x" }, `column reservation: found "x", expected a reservation of the site: course`},
-		{func(j *traces.Job) { j.GPUType = "x" }, `column gpu_type: found "x", expected a GPU type of the site: GH200, A100`},
 		{func(j *traces.Job) { j.Partition = "x,y" }, `column partition: found "x,y", expected a partition of the site: small, large`},
 		{func(j *traces.Job) { j.Features = "x|y" }, `column features: found "x|y", expected features of which a node must have one, apart by |, of: ib, nvme`},
 		{func(j *traces.Job) { j.Features = "ib&x" }, `column features: found "x", expected features that must all be there, apart by &, of: ib, nvme`},
@@ -414,8 +413,42 @@ func TestShares(t *testing.T) {
 		}
 		require.Equal(t, c.on, on, c.name)
 	}
-	_, _, _, err := translate(t, Rows{}, func(j *traces.Job) { j.GPUTypes = "T4|V100" })
-	require.ErrorContains(t, err, `"T4|V100"`)
+}
+
+// TestTypesThatNoNodeHas: a job that asks for them can never run, and the row is no error.
+func TestTypesThatNoNodeHas(t *testing.T) {
+	for _, says := range []func(*traces.Job){
+		func(j *traces.Job) { j.GPUTypes = "T4|V100" },
+		func(j *traces.Job) { j.GPUType = "T4" },
+		func(j *traces.Job) { j.GPUType, j.GPUTypes = "T4", "A100|GH200" },
+	} {
+		site, rows, a := namedSite(), Rows{File: "log", GPUTypes: gpuTypes}, model.Allocation{}
+		_, ok, err := NewSite(site, &rows).Allocation(batchOf(row(77, 10*at, says)), 0, &a)
+		require.NoError(t, err)
+		require.True(t, ok)
+		for i := range site.Nodes {
+			require.False(t, site.Constraints[a.Constraint].Holds(model.NodeID(i), &site.Nodes[i]))
+		}
+	}
+}
+
+// TestMemoryOfNodesThatStateNone is not known, and bounds no job; processors that a row knows in
+// all are divided among its nodes.
+func TestMemoryOfNodesThatStateNone(t *testing.T) {
+	site := namedSite()
+	site.Amounts = true
+	for i := range site.Nodes {
+		site.Nodes[i].Memory = 0
+	}
+	rows, a := Rows{File: "log", GPUTypes: gpuTypes, Shared: true, CPUs: 2, Memory: 7}, model.Allocation{}
+	_, ok, err := NewSite(site, &rows).Allocation(batchOf(row(77, 10*at, func(j *traces.Job) {
+		j.MemPerNode, j.NodesMin, j.ProcsRequested = traces.Some[int64](1<<40), traces.Some[int32](2), traces.Some[int32](7)
+		j.CPUsPerNode = traces.Opt[int32]{}
+	})), 0, &a)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Zero(t, a.Memory)
+	require.EqualValues(t, 4, a.CPUs)
 }
 
 func TestExitStates(t *testing.T) {
