@@ -206,7 +206,7 @@ func drawnWorld(t *rapid.T) (site string, jobs []submittedJob) {
 	fmt.Fprintf(&b, "quorum: {latency: %dms}\n", []int{0, 0, 300}[n("latency", 0, 2)])
 	home, serving := n("home", 2, 8), n("serving", 2, 6)
 	fmt.Fprintf(&b, "groups: [{name: a, nodes: %d}]\n", home+serving+n("common", 0, 3))
-	fmt.Fprintf(&b, "tenants: [{name: x, max_nodes: %d}]\n", n("quota", 0, 1)*n("most", 4, 12))
+	fmt.Fprintf(&b, "tenants: [{name: x, max_nodes: %s}]\n", []string{"none", strconv.Itoa(n("most", 4, 12))}[n("quota", 0, 1)])
 	fmt.Fprintf(&b, "vclusters:\n- {name: batch, home: %d, max_lent: 0.%d, profile: {order: fcfs, preemption: {enabled: %t}}}\n", home, n("lent", 0, 9), n("preempts", 0, 2) > 0)
 	fmt.Fprintf(&b, "- {name: serving, home: %d, profile: {order: fcfs, backfill: %s, preemption: {enabled: %t}}}\nservices:\n", serving, []string{"easy", "first-fit", "conservative"}[n("backfill", 0, 2)], n("seeks", 0, 2) > 0)
 	for i := range n("services", 1, 3) {

@@ -213,6 +213,7 @@ func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*
 		return nil, err
 	}
 	r.core, r.world = newStage(&p, r.opt, src.Users)
+	r.limit()
 	r.state = r.world.state()
 	if w, ok := r.world.(siteStage); ok {
 		r.sited = &w.Meter

@@ -24,6 +24,15 @@ func (r *run) host(begin model.Time) (err error) {
 	return nil
 }
 
+// limit lets the services know the limits that the core goes by.
+func (r *run) limit() {
+	if core, ok := r.core.(interface {
+		Headroom(ref model.Ref, most int32) int32
+	}); ok {
+		r.services.Limit(core.Headroom)
+	}
+}
+
 // takingsSink hands the attempts to the takings as well.
 type takingsSink struct {
 	record.Sink

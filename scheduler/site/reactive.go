@@ -158,6 +158,20 @@ func (p *pass) atLimit(j *job, size int32) model.Reason {
 	return r
 }
 
+// Headroom is how many nodes more the limits of its tenant and of its quality of service leave
+// to the running service ref, up to most; what is in flight for any job is taken from it. The
+// limits hold each size below one that they allow.
+func (s *Core) Headroom(ref model.Ref, most int32) int32 {
+	j := &s.jobs[ref]
+	fits := func(more int32) bool {
+		return s.ledger.CheckResize(&j.usage, j.usage.Nodes+more) == model.ReasonNone
+	}
+	if j.phase != running || most <= 0 || fits(most) {
+		return max(most, 0)
+	}
+	return int32(sort.Search(int(most), func(n int) bool { return !fits(int32(n) + 1) }))
+}
+
 // addScalingUp gives services that may get nodes their place among the candidates.
 func (p *pass) addScalingUp(h []order.Candidate, scalingUp []model.Ref) []order.Candidate {
 	for _, ref := range scalingUp {

@@ -29,8 +29,20 @@ type Config struct {
 // Services are those of one replay, in the order of the cluster file. Their clocks are moved
 // by Until and Collect. nil has none.
 type Services struct {
-	list []hosted
-	of   []int32 // by ref of a job: the service that it is of, and one; 0 for others
+	list   []hosted
+	limits Limits
+	of     []int32 // by ref of a job: the service that it is of, and one; 0 for others
+}
+
+// Limits is how many nodes more a running job may have by the limits of its tenant and of its
+// quality of service, up to most. It is what a client reads before it asks for more.
+type Limits func(ref model.Ref, most int32) int32
+
+// Limit says who knows the limits, before the replay begins; nil for none.
+func (s *Services) Limit(by Limits) {
+	if s != nil {
+		s.limits = by
+	}
 }
 
 // hosted is one service.
@@ -118,14 +130,22 @@ func (s *Services) Until(limit model.Time) model.Time {
 		}
 		h := &s.list[best]
 		now := h.next
-		if h.phase == ahead || h.step(now) {
+		if h.phase == ahead || s.step(h, now) {
 			return now
 		}
 	}
 }
 
 // step lets happen what is due in a service; it says whether there is something to tell.
-func (h *hosted) step(now model.Time) bool {
+func (s *Services) step(h *hosted, now model.Time) bool {
+	if h.phase == runs && s.limits != nil {
+		per, more := int64(h.cfg.Nodes), int64(service.NoLimit)
+		most := h.cfg.Max*per - h.has // beyond it the bound of the service holds
+		if n := int64(s.limits(h.ref, int32(max(most, 0)))); n < most {
+			more = n / per
+		}
+		h.sim.Limited(more)
+	}
 	h.sim.Step(h.local(now))
 	h.next = h.at(h.sim.Next())
 	return h.tells()
@@ -214,7 +234,7 @@ func (s *Services) Collect(now model.Time, dst []model.Fact) []model.Fact {
 			continue
 		}
 		if h.next <= now {
-			h.step(now)
+			s.step(h, now)
 		}
 		if !h.tells() {
 			continue

@@ -21,12 +21,14 @@ type want struct {
 	more    int64 // replicas that are outstanding
 	asked   int64 // by the proposal seq
 	seq     uint64
-	level   bool // seq set a size, which stays wanted when it is refused; a step does not
-	waits   bool // seq has no result yet
-	fresh   bool // seq is to be answered, and the cluster has not been asked
-	refused bool // the cluster did not have as many
-	away    bool // the service has lost its place, or never had one
-	back    bool // it had one before
+	level   bool  // seq set a size, which stays wanted when it is refused; a step does not
+	waits   bool  // seq has no result yet
+	fresh   bool  // seq is to be answered, and the cluster has not been asked
+	refused bool  // the cluster did not have as many
+	away    bool  // the service has lost its place, or never had one
+	back    bool  // it had one before
+	limited bool  // the policy has been told a limit
+	limit   int64 // that it was told last
 }
 
 // NewHosted makes a service that has no place yet. Of the supply of cfg the start, the limit
@@ -67,6 +69,19 @@ func (h *Hosted) Wanted() (replicas int64, answer bool) { return h.s.fleet.held(
 
 // Asked says that the cluster was asked for what is wanted. Resized or Unmet answer.
 func (h *Hosted) Asked() { h.fresh = false }
+
+// NoLimit is what a tenant without a limit may have.
+const NoLimit = autoscale.NoLimit
+
+// Limited tells how many replicas more its tenant may have, or NoLimit. The policy
+// hears of it with what it is told next.
+func (h *Hosted) Limited(more int64) {
+	if h.limited && h.limit == more || !h.limited && more == NoLimit {
+		return
+	}
+	h.limited, h.limit = true, more
+	h.s.facts = append(h.s.facts, autoscale.Fact{Kind: autoscale.FactLimit, N: more, Entity: autoscale.Whole})
+}
 
 // Resized tells that the service has place for so many replicas from now on.
 func (h *Hosted) Resized(now model.Time, replicas int64, reclaimed bool) {
