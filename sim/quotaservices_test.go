@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -27,4 +28,13 @@ func TestQuotaInsideACluster(t *testing.T) {
 		require.NotEqual(t, "rejection_backoff", string(x.Guard))
 	}
 	require.True(t, quota, "the guard says why")
+}
+
+// A limit of 0 in the table of tenants is no missing limit: it is refused with its row.
+func TestZeroLimitOfATenant(t *testing.T) {
+	m := &memory{size: 2, info: traces.Info{Name: "site", Hash: "site", Sorted: true}}
+	m.tenants = []traces.Tenant{{Name: "ada"}, {Name: "bob", MaxConcurrent: traces.Some[int32](0)}}
+	m.add(row{submit: 0, runtime: 10, walltime: 10, procs: 1, nodes: 1})
+	_, err := Run(context.Background(), siteOf(t, "groups: [{name: a, nodes: 2}]\n"), m.open, Options{})
+	require.ErrorContains(t, err, "site, table tenants: row 2, column max_concurrent: found 0, expected more than 0, or null for no limit")
 }

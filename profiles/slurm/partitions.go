@@ -115,6 +115,10 @@ func (c *converter) partitionNodes(p pair, to *partition, key string) error {
 			return err
 		}
 	}
+	if key == "maxnodes" && n == 0 && !endless {
+		c.ignored(p, "a limit of 0 keeps all jobs out, and here it would be none")
+		return nil
+	}
 	if c.understood(p); key == "maxnodes" {
 		to.MaxNodes = int32(n)
 	} else {

@@ -71,6 +71,9 @@ func resolved(c *profiles.Cluster) (siteOfFile, error) {
 // that the file leaves out. A run adds to what it gets, and no other sees that.
 func (f *clusterFile) on(src Tables) (siteOfFile, error) {
 	whole := f.alone
+	if err := zeroLimits(f.cluster, src); err != nil {
+		return whole, err
+	}
 	if c := completed(f.cluster, src); c != f.cluster || whole.site == nil {
 		var err error
 		if whole, err = resolved(c); err != nil {
@@ -184,6 +187,31 @@ func completed(c *profiles.Cluster, src Tables) *profiles.Cluster {
 	return c
 }
 
+// zeroLimits refuses a limit of 0 in the table of tenants, which keeps all jobs of a tenant out:
+// null is no limit, and there is no other that is not more than 0.
+func zeroLimits(c *profiles.Cluster, src Tables) error {
+	if len(c.Tenants) > 0 { // the file has its own
+		return nil
+	}
+	for i, t := range src.Tenants() {
+		for _, limit := range []struct {
+			column string
+			zero   bool
+		}{
+			{"max_nodes", t.MaxNodes == traces.Some[int32](0)}, {"max_concurrent", t.MaxConcurrent == traces.Some[int32](0)},
+			{"gpu_hours", t.GPUHours == traces.Some(0.0)}, {"node_hours", t.NodeHours == traces.Some(0.0)},
+		} {
+			if limit.zero {
+				return &traces.DataError{
+					File: src.Info().Name + ", table tenants", Row: int64(i) + 1, Column: limit.column, Found: "0", Expected: "more than 0, or null for no limit",
+					Mend: "give the tenants in the cluster file, or leave the limit out: one of 0 keeps all jobs of " + t.Name + " out, and cannot be replayed",
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // PartsOf are the groups that a cluster has, on a trace with a table of tenants.
 func PartsOf(c *profiles.Cluster, tenants []traces.Tenant) *metric.Parts {
 	p := &metric.Parts{}
@@ -221,6 +249,9 @@ func unitsOfSite(s *profiles.Site) model.Cluster {
 // tells of; nil for no trace.
 func SiteOn(c *profiles.Cluster, src Tables) (*profiles.Site, error) {
 	if src != nil {
+		if err := zeroLimits(c, src); err != nil {
+			return nil, err
+		}
 		c = completed(c, src)
 	}
 	s, err := c.Resolve()

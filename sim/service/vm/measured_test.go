@@ -11,33 +11,32 @@ import (
 	"orrery/sim/service/demand"
 )
 
-// The plugin is told the load that agents have sampled, so that which machine leaves a node
-// does not depend on what has happened since: in a gap decisions are the same whatever the
-// machines do in it.
-func TestPluginIsBlindInAGap(t *testing.T) {
+// The plugin is told the load that agents have sampled, and not that of the instant: which
+// machine leaves a full node is the same whatever the machines do behind their last sample.
+func TestPluginGoesBySamples(t *testing.T) {
 	type said struct {
 		at      model.Time
 		machine int
 		d       autoscale.Decision
 	}
-	decisions := func(gap bool, quiet, loud float64) (list []said) {
-		c := host(12, 12)
-		c.Plugin.CPUWatermark, c.Plugin.MemoryWatermark = 0.4, 0.4
-		if gap {
-			c.Gaps = []service.Span{{From: at(300), To: at(900)}}
-		}
+	// Two machines want more than their node has by their samples of 300 s, and get an answer when
+	// the outage is over. They change at 301 s and are sampled again at 360 s.
+	decisions := func(sample model.Duration, first, second float64) (list []said) {
+		c := host(7, 7)
+		c.Sample, c.Memory = sample, Memory{Base: 100 << 20}
+		c.Outages = []service.Span{{From: at(270), To: at(330)}}
 		c.Watch = func(now model.Time, i int, d *autoscale.Decision, _ autoscale.Resources) {
-			if now >= at(310) && now < at(900) {
+			if now >= at(301) && now < at(360) && d.Would.Verb == autoscale.Migrate {
 				list = append(list, said{now, i, *d})
 			}
 		}
-		// Both grow beyond the watermark in the gap, by requests that were under way; which has less load then differs.
-		d := []*demand.Demand{rates(900, 0, 0.3, 320, quiet), rates(900, 0, 0.5, 320, loud), rates(900, 0, 0.4)}
-		_, err := Run(c, d)
+		_, err := Run(c, []*demand.Demand{rates(400, 0, 0.2, 270, 0.9, 301, first), rates(400, 0, 0.2, 270, 1, 301, second), rates(400, 0, 0.2)})
 		require.NoError(t, err)
 		return list
 	}
-	require.NotEmpty(t, decisions(true, 0.3, 0.5))
-	require.Equal(t, decisions(true, 0.3, 0.5), decisions(true, 3, 0.1))
-	require.NotEqual(t, decisions(false, 0.3, 0.5), decisions(false, 3, 0.1))
+	minute := model.Duration(60 * model.Second)
+	require.NotEmpty(t, decisions(minute, 0.9, 1))
+	require.Equal(t, decisions(minute, 0.9, 1), decisions(minute, 6, 0.05))
+	require.Equal(t, decisions(minute, 0.9, 1), decisions(minute, 0.05, 6))
+	require.NotEqual(t, decisions(model.Second, 6, 0.05), decisions(model.Second, 0.05, 6), "it goes by what is sampled")
 }

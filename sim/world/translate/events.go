@@ -213,6 +213,9 @@ func (r *eventReader) quota(e *traces.Event) (Change, *badEvent) {
 		if !known || x != nil && !(*x >= 0 && *x <= 1e9) {
 			return Change{}, &badEvent{"value", e.Value, "columns of the tenants table, each with a number from 0 to 1e9, or null", mendEvent}
 		}
+		if x != nil && *x == 0 && name != "fair_share" { // which is no limit
+			return Change{}, &badEvent{"value", e.Value, "limits of more than 0, or null for none: one of 0, which keeps all jobs out, cannot be replayed", mendEvent}
+		}
 		if x == nil {
 			put(0)
 		} else {

@@ -72,6 +72,7 @@ func TestBadChanges(t *testing.T) {
 		{traces.Event{Kind: "quota", Subject: "ada", Value: "3"}, `column value: found "3", expected a JSON object`},
 		{traces.Event{Kind: "quota", Subject: "ada", Value: `{"x":1}`}, `expected columns of the tenants table`},
 		{traces.Event{Kind: "quota", Subject: "ada", Value: `{"max_nodes":-1}`}, `expected columns of the tenants table`},
+		{traces.Event{Kind: "quota", Subject: "ada", Value: `{"max_nodes":0}`}, `expected limits of more than 0, or null for none`},
 		{traces.Event{Kind: "power_cap", Value: "-1"}, `column value: found "-1", expected whole W`},
 		{traces.Event{Kind: "price", Value: "x"}, `column value: found "x", expected EUR/kWh`},
 		{traces.Event{Kind: "sensitive_pool", Value: "x"}, `column value: found "x", expected whole nodes`},
