@@ -90,6 +90,7 @@ func (w *Writer) begin(within *disk.Root) (err error) {
 	if w.tmp, err = w.root.Scratch(above, "."+filepath.Base(w.path)+".partial-"); err != nil {
 		return err
 	}
+	disk.Tidy(filepath.Join(above, "."+filepath.Base(w.path)+".partial-"), w.tmp, w.root.Delete)
 	w.jobs, err = newTableWriter(w.root, "jobs", w.path, filepath.Join(w.tmp, jobsFile), jobFields)
 	return err
 }

@@ -222,6 +222,7 @@ func (by way) stage(path string, fill func(io.Writer) error) (*File, error) {
 	if err != nil {
 		return nil, from(err, path)
 	}
+	Tidy(beside(path), f.Name(), by.remove)
 	if err = fill(f); err == nil {
 		if err = f.Sync(); err != nil {
 			err = from(err, path)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -63,4 +64,28 @@ func TestRootHere(t *testing.T) {
 	text, err := root.ReadFile("a/x")
 	require.NoError(t, err)
 	require.Equal(t, "1", string(text))
+}
+
+// TestTidy leaves what is at work, and what is of other files.
+func TestTidy(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Now().Add(-2 * time.Hour)
+	for _, name := range []string{".x.json.partial-1-1", ".x.json.partial-1-2-old", ".y.json.partial-1-1", ".x.json.partial-mine", "x.json.partial-1-1"} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte("half"), 0o600))
+		require.NoError(t, os.Chtimes(path, old, old))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".x.json.partial-2-1"), []byte("at work"), 0o600))
+	folder := filepath.Join(dir, ".x.json.partial-3-1")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "new"), nil, 0o600))
+	require.NoError(t, os.Chtimes(folder, old, old))
+	require.NoError(t, WriteFile(filepath.Join(dir, "x.json"), []byte("1")))
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	require.Equal(t, []string{".x.json.partial-2-1", ".x.json.partial-3-1", ".x.json.partial-mine", ".y.json.partial-1-1", "x.json", "x.json.partial-1-1"}, names)
 }

@@ -3,10 +3,14 @@ package disk
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // unfinished is what this process has made and not put in place.
@@ -52,6 +56,64 @@ func madeFolder(path string) {
 	unfinished.Lock()
 	defer unfinished.Unlock()
 	unfinished.folders = append(unfinished.folders, path)
+}
+
+// stale is how long before something was begun a killed process must have last changed what
+// it left, by the clock of the file system.
+const stale = time.Hour
+
+var tidied sync.Map // by prefix: looked for once by a process
+
+// Tidy removes what killed processes have left of the same file: names that begin with
+// prefix, as Replace and Scratch make them, last changed an hour before made was. What cannot
+// be removed stays.
+func Tidy(prefix, made string, remove func(path string) error) {
+	if _, before := tidied.LoadOrStore(prefix, true); before {
+		return
+	}
+	st, err := os.Lstat(made)
+	if err != nil {
+		return
+	}
+	dir, begin := filepath.Split(prefix)
+	folder, err := os.Open(filepath.Clean(dir))
+	if err != nil {
+		return
+	}
+	names, _ := folder.Readdirnames(-1) // those that can be read
+	_ = folder.Close()
+	slices.Sort(names)
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if rest, ok := strings.CutPrefix(name, begin); !ok || strings.Trim(strings.TrimSuffix(rest, "-old"), "0123456789-") != "" || pending(path) {
+			continue
+		}
+		if at, err := lastChange(path); err == nil && st.ModTime().Sub(at) > stale {
+			_ = remove(path)
+		}
+	}
+}
+
+// pending says whether this process is at a path itself.
+func pending(path string) bool {
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	return unfinished.paths[path]
+}
+
+// lastChange is when a file, or anything in a folder, last changed.
+func lastChange(path string) (at time.Time, err error) {
+	err = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		st, err := e.Info()
+		if err == nil && st.ModTime().After(at) {
+			at = st.ModTime()
+		}
+		return err
+	})
+	return at, err
 }
 
 // Abandon gives up what this process is at: no further step is taken, and what is not in its
