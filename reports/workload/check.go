@@ -85,7 +85,7 @@ type noter func(count int64, effect, what string, args ...any)
 // allocated is where jobs held what they had not asked for, and what the recorded scheduler decided.
 func allocated(s *Stats, note noter) {
 	if b := &s.Beyond; b.Jobs > 0 {
-		note(b.Jobs, "a replay gives them what they requested, and whole nodes where they are exclusive: --exclusive, or the step sizes of orrery trace transform, if all held what they held",
+		note(b.Jobs, "a replay gives them what they requested, and whole nodes where they are exclusive; replay with --exclusive if nodes were allocated whole",
 			"jobs were allocated more than they requested: %.4g processor hours (%s), %.4g node hours and %.4g GPU hours more (first id %d)", b.ProcessorHours, percent(b.Share), b.NodeHours, b.GPUHours, b.First)
 	}
 	if n := s.Beyond.Exclusive; n > 0 {

@@ -159,6 +159,7 @@ func (p *Resolved) ignoredBySite(info traces.Info, awkward *translate.SpecialRow
 	if site == nil {
 		return nil
 	}
+	out = site.unstated(info)
 	if site.World.Rows.Dependencies != nil {
 		for _, l := range site.World.Rows.Dependencies.Left {
 			out = append(out, Ignored{Rule: "dependency-" + l.Rule, Doc: "dependency ignored: no job can wait for it (" + l.Example + ")", Count: l.Count})

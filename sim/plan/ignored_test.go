@@ -93,3 +93,24 @@ func planned(t *testing.T, spec Spec, meta traces.Meta, tables traces.Tables) *R
 	require.NoError(t, err)
 	return &p
 }
+
+// TestSiteSaysWhatRowsDoNotAsk: a null is no 0 where the site divides what the row does not ask
+// for, and no rule where it does not.
+func TestSiteSaysWhatRowsDoNotAsk(t *testing.T) {
+	info := traces.Info{Rows: 9, Filled: []traces.Filled{{Column: "mem_per_node", Rows: 7}, {Column: "io_demand", Rows: 9}}}
+	rules := func(site string, info traces.Info) (out []string) {
+		for _, r := range planned(t, siteSpec(t, site), traces.Meta{}, traces.Tables{}).Site.unstated(info) {
+			out = append(out, fmt.Sprintf("%s %d: %s", r.Rule, r.Count, r.Doc))
+		}
+		return out
+	}
+	const nodes = "node_types: [{name: t, cpus: 8, memory: 64GiB}]\ngroups: [{name: a, nodes: 1, type: t}]\n"
+	require.Empty(t, rules(nodes, info))
+	require.Equal(t, []string{
+		"unstated-cpus_per_node 9: kept: the row does not say how many processors its job needs: 2 of each node, by job_cpus of the cluster file",
+		"unstated-mem_per_node 2: kept: the row does not say how much memory its job needs: 0 B of each node, by job_memory of the cluster file",
+	}, rules(nodes+"sharing: resources\njob_cpus: 2\n", info))
+	require.Empty(t, rules(nodes+"storage_bandwidth: 1GB/s\n", info), "all rows say it")
+	info.Filled = info.Filled[:1]
+	require.Len(t, rules(nodes+"storage_bandwidth: 1GB/s\n", info), 1)
+}

@@ -87,16 +87,21 @@ func (d *Demand) Rates(step model.Duration) []Segment {
 			out[i].Rate += float64(d.Segments[k].Rate * part / width)
 			out[i].Request = d.Segments[k].Request
 		}
-		count, in, generated := 0.0, 0.0, 0.0
+		count, told, in, generated := 0.0, 0.0, 0.0, 0.0
 		for ; one < len(d.Singles) && d.Singles[one].At < to; one++ {
 			s := &d.Singles[one]
 			k := float64(s.N)
-			count, in, generated = count+k, in+float64(k*s.In), generated+float64(k*s.Out)
+			if count += k; s.In > 0 || s.Out > 0 { // of others it is not known
+				told, in, generated = told+k, in+float64(k*s.In), generated+float64(k*s.Out)
+			}
 			out[i].Request = s.Request
 		}
 		if count > 0 {
 			out[i].Rate += count / width
-			out[i].In, out[i].Out = in/count, generated/count
+			out[i].In, out[i].Out = 0, 0
+			if told > 0 {
+				out[i].In, out[i].Out = in/told, generated/told
+			}
 		}
 	}
 	return out

@@ -13,7 +13,7 @@ import (
 //
 // Source: https://oar.imag.fr.
 var OAR = &format.Format{
-	Name: "oar", Version: 1, Files: 1 << 10, What: "Gantt data of OAR in JSON", Sniff: sniffOAR, Scan: scanOAR,
+	Name: "oar", Version: 2, Files: 1 << 10, What: "Gantt data of OAR in JSON", Sniff: sniffOAR, Scan: scanOAR,
 }
 
 func sniffOAR(h format.Head) format.Match {
@@ -41,6 +41,7 @@ var oarStates = []struct{ oar, ours string }{{"Terminated", "COMPLETED"}, {"Erro
 func scanOAR(f *format.Format, files []format.File, _ format.Options) (format.Scanned, error) {
 	l := &format.Log{Format: f, Files: files}
 	l.Account.Assume("jobs.procs_allocated", "the number of resources", "the Gantt does not say what a resource is")
+	l.Account.Assume("jobs.procs_requested", "as allocated", "the Gantt does not say what was requested")
 	l.Read = func(s *format.Sink) error {
 		return format.EachElement(files, []string{"jobs"}, func(e *format.Element) error {
 			var o oarJob

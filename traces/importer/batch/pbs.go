@@ -313,14 +313,16 @@ func pbsSize(c *format.Cells, j *traces.Job) {
 	want.gpus = max(want.gpus, c.OptWhole(pbsGPUs, 0, format.MostCount).V)
 	names, cores := hosts(c.Raw(pbsHost))
 	j.RecordedNodes = strings.Join(names, ",")
-	if want.nodes == 0 {
+	if want.nodes == 0 && len(names) > 0 {
 		want.nodes = int64(len(names))
+		c.Repair("nodes-as-allocated")
 	}
 	if cores > 0 {
 		j.ProcsAllocated = traces.Some(int32(min(cores, format.MostCount)))
 	}
-	if want.cpus == 0 {
+	if want.cpus == 0 && cores > 0 {
 		want.cpus = cores
+		c.Repair("cpus-as-allocated")
 	}
 	spread(c, j, want)
 	if c.Has(pbsMem) {

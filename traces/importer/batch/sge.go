@@ -175,7 +175,9 @@ func sgeJob(c *format.Cells) (j traces.Job, drop string) {
 	submit := sgeInstant(c, sgeSubmit)
 	j.Start, j.End = sgeInstant(c, sgeStart), sgeInstant(c, sgeEnd)
 	if slots := c.OptCount(sgeSlots); slots.V > 0 {
-		j.ProcsRequested, j.ProcsAllocated = slots, slots
+		if j.ProcsRequested, j.ProcsAllocated = slots, slots; sgeText(c, sgePE) != "" { // of a range the scheduler chose
+			c.Repair("cpus-as-allocated")
+		}
 	}
 	if task := c.OptCount(sgeTask); task.V > 0 {
 		j.Group, j.Index = c.Raw(sgeNumber), task

@@ -79,7 +79,7 @@ func GPUMemory(kind string) int64 {
 
 // PhillyJSON is the format of the original log.
 var PhillyJSON = &format.Format{
-	Name: "philly-json", Version: 2, Files: format.ManyFiles, Zoned: true, Untested: true, What: "jobs of Philly as published (cluster_job_log, JSON with attempts)",
+	Name: "philly-json", Version: 3, Files: format.ManyFiles, Zoned: true, Untested: true, What: "jobs of Philly as published (cluster_job_log, JSON with attempts)",
 	Sniff: func(h format.Head) format.Match {
 		return format.JSONMatch(h, `"attempts"`, `"submitted_time"`, `"vc"`, `"jobid"`)
 	},
@@ -105,6 +105,7 @@ type phillyJob struct {
 func scanPhilly(f *format.Format, files []format.File, o format.Options) (format.Scanned, error) {
 	clock := format.Clock{Zone: o.Zone, Unordered: true}
 	l := &format.Log{Format: f, Files: files, Zone: o.Zone}
+	l.Account.Assume("jobs.gpus_total", "as allocated", "the log does not say what was requested: the GPUs of the last attempt")
 	l.Read = func(s *format.Sink) error {
 		return format.EachElement(files, []string{}, func(e *format.Element) error {
 			var p phillyJob
