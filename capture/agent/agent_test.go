@@ -250,6 +250,41 @@ func TestAlerts(t *testing.T) {
 	require.Equal(t, int64(2), sum.Series[0].Restarts, "how often it went back")
 }
 
+// What cannot be raises no alert, is in no row and no metric, and is counted in the bundle.
+func TestValuesThatCannotBe(t *testing.T) {
+	o := options(t)
+	a := measure(t, &source{gpus: 2, driver: "1", change: func(r *capture.Reading, n int) {
+		if r.GPU.V == 1 {
+			return
+		}
+		if n%2 == 1 {
+			r.Temperature.V, r.Power.V, r.ECCUncorrected = 2147483632, 140737488355328, traces.Some(int64(-1))
+		}
+		r.SMUtil = traces.Some(42949672.95)
+	}}, o)
+	set, sum := read(t, o.Out)
+	require.Empty(t, sum.Alerts)
+	for g, err := range set.Telemetry() {
+		require.NoError(t, err)
+		require.False(t, g.SMUtil.OK)
+		require.True(t, !g.Power.OK || g.Power.V < 102)
+	}
+	require.Empty(t, set.LeftOut, "they are not in the bundle")
+	columns := map[string]bool{}
+	for _, r := range records(t, set, capture.RecordLeftOut) {
+		column, _, _ := strings.Cut(r.Reason, ":")
+		columns[column] = true
+		require.Positive(t, r.Samples)
+	}
+	require.Equal(t, map[string]bool{"temperature": true, "power": true, "ecc_uncorrected": true, "sm_util": true}, columns)
+	require.Len(t, sum.LeftOut, 4)
+	require.True(t, strings.HasPrefix(sum.LeftOut[0].Rule, "n1/0, "), sum.LeftOut[0].Rule)
+	w := httptest.NewRecorder()
+	a.Metrics().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	require.Contains(t, w.Body.String(), `orrery_capture_left_out_values_total{column="temperature",node="n1"}`)
+	require.NotContains(t, w.Body.String(), `orrery_gpu_utilization_ratio{gpu="0"`)
+}
+
 // An error of a GPU is told although it held up the sample that would have said so.
 func TestErrorOfALateSample(t *testing.T) {
 	o := options(t)

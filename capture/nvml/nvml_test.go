@@ -397,3 +397,21 @@ func TestDriverNotLoaded(t *testing.T) {
 	_, err := nvml.Open(library)
 	require.ErrorContains(t, err, "the kernel module of the driver is not loaded")
 }
+
+// All bits set is what the library has for a value that it does not: no measurement, in any column.
+func TestAllBitsSet(t *testing.T) {
+	s, here := openInChild(t, "gpus 1\nset * util const 4294967295\nset * mem_util const 4294967295\nset * power const 4294967295\nset * sm_clock const 4294967295\nset * mem_clock const 4294967295\nset * temperature const 4294967295\nset * mem_used const 1\n")
+	if !here {
+		return
+	}
+	out, err := s.Sample(0, nil)
+	require.NoError(t, err)
+	columns := map[string]bool{}
+	out[0].LeaveOut(func(column, _ string, _ float64) { columns[column] = true })
+	for _, name := range []string{"sm_util", "mem_util", "power", "sm_clock", "mem_clock", "temperature"} {
+		require.True(t, columns[name], name)
+	}
+	r := &out[0]
+	require.False(t, r.SMUtil.OK || r.MemUtil.OK || r.Power.OK || r.SMClock.OK || r.MemClock.OK || r.Temperature.OK)
+	require.True(t, r.MemUsed.OK)
+}

@@ -108,6 +108,43 @@ func TestCaptureConvert(t *testing.T) {
 	require.Contains(t, got.stderr, "gpus.csv")
 }
 
+// Lines that cannot be read are left out up to a limit, and what is left out is said and stands in the bundle.
+func TestCaptureConvertSaysWhatIsLeftOut(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	var log strings.Builder
+	log.WriteString("timestamp, index, fan.speed [%], power.draw [W]\n")
+	for i := range 200 {
+		fmt.Fprintf(&log, "2026/07/03 22:%02d:%02d.000, 0, 30 %%, 210.50 W\n", i/60, i%60)
+	}
+	require.NoError(t, os.WriteFile("gpus.csv", []byte(log.String()+"Unable to determine the device handle for GPU0: Unknown Error\n2026/07/03 22:50\n2026/07/03 22:59:00.000, 0, 30 %, 4294967295 W\n"), 0o600))
+	convert := func(args ...string) outcome {
+		return inProcess(t, append([]string{"capture", "convert", "gpus.csv", "--from", "smi-csv", "--node", "gpu7", "--out", "gpu7.trace", "--force"}, args...)...)
+	}
+	got := convert()
+	require.Zero(t, got.code, got.stderr)
+	for _, said := range []string{"Left out lines that cannot be read: 1 of 204", "column fan.speed: no column: 1", "line of nvidia-smi's own: 1", "power: a constant that stands for no value: 1"} {
+		require.Contains(t, got.stderr, said)
+	}
+	require.Zero(t, inProcess(t, "trace", "validate", "gpu7.trace").code)
+	info := inProcess(t, "trace", "info", "gpu7.trace", "-o", "json")
+	require.Contains(t, info.stdout, "a constant that stands for no value")
+	require.Contains(t, info.stdout, "unreadable-row")
+	require.Equal(t, exitInput, convert("--strict").code)
+	require.Equal(t, exitInput, convert("--bad-rows", "0").code)
+	require.Equal(t, exitUsage, convert("--bad-rows", "some").code)
+
+	require.NoError(t, os.WriteFile("metrics.prom", []byte("DCGM_FI_DEV_GPU_TEMP{gpu=\"0\",Hostname=\"a\"} 44\n"), 0o600))
+	prom := []string{"capture", "convert", "metrics.prom", "--from", "exposition", "--out", "prom.trace"}
+	got = inProcess(t, prom...)
+	require.Equal(t, exitInput, got.code)
+	require.Contains(t, got.stderr, "--at 20")
+	require.Zero(t, inProcess(t, append(prom, "--at", "2026-07-03T22:11:09Z")...).code)
+	got = inProcess(t, "capture", "inspect", "prom.trace", "-o", "json")
+	require.Contains(t, got.stdout, `"energy_kwh": null`, "a GPU whose power is not known did not use 0 kWh")
+	require.Contains(t, got.stdout, `"from_us": 1783116669000000`)
+}
+
 // TestCaptureVerbs runs each verb on bundles of which everything is known.
 func TestCaptureVerbs(t *testing.T) {
 	t.Chdir(t.TempDir())

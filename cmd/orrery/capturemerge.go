@@ -26,7 +26,8 @@ func (m *Main) captureMergeCommand() *cobra.Command {
 		Short: "Make one bundle of several, of one node or of many",
 		Long: `Merge the bundles, and those in the folders, into OUT: rows and events by time, and
 each node once. Of two rows of one GPU at one instant the first stays, and the other
-is counted. Memory does not grow with the rows.
+is counted, as are values that cannot be, which are left out. Memory does not grow with
+the rows.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
 		Example: `  orrery capture merge telemetry --out all.trace
@@ -122,6 +123,9 @@ func (v *captureTo) write(args []string, source string, edit func(*archive.Set) 
 	}
 	if s.Changed > 0 && !v.print.forPrograms() {
 		fmt.Fprintf(v.m.Stderr, "bundles differ in what they say of a node %d times; the last one stands\n", s.Changed)
+	}
+	for _, c := range s.LeftOut {
+		v.m.say("Left out of the rows, %s: %d%s", c.Rule, c.Count, first(c.Example))
 	}
 	t := table.New("bundle", "bundles read", "rows", "rows twice", "nodes", "events", "content hash")
 	t.Row(v.out, int64(s.Bundles()), done.Rows, done.Doubled, int64(len(s.Nodes)), int64(len(s.Events)), done.Hash)
