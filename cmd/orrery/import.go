@@ -72,6 +72,7 @@ read; with --strict also rows that would be dropped), 130 interrupted.`,
 	}
 	cmd.Flags().StringVar(&v.out, "out", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
 	cmd.Flags().BoolVar(&v.strict, "strict", false, "refuse the log if any row would be dropped")
+	grouped(cmd.Flags(), groupLogs, "strict")
 	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and -o json)")
 	forceFlag(cmd, &v.force)
 	v.register(cmd)

@@ -36,6 +36,7 @@ func (i *importFlags) register(cmd *cobra.Command) {
 	f.StringVar(&i.list, "columns", "", "`FILE` in YAML that says the same, with time_zone and service; --column and --set add to it")
 	f.StringArrayVar(&i.set, "set", nil, "`NAME=VALUE:UNIT`: the same value in every row; may be given several times")
 	f.StringArrayVar(&i.null, "null", nil, "`WORD` that means there is no value, beside the empty one, NaN, NULL, None, N/A; may be given several times")
+	grouped(f, groupLogs, "service", "table", "column", "columns", "set", "null")
 	completeFlag(cmd, "table", cobra.FixedCompletions([]string{"jobs", "nodes", "tenants", "events", "prices", "load", "telemetry"}, cobra.ShellCompDirectiveNoFileComp))
 }
 

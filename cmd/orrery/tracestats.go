@@ -37,13 +37,7 @@ Exit codes: 0 printed, 1 failed, 2 usage, 3 bad input or a trace without jobs.`,
 					return err
 				}
 			}
-			zone := time.UTC
-			if name := b.Meta().TimeZone; name != "" {
-				if known, err := time.LoadLocation(name); err == nil { // a zone that others named is not worth an error
-					zone = known
-				}
-			}
-			s, err := workload.Measure(b, zone)
+			s, err := workload.Measure(b, zoneOfTrace(b))
 			if err != nil {
 				return input(err)
 			}
@@ -79,4 +73,12 @@ Exit codes: 0 printed, 1 failed, 2 usage, 3 bad input or a trace without jobs.`,
 	forceFlag(cmd, &force)
 	print = m.printFlag(cmd)
 	return cmd
+}
+
+// zoneOfTrace is the zone that a trace names, UTC where it names none or one that is not known: it is not worth an error.
+func zoneOfTrace(b *traces.Bundle) *time.Location {
+	if zone, err := time.LoadLocation(b.Meta().TimeZone); err == nil { // UTC for ""
+		return zone
+	}
+	return time.UTC
 }
