@@ -11,13 +11,22 @@ import (
 // cannot be recovered from. compact walks such a structure first and refuses
 // lengths that the bytes do not back.
 type compact struct {
-	b   []byte
-	pos int
+	b       []byte
+	pos     int
+	structs int // in lists so far
 }
+
+// The library decodes a structure of a list into 30 to 500 bytes, so that one that is empty, of
+// one byte, takes a hundred times as much. Those that Parquet has in lists have 3 bytes or more, the order of a column.
+const (
+	minStruct   = 3
+	mostStructs = 1 << 20 // of 5,000 row groups of 50 columns, with their statistics
+)
 
 var (
 	errCompact = errors.New("a malformed Thrift structure")
 	errShort   = errors.New("a Thrift structure that ends early")
+	errStructs = errors.New("more than 1048576 structures in a footer: write fewer row groups")
 )
 
 // Wire types of the Thrift compact protocol.
@@ -123,6 +132,14 @@ func (c *compact) list(depth int) error {
 	}
 	if n > len(c.b)-c.pos { // every element takes a byte at least
 		return errShort
+	}
+	if h&15 == wireStruct {
+		if c.structs += n; c.structs > mostStructs {
+			return errStructs
+		}
+		if n > (len(c.b)-c.pos)/minStruct {
+			return errShort
+		}
 	}
 	for range n {
 		if err := c.skip(h&15, depth+1, true); err != nil {
