@@ -70,6 +70,7 @@ func TestOutcomesDoNotMatter(t *testing.T) {
 			deps = append(deps, traces.Dep{Job: w.jobs[e.Job].ID, On: w.jobs[e.On].ID, Condition: e.Condition.String()})
 		}
 		plain := plan.DefaultSpec()
+		plain.AllowUnheeded = true // rows ask for what only a site has
 		plain.Order, plain.Cluster.Procs = []string{"fcfs", "sjf", "wfp3", "unicef"}[seed%4], 16
 		specs := map[string]plan.Spec{"site": w.spec(t), "machine": plain}
 		for _, name := range []string{"site", "machine"} {

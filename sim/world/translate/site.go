@@ -320,10 +320,12 @@ func (t *Site) amounts(b *traces.Batch, i int, a *model.Allocation, key *constra
 	a.CPUs, a.Memory = key.cpus, key.memory
 	if a.CPUs == 0 { // the row may know them in all
 		procs := b.ProcsRequested[i]
-		if procs <= 0 {
+		if procs <= 0 && b.NodesMin[i] <= 0 { // as nodesOf does: what it was allocated is no request else
 			procs = b.ProcsAllocated[i]
 		}
-		a.CPUs = (max(procs, 0) + a.NodesMin - 1) / a.NodesMin
+		if procs > 0 {
+			a.CPUs = (procs-1)/a.NodesMin + 1
+		}
 	}
 	if b.Attr != nil && b.Attr.Len() > 0 && a.GPUs <= 1 && b.Attr.GPUMilli[i] > 0 && b.Attr.GPUMilli[i] < model.WholeGPU {
 		a.GPUs, a.GPUMilli = 0, b.Attr.GPUMilli[i]
