@@ -61,7 +61,7 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 		case model.FactUnmet:
 			s.jobs[f.Ref].unanswered = 0
 		case model.FactGone:
-			s.follow(f.Job, neverSubmitted, f.Outcome)
+			releaseFollowers(s, f.Job, neverSubmitted, f.Outcome)
 		case model.FactReleased:
 			if j := &s.jobs[f.Ref]; j.onHold {
 				j.onHold = false
@@ -264,15 +264,15 @@ func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	}
 	j.queue.plan.Forget(ref)
 	j.phase = gone
-	s.follow(j.Job, ref, outcome)
+	releaseFollowers(s, j.Job, ref, outcome)
 }
 
 // neverSubmitted is the ref of a job that is over and was never submitted.
 const neverSubmitted = -1
 
-// follow lets those move that wait for a job which is over now: each is released, or can
+// releaseFollowers lets those move that wait for a job which is over now: each is released, or can
 // never run and is to be withdrawn.
-func (s *Core) follow(of model.JobID, ref model.Ref, outcome model.JobState) {
+func releaseFollowers(s *Core, of model.JobID, ref model.Ref, outcome model.JobState) {
 	s.changes.Reset()
 	s.graph.Ended(of, ref, outcome, false, &s.changes)
 	for _, r := range s.changes.Released {
