@@ -35,6 +35,9 @@ var flagCases = []struct {
 	{[]string{"--cluster=testdata/site.yaml", "--vcluster-of=partition=a:one"}, nil},
 	{[]string{"--procs=7"}, func(s *plan.Spec) { s.Cluster.Procs = 7 }},
 	{[]string{"--nodes=3", "--cores-per-node=4"}, func(s *plan.Spec) { s.Cluster = plan.ClusterSpec{Nodes: 3, CoresPerNode: 4} }},
+	{[]string{"--nodes=3", "--cores-per-node=4", "--gpus-per-node=2"}, func(s *plan.Spec) {
+		s.Cluster = plan.ClusterSpec{Nodes: 3, CoresPerNode: 4, GPUsPerNode: 2}
+	}},
 	{[]string{"--nodes=3", "--cores-per-node=4", "--exclusive=true"}, func(s *plan.Spec) {
 		s.Cluster = plan.ClusterSpec{Nodes: 3, CoresPerNode: 4, Exclusive: true}
 	}},
@@ -47,6 +50,7 @@ var flagCases = []struct {
 	{[]string{"--missing-request=default:12h"}, func(s *plan.Spec) { s.MissingRequest, s.DefaultRequest = "default", 12*model.Hour }},
 	{[]string{"--infeasible=error"}, func(s *plan.Spec) { s.Infeasible = "error" }},
 	{[]string{"--quorum-latency=2s"}, func(s *plan.Spec) { s.QuorumLatency = 2 * model.Second }},
+	{[]string{"--allow-unheeded=true"}, func(s *plan.Spec) { s.AllowUnheeded = true }},
 	{[]string{"--feedback"}, func(s *plan.Spec) { s.Feedback = true }},
 	{[]string{"--quorum-jitter=1s", "--seed=9"}, func(s *plan.Spec) { s.QuorumJitter, s.Seed = model.Second, 9 }},
 	{[]string{"--warmup=0"}, func(s *plan.Spec) { s.WarmupJobs = plan.NoWarmup }},
@@ -110,8 +114,8 @@ func TestEffectiveNamesEveryFlag(t *testing.T) {
 		}
 		flags := 0
 		s.flags.VisitAll(func(*pflag.Flag) { flags++ })
-		// semantics and trace are no flags; of procs, nodes and cores per node
-		// those that apply are shown.
-		require.Equal(t, flags+2-map[bool]int{true: 2, false: 1}[args == nil], n)
+		// semantics and trace are no flags; of procs, and nodes with their cores and
+		// GPUs, those that apply are shown.
+		require.Equal(t, flags+2-map[bool]int{true: 3, false: 1}[args == nil], n)
 	}
 }
