@@ -148,9 +148,12 @@ func importTexts(t *testing.T, of *format.Format, texts [][]byte, zone *time.Loc
 		return // no Parquet
 	case err == nil:
 		in.raw, in.format = of, Format(of.Name)
-		o := Options{}
+		o := Options{Sequence: of.Sequenced && len(texts[0])%4 < 2}
 		if of.Zoned {
 			o.Zone = zone
+		}
+		if len(texts[0])%2 == 0 { // rows that cannot be read are left out, or refuse the file
+			o.BadRows = atMost(t, "100%")
 		}
 		report, err = in.importTo(out, o)
 	}

@@ -95,7 +95,10 @@ func isMinute(name string) (minute int64, ok bool) {
 // wholeMinutes says what of a row cannot be read.
 func wholeMinutes(c *format.Cells) error {
 	for i, name := range c.Header {
-		if _, ok := isMinute(name); !ok || c.Empty(i) {
+		if _, ok := isMinute(name); !ok {
+			continue
+		}
+		if c.Uses(i); c.Empty(i) {
 			continue
 		}
 		if _, err := c.Int(i); err != nil {

@@ -48,6 +48,7 @@ func scanOAR(f *format.Format, files []format.File, _ format.Options) (format.Sc
 			if err := e.Into(&o); err != nil {
 				return err
 			}
+			l.Account.LeftOut(e.LeftOut(&o)...)
 			id, err := strconv.ParseInt(e.Key, 10, 64)
 			if err != nil {
 				return e.Wrong("", format.Excerpt(e.Key), "the number of a job")

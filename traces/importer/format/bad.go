@@ -15,6 +15,14 @@ type Bad struct {
 	drop   func(*Place)      // counts one in the second reading
 	file   string            // that is read
 	tables map[string]string // that the rows of a file are of
+	left   func(...string)   // takes the names of columns of which nothing was made, nil for none
+}
+
+// columnsLeftOut takes the names of columns of a file of which nothing was made.
+func (b *Bad) columnsLeftOut(names []string) {
+	if b != nil && b.left != nil {
+		b.left(names...)
+	}
 }
 
 // Begin begins a reading. drop counts the rows that are left out, nil in the first reading, which is judged.

@@ -257,6 +257,7 @@ func (c *Cells) Keep(name, value string) {
 
 // Extra is the JSON of what was kept, and of the columns that are not wanted.
 func (c *Cells) Extra() string {
+	c.Row.kept = true
 	for i, name := range c.Header {
 		if i < len(c.Fields) && name != "" && !slices.Contains(c.At, i) {
 			c.Keep(name, strings.TrimSpace(c.Fields[i]))

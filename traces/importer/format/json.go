@@ -74,6 +74,24 @@ func (e *Element) LeftOut(value any) (names []string) {
 	return names
 }
 
+// EachJSONLine goes through the lines of files of which each is a value in JSON. One that is none costs no other.
+func EachJSONLine(files []File, fn func(*Element) error) error {
+	all := int64(0)
+	for i, f := range files {
+		err := EachLine(f, func(n int64, text string) error {
+			if text = strings.TrimSpace(text); text == "" {
+				return nil
+			}
+			all++
+			return fn(&Element{File: f, Of: i, N: n, All: all, JSON: json.RawMessage(text)})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // EachElement goes through the elements of the list or object that stands at a path of
 // keys in files of JSON, one file behind the other, or, where the path is nil, through the
 // values that follow one another. An empty path is the list that a file is.

@@ -62,7 +62,10 @@ func (l *Log) Scan() (Scanned, error) {
 // scan reads the files through once.
 func (l *Log) scan() error {
 	l.sink = Sink{log: l, jobs: jobStream, load: loadStream, events: eventStream, prices: priceStream, nodes: nodeStream, deps: depStream}
-	l.Files[0].Bad.Begin(nil)
+	if bad := l.Files[0].Bad; bad != nil {
+		bad.Begin(nil)
+		bad.left = l.Account.LeftOut
+	}
 	return l.Read(&l.sink)
 }
 

@@ -105,6 +105,7 @@ func ParquetRows(f File, wanted []string, fn func(*Row) error) (err error) {
 			return err
 		}
 	}
+	f.Bad.columnsLeftOut(row.leftOut())
 	return nil
 }
 

@@ -36,6 +36,31 @@ type Row struct {
 	file string
 	of   string // what Line counts, "" for lines
 	at   Place
+	kept bool   // columns that are not wanted are kept in extra
+	used []bool // columns that are read beside the wanted ones, by their places
+}
+
+// Uses notes that a column is read though it is not one of the wanted.
+func (r *Row) Uses(column int) {
+	if r.used == nil {
+		r.used = make([]bool, len(r.Header))
+	}
+	if column < len(r.used) {
+		r.used[column] = true
+	}
+}
+
+// leftOut are the names of the columns that nothing was made of.
+func (r *Row) leftOut() (names []string) {
+	if r.kept || r.N == 0 {
+		return nil
+	}
+	for i, name := range r.Header {
+		if name != "" && !slices.Contains(r.At, i) && (r.used == nil || !r.used[i]) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // NewRow is a row of a file that is no delimited text: its fields are set by the names in
@@ -116,6 +141,7 @@ func (l Layout) Rows(f File, fn func(*Row) error) error {
 			if row.Header == nil {
 				return &traces.DataError{File: f.Name, Found: "an empty file", Expected: "a row with the names of the columns", Mend: "fetch the file again"}
 			}
+			f.Bad.columnsLeftOut(row.leftOut())
 			return nil
 		case err != nil:
 			bad := unreadable(f.Name, err, len(row.Header), len(fields))

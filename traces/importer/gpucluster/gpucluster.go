@@ -112,6 +112,7 @@ func scanPhilly(f *format.Format, files []format.File, o format.Options) (format
 			if err := e.Into(&p); err != nil {
 				return err
 			}
+			l.Account.LeftOut(e.LeftOut(&p)...)
 			place := e.Place(p.ID)
 			j, drop, err := p.job(e, &clock, place)
 			if err != nil {

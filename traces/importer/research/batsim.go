@@ -67,6 +67,7 @@ func scanBatsim(f *format.Format, files []format.File, _ format.Options) (format
 			if err := e.Into(&b); err != nil {
 				return err
 			}
+			l.Account.LeftOut(e.LeftOut(&b)...)
 			j, drop, err := b.job(e, profiles[e.Of])
 			if err != nil {
 				return err

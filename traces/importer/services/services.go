@@ -42,11 +42,12 @@ func scanMooncake(f *format.Format, files []format.File, o format.Options) (form
 	l := &format.Log{Format: f, Files: files, Relative: true}
 	service := l.Account.ServiceOr(o.Service, "llm")
 	l.Read = func(s *format.Sink) error {
-		return format.EachElement(files, nil, func(e *format.Element) error {
+		return format.EachJSONLine(files, func(e *format.Element) error {
 			var r request
 			if err := e.Into(&r); err != nil {
 				return err
 			}
+			l.Account.LeftOut(e.LeftOut(&r)...)
 			if r.Time == nil || !(*r.Time >= 0 && *r.Time < 1<<50) {
 				return e.Wrong("timestamp", "no time", "milliseconds from the start of the trace")
 			}

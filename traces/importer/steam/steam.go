@@ -78,6 +78,7 @@ func scan(f *format.Format, files []format.File, o format.Options) (format.Scann
 	t.Row = func(c *format.Cells, s *format.Sink) error {
 		at := c.When(0, &t.Clock)
 		for i := range c.Fields { // all of a row, or none
+			c.Uses(i)
 			if i == c.At[0] || c.Empty(i) {
 				continue
 			}
