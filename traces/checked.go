@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
 )
 
 // CheckedParquet is an open Parquet file of any schema, as the tools of others write them.
@@ -57,9 +56,7 @@ func (p *CheckedParquet) Group(i int) (parquet.RowGroup, error) {
 		return nil, fmt.Errorf("%d columns in a row group and %d in the schema", len(columns), len(p.levels))
 	}
 	for c, of := range p.levels {
-		switch codec := columns[c].MetaData.Codec; codec {
-		case format.Uncompressed, format.Snappy, format.Gzip, format.Zstd:
-		default:
+		if codec := columns[c].MetaData.Codec; !unpacks(codec) {
 			return nil, errors.New("pages compressed by " + codec.String() + ", which is not read")
 		}
 		if err := p.check.chunk(i, c, of); err != nil {

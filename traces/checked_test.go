@@ -57,7 +57,7 @@ func nestedRows() []nested {
 // are like; one whose levels end early is not.
 func TestCheckedNested(t *testing.T) {
 	for _, version := range []int{1, 2} {
-		for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd} {
+		for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Brotli, &parquet.Zstd} {
 			var file bytes.Buffer
 			w := parquet.NewGenericWriter[nested](&file, parquet.DataPageVersion(version), parquet.Compression(codec), parquet.PageBufferSize(512))
 			_, err := w.Write(nestedRows())

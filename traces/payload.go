@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/bits"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
@@ -112,6 +113,15 @@ type unpacker struct {
 	out  []byte
 }
 
+// unpacks says whether pages of a codec are read.
+func unpacks(codec format.CompressionCodec) bool {
+	switch codec {
+	case format.Uncompressed, format.Snappy, format.Gzip, format.Brotli, format.Zstd:
+		return true
+	}
+	return false
+}
+
 // all refuses a body whose size is not the one the page header states. The
 // result is valid until the next call.
 func (u *unpacker) all(codec format.CompressionCodec, body []byte, want int64) ([]byte, error) {
@@ -154,15 +164,22 @@ func (u *unpacker) into(out []byte, codec format.CompressionCodec, body []byte) 
 		if err != nil {
 			return nil, err
 		}
-		if _, err := io.ReadFull(r, out); err != nil {
-			return nil, err
-		}
-		if n, _ := r.Read(make([]byte, 1)); n > 0 {
-			return nil, errCounts
-		}
-		return out, nil
+		return filled(out, r)
+	case format.Brotli:
+		return filled(out, brotli.NewReader(bytes.NewReader(body)))
 	}
 	return nil, fmt.Errorf("pages compressed by %s", codec)
+}
+
+// filled reads out full, which must be all that there is.
+func filled(out []byte, r io.Reader) ([]byte, error) {
+	if _, err := io.ReadFull(r, out); err != nil {
+		return nil, err
+	}
+	if n, _ := r.Read(make([]byte, 1)); n > 0 {
+		return nil, errCounts
+	}
+	return out, nil
 }
 
 // plainDictionary is how older writers call RLEDictionary.

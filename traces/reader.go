@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
 
 	"orrery/internal/disk"
 	"orrery/scheduler/model"
@@ -143,11 +142,9 @@ func (t *tableReader[R]) checkCodec(name string, index int) error {
 		if index >= len(columns) {
 			return corrupt(t.path, "in the footer", fmt.Errorf("row group %d has no column %d", i, index))
 		}
-		switch codec := columns[index].MetaData.Codec; codec {
-		case format.Uncompressed, format.Snappy, format.Gzip, format.Zstd:
-		default:
+		if codec := columns[index].MetaData.Codec; !unpacks(codec) {
 			return &DataError{File: t.path, Column: name, Found: "pages compressed with " + codec.String(),
-				Expected: "zstd, snappy, gzip or none", Mend: "write the file again with zstd"}
+				Expected: "zstd, snappy, gzip, brotli or none", Mend: "write the file again with zstd"}
 		}
 	}
 	return nil

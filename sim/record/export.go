@@ -2,7 +2,6 @@ package record
 
 import (
 	"bufio"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -141,107 +140,4 @@ func appendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	dst = append(dst, strings.ReplaceAll(s, `"`, `""`)...)
 	return append(dst, '"')
-}
-
-// ExportArrow writes a table of the run directory dir as an uncompressed Arrow
-// IPC file, which readers can map without copying: one record batch per row
-// group, instants as timestamp[us, UTC], texts as utf8, nodes as ExportCSV names
-// them, missing values as null, and the metadata of the table. Memory is that of a few row groups.
-func ExportArrow(dir, table string, w io.Writer) error {
-	t, err := exported(dir, table)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	if err := t.exportArrow(w); err != nil {
-		return fmt.Errorf("exporting table %s: %w", table, err)
-	}
-	return nil
-}
-
-func (t *tableFile) exportArrow(w io.Writer) error {
-	a := &arrowWriter{w: w}
-	for _, f := range t.fields {
-		a.columns = append(a.columns, arrowColumn{f.name, f.kind, f.optional})
-	}
-	for _, k := range []string{keySchema, keyEpoch, keySpec} {
-		if v, ok := t.file.Lookup(k); ok {
-			a.keys = append(a.keys, [2]string{k, v})
-		}
-	}
-	if err := a.begin(); err != nil {
-		return err
-	}
-	err := t.scan(nil, func(v []vector, n int) error {
-		for i := range t.fields {
-			if err := t.fill(a, i, &v[i]); err != nil {
-				return err
-			}
-		}
-		return a.batch(n)
-	})
-	if err != nil {
-		return err
-	}
-	return a.end()
-}
-
-// fill appends a decoded column to the batch.
-func (t *tableFile) fill(a *arrowWriter, i int, v *vector) error {
-	switch f := t.fields[i]; f.kind {
-	case kindInt32:
-		a.column(len(v.i32), present(v.i32, math.MinInt32, f.optional))
-		a.buffer(numbers(v.i32, binary.LittleEndian.AppendUint32, func(x int32) uint32 { return uint32(x) }))
-	case kindInt64, kindTime:
-		a.column(len(v.i64), present(v.i64, math.MinInt64, f.optional))
-		a.buffer(numbers(v.i64, binary.LittleEndian.AppendUint64, func(x int64) uint64 { return uint64(x) }))
-	case kindFloat:
-		valid := make([]bool, len(v.f64))
-		for k, x := range v.f64 {
-			valid[k] = !math.IsNaN(x)
-		}
-		a.column(len(v.f64), valid)
-		a.buffer(numbers(v.f64, binary.LittleEndian.AppendUint64, math.Float64bits))
-	case kindText:
-		texts := v.text
-		if t.names != nil && f.nodes {
-			texts = make([]string, len(v.text))
-			for k := range texts {
-				texts[k] = t.nodesIn(i, v.text[k])
-			}
-		}
-		a.column(len(texts), present(texts, "", f.optional))
-		return a.texts(texts)
-	default: // kindWord
-		texts, valid := make([]string, len(v.i32)), make([]bool, len(v.i32))
-		for k, c := range v.i32 {
-			if c >= 0 {
-				texts[k], valid[k] = t.words[i].list[c], true
-			}
-		}
-		a.column(len(texts), valid)
-		return a.texts(texts)
-	}
-	return nil
-}
-
-// numbers are the values of a column as bytes.
-func numbers[T, B any](vals []T, add func([]byte, B) []byte, bits func(T) B) []byte {
-	out := make([]byte, 0, 8*len(vals))
-	for _, x := range vals {
-		out = add(out, bits(x))
-	}
-	return out
-}
-
-// present says which values are there; nil means all.
-func present[T comparable](vals []T, missing T, optional bool) []bool {
-	if !optional {
-		return nil
-	}
-	valid := make([]bool, len(vals))
-	for i, x := range vals {
-		valid[i] = x != missing
-	}
-	return valid
 }

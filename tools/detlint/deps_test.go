@@ -30,6 +30,7 @@ func TestDependencies(t *testing.T) {
 	require.NotNil(t, duckdb, ".ci/run pins DuckDB")
 	tools[duckdb[1]] = duckdb[2]
 
+	assert.NotRegexp(t, `(?m)^\s*(replace\b|.*=>)`, text("go.mod"), "go install does not build a module with a replace line")
 	required := requirements(text("go.mod"))
 	found := dependencies(r.directModules(required), required, documentedModules(text("docs/DEPENDENCIES.md")), tools)
 	fail(t, found, "each dependency is code that we answer for without having written it")
