@@ -284,9 +284,28 @@ func (d *decoder) nodes(n ast.Node, v reflect.Value, path string) {
 			d.add(at, "found %s, want a number of nodes, names like n[001-256], or a list of them", describe(item))
 			return
 		}
+		if why := notCounted(item, text); why != "" {
+			d.add(at, "%s", why)
+			return
+		}
 		out = append(out, text)
 	}
 	v.Set(reflect.ValueOf(out))
+}
+
+// notCounted says why a term of nodes that looks like a number is none in plain digits: it would be the name of a node. In
+// quotes it may be one.
+func notCounted(n ast.Node, text string) string {
+	_, counts := count(text)
+	quoted := n.GetToken().Type == token.SingleQuoteType || n.GetToken().Type == token.DoubleQuoteType
+	if counts && !octalLike(text) || !counts && quoted || !numeric(text) {
+		return ""
+	}
+	name := ""
+	if !counts {
+		name = "; put it in quotes if it is the name of a node"
+	}
+	return fmt.Sprintf("found %s, want a number of nodes in digits, or names like n[001-256]%s%s", text, inDigits(text), name)
 }
 
 // ref reads the name of a profile, or a profile.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,28 +106,82 @@ func parseBool(text string, v reflect.Value) error {
 }
 
 func parseWhole(text string, v reflect.Value, f field) error {
-	digits := strings.TrimPrefix(text, "-")
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange), err == nil && v.OverflowInt(n):
 		return fmt.Errorf("found %s, which is out of range", text)
-	case err != nil, len(digits) > 1 && digits[0] == '0', strings.HasPrefix(text, "+"):
-		return fmt.Errorf("found %q, want a whole number%s", text, orZero(f))
+	case err != nil, octalLike(text), strings.HasPrefix(text, "+"):
+		return fmt.Errorf("found %q, want a whole number%s%s", text, orZero(f), inDigits(text))
 	}
 	v.SetInt(n)
 	return nil
 }
 
+// likeNumber is text that YAML or another reader may take for a number. It begins with a digit, behind a sign or a point.
+var likeNumber = regexp.MustCompile(`^[-+]?\.?[0-9][0-9a-fA-FxXoObBpP_.,+-]*$`)
+
+// thousands are digits in groups of three.
+var thousands = regexp.MustCompile(`^[-+]?[0-9]{1,3}(,[0-9]{3})+$`)
+
+// numeric says whether a text is a number in any notation.
+func numeric(text string) bool {
+	if _, ok := wholeIn(text); ok {
+		return true
+	}
+	_, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	return err == nil && likeNumber.MatchString(text)
+}
+
+// wholeIn is the whole number that a text may stand for in a notation that is not read: 1e3, 1_000, 0x10, 010, 1.0.
+func wholeIn(text string) (n int64, ok bool) {
+	if !likeNumber.MatchString(text) {
+		return 0, false
+	}
+	text = strings.ReplaceAll(text, "_", "")
+	if thousands.MatchString(text) {
+		text = strings.ReplaceAll(text, ",", "")
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil { // 010 is 10
+		return n, true
+	}
+	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
+		return n, true
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+		return 0, false
+	}
+	return int64(x), true
+}
+
+// inDigits says what to write instead of a whole number in another notation.
+func inDigits(text string) string {
+	n, ok := wholeIn(text)
+	switch {
+	case !ok:
+		return ""
+	case octalLike(text):
+		return fmt.Sprintf(": write %d without a leading 0, which some readers take for octal", n)
+	}
+	return fmt.Sprintf(": write %d", n)
+}
+
 func parseNumber(text string, v reflect.Value, f field) error {
 	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) || strings.ContainsAny(text, "xXpP_+") {
-		return fmt.Errorf("found %q, want a number%s", text, orZero(f))
+	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) || strings.ContainsAny(text, "xXpP_+") || octalLike(text) {
+		return fmt.Errorf("found %q, want a number%s%s", text, orZero(f), inDigits(text))
 	}
 	if x == 0 {
 		x = 0 // without a sign
 	}
 	v.SetFloat(x)
 	return nil
+}
+
+// octalLike says whether a number begins with a 0 that another digit follows.
+func octalLike(text string) bool {
+	digits := strings.TrimLeft(text, "+-")
+	return len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9'
 }
 
 func parseSpan(text string, v reflect.Value, f field) error {
