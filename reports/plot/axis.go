@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg/draw"
+
+	"orrery/internal/libm"
 )
 
 // Clock turns an instant of the trace into a label. Instants are int64
@@ -155,7 +157,7 @@ func niceTicks(lo, hi float64, n int) []plot.Tick {
 	if !(hi-lo > 1e-9*max(math.Abs(lo), math.Abs(hi))) || math.IsInf(hi-lo, 0) || n < 1 {
 		return nil
 	}
-	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/float64(n))))
+	step := libm.Pow(10, math.Floor(math.Log10((hi-lo)/float64(n))))
 	for _, m := range []float64{1, 2, 5, 10} {
 		if (hi-lo)/(step*m) <= float64(n) {
 			step *= m

@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"orrery/internal/libm"
 )
 
 // Resolution of Waits: equal steps up to one second, then equal ratios.
@@ -26,7 +28,7 @@ func makeWaitEdges() []int64 {
 		edges = append(edges, int64(i)*secondUS/waitsBelowSecond)
 	}
 	for i := 1; i <= waitsPerDecade*waitsDecades; i++ {
-		edges = append(edges, int64(math.Round(secondUS*math.Pow(10, float64(i)/waitsPerDecade))))
+		edges = append(edges, int64(math.Round(secondUS*libm.Pow(10, float64(i)/waitsPerDecade))))
 	}
 	return edges
 }

@@ -1,10 +1,9 @@
 package scaling
 
 import (
-	"math"
-
 	"orrery/autoscale"
 	"orrery/autoscale/neon"
+	"orrery/internal/libm"
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/sim/service"
@@ -80,7 +79,7 @@ func (m *machine) sample(f *autoscale.Fact) {
 		run := f.Value / m.slots * float64(m.unit.CPU) / 1000 // CPUs that they keep busy, or would
 		if m.known {
 			s := f.At.Sub(m.at).Seconds()
-			run += float64((m.load - run) * math.Exp(-s/60)) //detlint:inexact a load average, of which the last bits decide nothing but a tie
+			run += float64((m.load - run) * libm.Exp(-s/60))
 		}
 		m.load, m.at, m.known = run, f.At, true
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"orrery/internal/libm"
 )
 
 // A chart turns coordinates into values and back. There are two. In the unit
@@ -114,7 +114,7 @@ func (p *Parameter) at(u float64) float64 {
 	low, high := p.edges()
 	v := low + u*(high-low)
 	if p.Log {
-		v = math.Exp(math.Log(low) + u*(math.Log(high)-math.Log(low)))
+		v = libm.Exp(math.Log(low) + u*(math.Log(high)-math.Log(low)))
 	}
 	if p.Kind == Real {
 		return min(max(v, p.Low), p.High)
@@ -167,7 +167,7 @@ func weightsOf(z []float64, floor float64) []float64 {
 	top := slices.Max(w)
 	order := make([]int, len(w))
 	for i := range w {
-		w[i] = math.Exp(w[i] - top)
+		w[i] = libm.Exp(w[i] - top)
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
@@ -217,7 +217,7 @@ func quantile(u float64) float64 {
 }
 
 // normal is the standard normal distribution function.
-func normal(x float64) float64 { return distuv.UnitNormal.CDF(x) }
+func normal(x float64) float64 { return libm.NormalCDF(x) }
 
 // density is the standard normal density.
-func density(x float64) float64 { return math.Exp(-0.5*x*x) / math.Sqrt(2*math.Pi) }
+func density(x float64) float64 { return libm.Exp(-0.5*x*x) / math.Sqrt(2*math.Pi) }

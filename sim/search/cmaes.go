@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"orrery/internal/libm"
 	"orrery/scheduler/model/draw"
 )
 
@@ -191,7 +192,7 @@ func (m *cma) learn(first int, _ [][]float64, scores []Score) {
 	floats.AddScaled(m.mean, m.sigma, move)
 	m.adaptPaths(move)
 	m.adaptCovariance(steps)
-	m.sigma *= math.Exp(min(1, m.cs/m.dmp*(floats.Norm(m.ps, 2)/m.chi-1)))
+	m.sigma *= libm.Exp(min(1, m.cs/m.dmp*(floats.Norm(m.ps, 2)/m.chi-1)))
 	m.limit()
 	m.normalise()
 	m.factor()
@@ -223,7 +224,7 @@ func (m *cma) adaptPaths(move []float64) {
 // steady is the tutorial's h_σ: the step size path is not longer than chance
 // explains. The first generations are allowed less.
 func (m *cma) steady() bool {
-	settled := math.Sqrt(1 - math.Pow(1-m.cs, 2*float64(m.generation)))
+	settled := math.Sqrt(1 - libm.Pow(1-m.cs, 2*float64(m.generation)))
 	return floats.Norm(m.ps, 2)/settled < (1.4+2/float64(m.n+1))*m.chi
 }
 

@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
+
+	"orrery/internal/libm"
 )
 
 // The priors on the parameters, for targets of mean 0 and variance 1. Logarithms of
@@ -169,7 +171,7 @@ func (l *likelihood) prior(theta, gradient []float64) float64 {
 	}
 	normal(d+signalAt, signalMean, signalDeviation)
 	normal(d+trendAt, trendMean, trendDeviation)
-	noise := noiseRate * math.Exp(theta[d+noiseAt])
+	noise := noiseRate * libm.Exp(theta[d+noiseAt])
 	gradient[d+noiseAt] = noise - noiseShape
 	return cost + noise - noiseShape*theta[d+noiseAt]
 }

@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
+
+	"orrery/internal/libm"
 )
 
 // kernel is the covariance of a quadratic trend and of deviations from it, with
@@ -42,11 +44,11 @@ const (
 func kernelOf(theta []float64) kernel {
 	d := len(theta) - beside
 	k := kernel{
-		inverse: make([]float64, d), signal: math.Exp(theta[d+signalAt]),
-		trend: math.Exp(theta[d+trendAt]) / float64(2*d), noise: leastNoise + math.Exp(theta[d+noiseAt]),
+		inverse: make([]float64, d), signal: libm.Exp(theta[d+signalAt]),
+		trend: libm.Exp(theta[d+trendAt]) / float64(2*d), noise: leastNoise + libm.Exp(theta[d+noiseAt]),
 	}
 	for j := range d {
-		k.inverse[j] = math.Exp(-theta[j])
+		k.inverse[j] = libm.Exp(-theta[j])
 	}
 	return k
 }
@@ -68,7 +70,7 @@ func (k *kernel) at(x, y []float64) (value, slope float64) {
 // matern is the Matérn part of at, for a squared distance r².
 func (k *kernel) matern(r2 float64) (value, slope float64) {
 	r := math.Sqrt(5 * r2)
-	e := k.signal * math.Exp(-r)
+	e := k.signal * libm.Exp(-r)
 	return e * (1 + r + r*r/3), e * (1 + r) * 5 / 3
 }
 

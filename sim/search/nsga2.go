@@ -2,9 +2,9 @@ package search
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
+	"orrery/internal/libm"
 	"orrery/scheduler/model/draw"
 )
 
@@ -200,9 +200,9 @@ func (g *nsga) tournament(d *draw.Source) int {
 // often are.
 func crossed(a, b float64, d *draw.Source) float64 {
 	u := d.Open()
-	beta := math.Pow(2*u, 1.0/(crossoverExponent+1))
+	beta := libm.Pow(2*u, 1.0/(crossoverExponent+1))
 	if u > 0.5 {
-		beta = math.Pow(1/(2*(1-u)), 1.0/(crossoverExponent+1))
+		beta = libm.Pow(1/(2*(1-u)), 1.0/(crossoverExponent+1))
 	}
 	return min(max(0.5*((1+beta)*a+(1-beta)*b), 0), 1)
 }
@@ -214,7 +214,7 @@ func mutated(x float64, d *draw.Source) float64 {
 	const power = mutationExponent + 1
 	u := d.Open()
 	if u < 0.5 {
-		return max(0, x+math.Pow(2*u+(1-2*u)*math.Pow(1-x, power), 1.0/power)-1)
+		return max(0, x+libm.Pow(2*u+(1-2*u)*libm.Pow(1-x, power), 1.0/power)-1)
 	}
-	return min(1, x+1-math.Pow(2*(1-u)+(2*u-1)*math.Pow(x, power), 1.0/power))
+	return min(1, x+1-libm.Pow(2*(1-u)+(2*u-1)*libm.Pow(x, power), 1.0/power))
 }

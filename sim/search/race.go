@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
+
+	"orrery/internal/libm"
 )
 
 // Rule says which candidates of a race go on after a rung.
@@ -321,15 +322,14 @@ func (r *Race) outranked(order []int) []Drop {
 	}
 	freedom := (n - 1) * (k - 1)
 	statistic := (n - 1) * (between - middle) / within // infinite where all windows rank alike
-	if within > 0 && (distuv.F{D1: k - 1, D2: freedom}).Survival(statistic) >= r.config.Doubt {
+	if within > 0 && libm.FSurvival(statistic, k-1, freedom) >= r.config.Doubt {
 		return nil
 	}
 	unit := math.Sqrt(2 * n * within / freedom)
-	student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}
 	var lost []Drop
 	for i, c := range order[1:] {
 		behind := sums[i+1] - sums[0]
-		if p := student.Survival(behind / unit); behind > 0 && p < r.config.Doubt/2 {
+		if p := libm.StudentSurvival(behind/unit, freedom); behind > 0 && p < r.config.Doubt/2 {
 			lost = append(lost, r.drop(c, order[0], p))
 		}
 	}
@@ -395,5 +395,5 @@ func (r *Race) test(c, leader int, read func(*Score) float64) (worse, p float64)
 		return mean, 0 // the same loss on each window
 	}
 	t := mean / (deviation / math.Sqrt(float64(n)))
-	return mean, distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Survival(t)
+	return mean, libm.StudentSurvival(t, float64(n-1))
 }

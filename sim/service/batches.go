@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"orrery/autoscale"
+	"orrery/internal/libm"
 	"orrery/scheduler/model"
 	"orrery/sim/des"
 	"orrery/sim/service/demand"
@@ -122,7 +123,7 @@ func (w *batches) progress(now model.Time, i int32) {
 func (w *batches) changed(now model.Time, i int32) {
 	e, r := &w.engines[i], &w.s.fleet.list[i]
 	r.requests = int64(len(e.batch))
-	w.s.setLoad(now, i, 1-math.Exp(-w.s.cfg.Batch.Occupancy*float64(r.requests)))
+	w.s.setLoad(now, i, 1-libm.Exp(-w.s.cfg.Batch.Occupancy*float64(r.requests)))
 	e.gen = next(e.gen)
 	soonest := math.Inf(1)
 	for k := range e.batch {

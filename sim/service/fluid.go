@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"orrery/autoscale"
+	"orrery/internal/libm"
 	"orrery/scheduler/model"
 	"orrery/sim/des"
 	"orrery/sim/service/demand"
@@ -143,7 +144,7 @@ func (f *fluid) flowing(speed float64) {
 	case c.Kind == Inference:
 		perIteration := f.work / c.Batch.iteration(float64(c.Batch.Most)) // iterations of a request
 		n := c.Batch.steadyBatch(float64(served*perIteration) / speed)
-		f.busy, f.load = float64(n*speed), 1-math.Exp(-c.Batch.Occupancy*n)
+		f.busy, f.load = float64(n*speed), 1-libm.Exp(-c.Batch.Occupancy*n)
 	default:
 		f.load = f.busy / f.slots
 	}
@@ -280,10 +281,10 @@ func (f *fluid) relax(dt float64) {
 			until = -float64(life * math.Log((target-rooms)/(target-before)))
 		}
 		if until < dt {
-			sum = float64(target*until) - float64((target-min(before, rooms))*life*(1-math.Exp(-until/life)))
+			sum = float64(target*until) - float64((target-min(before, rooms))*life*(1-libm.Exp(-until/life)))
 			rest := dt - until
 			if before > rooms { // rooms were taken away while they were occupied
-				f.inRooms = max(rooms, rooms+float64((before-rooms)*math.Exp(-rest/life)))
+				f.inRooms = max(rooms, rooms+float64((before-rooms)*libm.Exp(-rest/life)))
 			} else {
 				f.inRooms = rooms
 			}
@@ -292,7 +293,7 @@ func (f *fluid) relax(dt float64) {
 		}
 	}
 	if left > 0 {
-		decay := math.Exp(-dt / life)
+		decay := libm.Exp(-dt / life)
 		f.inRooms = target + float64((before-target)*decay)
 		sum = float64(target*dt) + float64((before-target)*life*(1-decay))
 	}
@@ -331,7 +332,7 @@ func (f *fluid) judge() {
 		s.out.Latency.Add(g.base+model.Duration(wait), float64(g.arrived*g.waits/waitSlices))
 	}
 	if limit := s.cfg.Goal.Limit - g.base; limit >= 0 {
-		s.late(f.at, float64(g.arrived*g.waits*math.Exp(-g.decay*float64(limit))))
+		s.late(f.at, float64(g.arrived*g.waits*libm.Exp(-g.decay*float64(limit))))
 	} else {
 		s.late(f.at, float64(g.arrived*g.waits))
 	}

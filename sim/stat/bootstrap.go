@@ -5,8 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
+	"orrery/internal/libm"
 	"orrery/scheduler/model/draw"
 )
 
@@ -63,8 +62,8 @@ func (s Settings) tail(n int) float64 {
 		return 0
 	}
 	k := float64(n)
-	t := distuv.StudentsT{Sigma: 1, Nu: k - 1}.Quantile(s.alpha() / 2)
-	return distuv.UnitNormal.CDF(t * math.Sqrt(k/(k-1)))
+	t := libm.StudentQuantile(s.alpha()/2, k-1)
+	return libm.NormalCDF(t * math.Sqrt(k/(k-1)))
 }
 
 // rank is the place among sorted replicates below which a tail lies.

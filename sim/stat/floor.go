@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	gonum "gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
+
+	"orrery/internal/libm"
 )
 
 // Floor is how far apart two runs of the same configuration come to lie for no
@@ -50,11 +51,10 @@ func ReplicaFloor(values [][]float64, quantile, confidence float64) (Floor, erro
 	slices.Sort(apart)
 	value := gonum.Quantile(quantile, gonum.Empirical, apart, nil)
 	nu := float64(len(values) - 1)
-	spread := distuv.ChiSquared{K: nu}
 	return Floor{
 		Value:    value,
-		Low:      value * math.Sqrt(nu/spread.Quantile((1+confidence)/2)),
-		High:     value * math.Sqrt(nu/spread.Quantile((1-confidence)/2)),
+		Low:      value * math.Sqrt(nu/libm.ChiSquaredQuantile((1+confidence)/2, nu)),
+		High:     value * math.Sqrt(nu/libm.ChiSquaredQuantile((1-confidence)/2, nu)),
 		Quantile: quantile, Confidence: confidence, Replicas: len(values),
 	}, nil
 }

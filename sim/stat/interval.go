@@ -3,7 +3,7 @@ package stat
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"orrery/internal/libm"
 )
 
 // Interval is the mean of values, given in the order of time, with its interval by
@@ -31,7 +31,7 @@ func (s Settings) Independent(values []float64) (Interval, error) {
 	for _, x := range values {
 		squares += (x - mean) * (x - mean)
 	}
-	reach := math.Sqrt(squares/(n-1)/n) * distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(1-s.alpha()/2)
+	reach := math.Sqrt(squares/(n-1)/n) * libm.StudentQuantile(1-s.alpha()/2, n-1)
 	return Interval{mean, mean - reach, mean + reach, s.Confidence}, nil
 }
 

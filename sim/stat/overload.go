@@ -3,6 +3,8 @@ package stat
 import (
 	"fmt"
 	"math"
+
+	"orrery/internal/libm"
 )
 
 // Run is one run of a side of a comparison by a metric that says nothing of a
@@ -178,7 +180,7 @@ func (q Queues) P() float64 {
 	p := 0.0
 	for k := q.Candidate; k <= min(grown, q.CandidateRuns); k++ {
 		if grown-k <= q.BaselineRuns {
-			p += math.Exp(choose(q.CandidateRuns, k) + choose(q.BaselineRuns, grown-k) - choose(all, grown))
+			p += libm.Exp(choose(q.CandidateRuns, k) + choose(q.BaselineRuns, grown-k) - choose(all, grown))
 		}
 	}
 	return min(p, 1)

@@ -3,7 +3,7 @@ package stat
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"orrery/internal/libm"
 )
 
 // spread are the two readings of the error of an estimate: over the windows, by
@@ -63,10 +63,10 @@ func (e *spread) share() float64 {
 // student is Student's t with that many degrees of freedom, two-sided.
 type student float64
 
-func (nu student) of() distuv.StudentsT { return distuv.StudentsT{Sigma: 1, Nu: float64(nu)} }
-
 // Quantile leaves a share of level beyond it, on both sides together.
-func (nu student) Quantile(level float64) float64 { return nu.of().Quantile(1 - level/2) }
+func (nu student) Quantile(level float64) float64 {
+	return libm.StudentQuantile(1-level/2, float64(nu))
+}
 
 // P is the share beyond t, on both sides together.
-func (nu student) P(t float64) float64 { return 2 * nu.of().CDF(-math.Abs(t)) }
+func (nu student) P(t float64) float64 { return 2 * libm.StudentSurvival(math.Abs(t), float64(nu)) }

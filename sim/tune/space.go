@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"orrery/internal/libm"
 	"orrery/profiles"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
@@ -260,7 +261,7 @@ func (s space) rounded(p search.Parameter, x float64, exact bool) float64 {
 	case s.units[p.Name] == "s":
 		return math.Round(x)
 	case p.Kind == search.Real && !exact && x != 0:
-		unit := math.Pow(10, 2-math.Floor(math.Log10(math.Abs(x))))
+		unit := libm.Pow(10, 2-math.Floor(math.Log10(math.Abs(x))))
 		return math.Round(x*unit) / unit
 	}
 	return x
@@ -287,7 +288,7 @@ func (s space) weigh(p *profiles.Profile, values []float64, exact bool) {
 	case s.whole && exact: // points have no fractions: more of them keep the ratios
 		scale = math.Floor(1e9 / free)
 	}
-	step := math.Pow(10, math.Floor(math.Log10(free))-3)
+	step := libm.Pow(10, math.Floor(math.Log10(free))-3)
 	if s.whole {
 		step = max(step, 1)
 	}
@@ -315,7 +316,7 @@ func tidy(x float64) float64 {
 	if x == 0 {
 		return 0
 	}
-	unit := math.Pow(10, 12-math.Ceil(math.Log10(math.Abs(x))))
+	unit := libm.Pow(10, 12-math.Ceil(math.Log10(math.Abs(x))))
 	return math.Round(x*unit) / unit
 }
 

@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"math"
 
+	"orrery/internal/libm"
 	"orrery/reports/table"
 	"orrery/scheduler/model/draw"
 	"orrery/sim/stat"
@@ -50,10 +50,10 @@ func fixedPairs(source *draw.Source, windows, replicas int, noise, factor float6
 	levels := draw.New(2, boundStream, 0, uint64(windows))
 	var sides [2][]stat.Observation
 	for w := range windows {
-		level := math.Exp(0.8 * levels.Normal())
+		level := libm.Exp(0.8 * levels.Normal())
 		for r := range replicas {
 			for s, f := range [2]float64{1, factor} {
-				value := level * f * math.Exp(noise*source.Normal()-noise*noise/2)
+				value := level * f * libm.Exp(noise*source.Normal()-noise*noise/2)
 				sides[s] = append(sides[s], stat.Observation{Window: w, Seed: 2*r + s, Value: value})
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"orrery/internal/libm"
 	"orrery/reports/table"
 	"orrery/scheduler/model/draw"
 	"orrery/sim/stat"
@@ -57,7 +58,7 @@ var nothings = []nothing{
 					mix(noise, x.shared[s])
 				}
 				for i := range values {
-					values[i] = math.Exp(0.8*level[i] + 0.3*noise[i])
+					values[i] = libm.Exp(0.8*level[i] + 0.3*noise[i])
 				}
 			}
 		}

@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"math"
 
+	"orrery/internal/libm"
 	"orrery/reports/table"
 	"orrery/scheduler/model/draw"
 	"orrery/sim/stat"
@@ -25,7 +25,7 @@ type world struct {
 func (w *world) draw(p *stat.Pairs, scratch []float64, source *draw.Source) {
 	lean(scratch, w.phi, source)
 	for i, z := range scratch {
-		p.Baseline[i] = math.Exp(w.sigma * z)
+		p.Baseline[i] = libm.Exp(w.sigma * z)
 		p.Candidate[i] = w.ratio * p.Baseline[i]
 	}
 	w.times(p.Candidate, scratch, source)
@@ -38,7 +38,7 @@ func (w *world) draw(p *stat.Pairs, scratch []float64, source *draw.Source) {
 func (w *world) times(x, scratch []float64, source *draw.Source) {
 	lean(scratch, w.phi, source)
 	for i, z := range scratch {
-		x[i] *= math.Exp(w.noise*z - w.noise*w.noise/2)
+		x[i] *= libm.Exp(w.noise*z - w.noise*w.noise/2)
 	}
 }
 
@@ -67,7 +67,7 @@ func ratioTable(o *options) (*table.Table, error) {
 		}
 		p, scratch := pairs(n), make([]float64, n)
 		relative, absolute := 0, 0
-		expected := (w.ratio - 1) * math.Exp(w.sigma*w.sigma/2)
+		expected := (w.ratio - 1) * libm.Exp(w.sigma*w.sigma/2)
 		for k := range o.series {
 			source := draw.New(1, ratioStream, uint64(k), uint64(n))
 			w.draw(&p, scratch, &source)

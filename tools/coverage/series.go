@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 
+	"orrery/internal/libm"
 	"orrery/scheduler/model/draw"
 )
 
@@ -50,8 +51,8 @@ func lean(x []float64, phi float64, source *draw.Source) {
 
 // lognormal has the deviation sigma of its logarithm, less its mean.
 func lognormal(sigma float64) func(z float64) float64 {
-	mean := math.Exp(sigma * sigma / 2)
-	return func(z float64) float64 { return math.Exp(sigma*z) - mean }
+	mean := libm.Exp(sigma * sigma / 2)
+	return func(z float64) float64 { return libm.Exp(sigma*z) - mean }
 }
 
 // pareto is that of shape 1.5 and mean 3, whose variance is infinite, by the
@@ -59,7 +60,7 @@ func lognormal(sigma float64) func(z float64) float64 {
 func pareto(u float64) float64 { return math.Cbrt(1/(u*u)) - 3 }
 
 // upper is the probability of a larger normal value.
-func upper(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
+func upper(z float64) float64 { return libm.Erfc(z/math.Sqrt2) / 2 }
 
 // difference of two independent series.
 func difference(of maker) maker {

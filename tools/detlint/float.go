@@ -28,8 +28,8 @@ func checkFloat(p *pass) {
 			}
 		case *ast.CallExpr:
 			fn := p.callee(n)
-			if fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "math" && !slices.Contains(exactMath, fn.Name()) {
-				p.report(n, "math.%s is an approximation that differs between ports: use fixed point, or say %sinexact and why", fn.Name(), annotationPrefix)
+			if fn != nil && fn.Pkg() != nil && (fn.Pkg().Path() == "math" && !slices.Contains(exactMath, fn.Name()) || fn.Pkg().Path() == "orrery/internal/libm" && fn.Name() != "Exp") {
+				p.report(n, "%s.%s is an approximation that differs between ports: use fixed point, or say %sinexact and why", fn.Pkg().Name(), fn.Name(), annotationPrefix)
 			}
 		}
 	})

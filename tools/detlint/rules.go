@@ -67,6 +67,13 @@ var rules = []rule{
 		check:  checkFloat,
 	},
 	{
+		name:   "processor",
+		hatch:  "processor",
+		bans:   "`Exp`, `Pow`, `Erf`, `Erfc`, `Gamma`, `Sinh`, `Cosh`, `Tanh` of `math`; `math/cmplx`; `NormFloat64` and `ExpFloat64` of `math/rand`; `distuv`, `mathext` and `optimize` of gonum, and its functions that call those of `math`",
+		reason: "their last bit depends on whether the processor multiplies and adds in one rounding; `internal/libm` has them with the same bits on every processor",
+		check:  checkProcessor,
+	},
+	{
 		name:   "global",
 		bans:   "assignments to package-level variables",
 		reason: "all runs of a sweep share the process: state that outlives a run lets one run change another",

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/optimize/functions"
 
+	"orrery/internal/libm"
 	"orrery/scheduler/model/draw"
 	"orrery/sim/search"
 )
@@ -63,7 +64,7 @@ func ackley(z []float64) float64 {
 		squares += x * x / n
 		waves += math.Cos(2*math.Pi*x) / n
 	}
-	return 20 + math.E - 20*math.Exp(-0.2*math.Sqrt(squares)) - math.Exp(waves)
+	return 20 + math.E - 20*libm.Exp(-0.2*math.Sqrt(squares)) - libm.Exp(waves)
 }
 
 func rastrigin(z []float64) float64 {
@@ -157,7 +158,7 @@ func hartmann(x []float64) float64 {
 			d := x[j] - p[i][j]*1e-4
 			inner += a[i][j] * d * d
 		}
-		sum -= alpha[i] * math.Exp(-inner)
+		sum -= alpha[i] * libm.Exp(-inner)
 	}
 	return sum
 }
@@ -165,11 +166,11 @@ func hartmann(x []float64) float64 {
 // levy is Levy's function.
 func levy(x []float64) float64 {
 	w := func(i int) float64 { return 1 + (x[i]-1)/4 }
-	sine := func(x float64) float64 { return math.Pow(math.Sin(math.Pi*x), 2) }
+	sine := func(x float64) float64 { return libm.Pow(math.Sin(math.Pi*x), 2) }
 	last := len(x) - 1
 	sum := sine(w(0)) + (w(last)-1)*(w(last)-1)*(1+sine(2*w(last)))
 	for i := range last {
-		sum += (w(i) - 1) * (w(i) - 1) * (1 + 10*math.Pow(math.Sin(math.Pi*w(i)+1), 2))
+		sum += (w(i) - 1) * (w(i) - 1) * (1 + 10*libm.Pow(math.Sin(math.Pi*w(i)+1), 2))
 	}
 	return sum
 }
@@ -185,7 +186,7 @@ func griewank(x []float64) float64 {
 // powell is Powell's singular function of four variables.
 func powell(x []float64) float64 {
 	a, b, c, d := x[0]+10*x[1], x[2]-x[3], x[1]-2*x[2], x[0]-x[3]
-	return a*a + 5*b*b + math.Pow(c, 4) + 10*math.Pow(d, 4)
+	return a*a + 5*b*b + libm.Pow(c, 4) + 10*libm.Pow(d, 4)
 }
 
 // mixed has weights, numbers and a choice, as a profile has: the cost is 0 at a
@@ -204,7 +205,7 @@ func mixed(source *draw.Source) function {
 	planted := space.FromUnit(u)
 	weights := weighted(planted[:5], []float64{1, 3, 1, 2, 5})
 	return function{name: "mixed", space: space, value: func(v []float64) float64 {
-		sum := weights(v[:5]) + 0.05*math.Abs(math.Log(v[5]/planted[5])) + 0.1*math.Pow(math.Log(v[6]/planted[6]), 2)
+		sum := weights(v[:5]) + 0.05*math.Abs(math.Log(v[5]/planted[5])) + 0.1*libm.Pow(math.Log(v[6]/planted[6]), 2)
 		if v[7] != planted[7] {
 			sum += 0.5
 		}

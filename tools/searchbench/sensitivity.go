@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 
+	"orrery/internal/libm"
 	"orrery/reports/table"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
@@ -33,14 +34,14 @@ const (
 func knowns() []known {
 	const a, b = 7, 0.1
 	none := math.NaN()
-	pi4 := math.Pow(math.Pi, 4)
-	v1, v2, v13 := math.Pow(1+b*pi4/5, 2)/2, a*a/8.0, 8*b*b*pi4*pi4/225
+	pi4 := libm.Pow(math.Pi, 4)
+	v1, v2, v13 := libm.Pow(1+b*pi4/5, 2)/2, a*a/8.0, 8*b*b*pi4*pi4/225
 	v := v1 + v2 + v13
 	ishigami := known{
 		name: "Ishigami",
 		f: func(u []float64) float64 {
 			x := func(i int) float64 { return math.Pi * (2*u[i] - 1) }
-			return math.Sin(x(0)) + a*math.Pow(math.Sin(x(1)), 2) + b*math.Pow(x(2), 4)*math.Sin(x(0))
+			return math.Sin(x(0)) + a*libm.Pow(math.Sin(x(1)), 2) + b*libm.Pow(x(2), 4)*math.Sin(x(0))
 		},
 		first: []float64{v1 / v, v2 / v, 0}, total: []float64{(v1 + v13) / v, v2 / v, v13 / v},
 		salib: [][3]float64{{0.3141, 0.5574, 7.55}, {0.4437, 0.4424, 7.875}, {-0.0002, 0.2437, 5.90}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"orrery/internal/libm"
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/traces"
@@ -318,7 +319,7 @@ func (g *gpu) shape(j *traces.Job, gpus int32) {
 // runtime draws a log-normal span, in whole seconds rounded down.
 func (g *gpu) runtime(mu, sigma float64, s *draw.Source) model.Duration {
 	for {
-		x := math.Exp(float64(sigma*s.Normal()) + mu)
+		x := libm.Exp(float64(sigma*s.Normal()) + mu)
 		if x <= g.p.MaxRuntime.Seconds() {
 			return model.Duration(x) * model.Second
 		}

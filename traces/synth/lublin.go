@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"orrery/internal/libm"
 	"orrery/scheduler/model"
 	"orrery/traces/synth/internal/param"
 )
@@ -130,7 +131,7 @@ func (p *LublinParams) Validate() error {
 	for i := range p.Classes {
 		checks = append(checks, p.Classes[i].checks(fmt.Sprintf("Classes[%d].", i), p)...)
 	}
-	longest := model.Duration(math.Exp(p.MaxRuntimeLog)) * model.Second
+	longest := model.Duration(libm.Exp(p.MaxRuntimeLog)) * model.Second
 	if err := param.FirstWrong("lublin", checks); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package synth
 import (
 	"math"
 
+	"orrery/internal/libm"
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/traces"
@@ -62,7 +63,7 @@ func (g *lublin) start(stretch float64) {
 			s := g.source(streamGap, i, n)
 			for {
 				if x := s.Gamma(c.AArr*c.ARAR, c.BArr); x <= g.p.MaxGapLog {
-					return math.Exp(x) * stretch
+					return libm.Exp(x) * stretch
 				}
 			}
 		}
@@ -128,7 +129,7 @@ func (c *LublinClass) Runtime(size int32, maxLog float64, s *draw.Source) model.
 			shape, scale = c.A2, c.B2
 		}
 		if x := s.Gamma(shape, scale); x <= maxLog {
-			return model.Duration(math.Exp(x)) * model.Second
+			return model.Duration(libm.Exp(x)) * model.Second
 		}
 	}
 }

@@ -3,6 +3,7 @@ package synth
 import (
 	"math"
 
+	"orrery/internal/libm"
 	"orrery/traces/synth/internal/law"
 )
 
@@ -30,14 +31,14 @@ func gammaDensity(shape, scale, x float64) float64 {
 		return 0
 	}
 	logGamma, _ := math.Lgamma(shape)
-	return math.Exp((shape-1)*math.Log(x/scale)-x/scale-logGamma) / scale
+	return libm.Exp((shape-1)*math.Log(x/scale)-x/scale-logGamma) / scale
 }
 
 // bounded is, for X gamma and a bound, the probability of X <= bound and the
 // expectation of e^X where X <= bound and 0 elsewhere.
 func bounded(shape, scale, bound float64) (probability, expectation float64) {
 	probability = integrate(0, bound, func(x float64) float64 { return gammaDensity(shape, scale, x) })
-	expectation = integrate(0, bound, func(x float64) float64 { return math.Exp(x) * gammaDensity(shape, scale, x) })
+	expectation = integrate(0, bound, func(x float64) float64 { return libm.Exp(x) * gammaDensity(shape, scale, x) })
 	return probability, expectation
 }
 

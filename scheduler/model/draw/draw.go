@@ -13,6 +13,8 @@ package draw
 import (
 	"math"
 	"math/bits"
+
+	"orrery/internal/libm"
 )
 
 // Stream names one purpose of randomness, such as the run times of jobs. Draws
@@ -128,7 +130,7 @@ func (s *Source) Gamma(shape, scale float64) float64 {
 	}
 	boost := 1.0
 	if shape < 1 {
-		boost = math.Pow(s.Open(), 1/shape)
+		boost = libm.Pow(s.Open(), 1/shape)
 		shape++
 	}
 	d := shape - 1.0/3
@@ -158,7 +160,7 @@ func NewZipf(n int, s float64) *Zipf {
 	z := &Zipf{upTo: make([]float64, n)}
 	sum := 0.0
 	for i := range z.upTo {
-		sum += math.Pow(float64(i+1), -s)
+		sum += libm.Pow(float64(i+1), -s)
 		z.upTo[i] = sum
 	}
 	for i := range z.upTo {

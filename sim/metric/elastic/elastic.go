@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"math"
 
+	"orrery/internal/libm"
 	"orrery/scheduler/model"
 )
 
@@ -131,5 +132,5 @@ func deviation(percents ...float64) float64 {
 		square := float64(x * x)
 		sum += float64(float64(square*square) * x)
 	}
-	return math.Pow(sum, 0.2) //detlint:inexact a figure of a report; no decision depends on it
+	return libm.Pow(sum, 0.2) //detlint:inexact a figure of a report; no decision depends on it
 }

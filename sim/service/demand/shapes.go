@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"orrery/internal/libm"
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 )
@@ -119,7 +120,7 @@ func day(at model.Duration) float64 {
 	hump := func(centre, width float64) float64 {
 		apart := math.Abs(hour - centre)
 		apart = min(apart, 24-apart)
-		return math.Exp(-apart * apart / (2 * width * width))
+		return libm.Exp(-apart * apart / (2 * width * width))
 	}
 	v := min(1, float64(0.8*hump(11, 3))+hump(20, 2.6))
 	if int64(at/model.Day)%7 >= 5 {

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"math"
 	"sort"
+
+	"orrery/internal/libm"
 )
 
 // Queue is a station of equal servers with one queue, first come first served.
@@ -65,7 +67,7 @@ func (q Queue) Steady() (Steady, error) {
 
 // Later is the probability that an arrival of an M/M/c queue waits for longer than t.
 func (q Queue) Later(s Steady, t float64) float64 {
-	return float64(s.ErlangC * math.Exp(-float64((float64(float64(q.Servers)*q.Service)-q.Arrivals)*t)))
+	return float64(s.ErlangC * libm.Exp(-float64((float64(float64(q.Servers)*q.Service)-q.Arrivals)*t)))
 }
 
 // ErlangB is the probability that all servers are busy under an offered load in erlangs,
@@ -101,7 +103,7 @@ func (q Queue) Sakasegawa() (float64, error) {
 	if rho >= 1 {
 		return 0, fmt.Errorf("utilisation %v: want less than 1, or the queue grows without end", rho)
 	}
-	power := math.Pow(rho, math.Sqrt(2*(c+1))-1)
+	power := libm.Pow(rho, math.Sqrt(2*(c+1))-1)
 	return float64((q.ArrivalSCV + q.ServiceSCV) / 2 * power / float64(c*(1-rho)) / q.Service), nil
 }
 

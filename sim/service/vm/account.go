@@ -1,9 +1,8 @@
 package vm
 
 import (
-	"math"
-
 	"orrery/autoscale/neon"
+	"orrery/internal/libm"
 	"orrery/scheduler/model"
 )
 
@@ -26,7 +25,7 @@ func (w *World) settle(now model.Time, m *machine) {
 	m.called += called
 	m.backlog = max(0, m.backlog+called-done)
 	run := m.cpu + m.backlog/m.work // tasks that run or want to
-	m.load = run + float64((m.load-run)*math.Exp(-s/60))
+	m.load = run + float64((m.load-run)*libm.Exp(-s/60))
 	use := w.use(m)
 	if use > float64(m.size.Memory) {
 		w.out.Short += s

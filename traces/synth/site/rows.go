@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"orrery/internal/libm"
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/traces"
@@ -205,7 +206,7 @@ func fail(j *traces.Job, failed bool) {
 // span draws a life, in whole seconds rounded down, at least one.
 func (l *Life) span(d *draw.Source) model.Duration {
 	for {
-		if x := math.Exp(l.Mu + float64(l.Sigma*d.Normal())); x <= l.Longest.Seconds() {
+		if x := libm.Exp(l.Mu + float64(l.Sigma*d.Normal())); x <= l.Longest.Seconds() {
 			return max(model.Duration(x), 1) * model.Second
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 
+	"orrery/internal/libm"
 	"orrery/scheduler/model/draw"
 	"orrery/traces"
 	"orrery/traces/synth"
@@ -87,12 +88,12 @@ func (s *site) tenantTable() []traces.Tenant {
 	use := make([]float64, len(s.names))
 	for part := range parts {
 		for rank := range use {
-			use[s.tenantOf(part, rank)] += float64(math.Pow(float64(rank+1), -s.p.TenantSkew) * float64(s.home[part]))
+			use[s.tenantOf(part, rank)] += float64(libm.Pow(float64(rank+1), -s.p.TenantSkew) * float64(s.home[part]))
 		}
 	}
 	sum := 0.0
 	for i := range use {
-		use[i] = math.Pow(use[i], 0.7)
+		use[i] = libm.Pow(use[i], 0.7)
 		sum += use[i]
 	}
 	gpus := 0.0

@@ -11,12 +11,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"orrery/internal/disk"
+	"orrery/internal/libm"
 	"orrery/scheduler/model"
 	"orrery/sim/tune"
 )
@@ -151,7 +151,7 @@ func said(trace string, others int) string {
 	if others == 1 {
 		tunes = "another tune has"
 	}
-	chance := 1 - math.Pow(0.95, float64(others+1))
+	chance := 1 - libm.Pow(0.95, float64(others+1))
 	text := fmt.Sprintf("%s: %s used these acceptance windows; that one of so many claims a gain that is not there has a chance of up to %.0f %%.", trace, tunes, 100*chance)
 	if others+1 > worn {
 		text += " The windows are worn: confirm on a newer log."

@@ -10,7 +10,7 @@ func wrong(x, y, z float64, s seconds) float64 {
 	t := x * y         // want float
 	r *= z             // want float
 	s = s * 2          // want float
-	_ = math.Pow(2, t) // want float
+	_ = math.Sin(t)    // want float
 	_ = math.Log2(x)   // want float
 	return r - float64(s)
 }
