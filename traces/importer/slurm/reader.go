@@ -19,7 +19,8 @@ type reader struct {
 	joiner *joiner
 
 	first int64  // line of the record under way
-	part  string // of it
+	part  []byte // of it, none when it is empty
+	bars  int    // in it
 	field []string
 }
 
@@ -44,11 +45,12 @@ func newReader(f format.File, header []string, clocks *clocks, s *joiner) (*read
 // begins that is whole by itself.
 func (r *reader) line(n int64, text string) error {
 	switch {
-	case r.part == "" && text == "":
+	case len(r.part) == 0 && text == "":
 		return nil
-	case r.part == "":
+	case len(r.part) == 0:
 	case r.whole() && r.goesOn(text), !r.whole() && !r.alone(text):
-		r.part += "\n" + text
+		r.part = append(append(r.part, '\n'), text...)
+		r.bars += strings.Count(text, "|")
 		if len(r.part) > 1<<20 {
 			return r.take()
 		}
@@ -61,12 +63,12 @@ func (r *reader) line(n int64, text string) error {
 			return nil
 		}
 	}
-	r.first, r.part = n, text
+	r.first, r.part, r.bars = n, append(r.part, text...), strings.Count(text, "|")
 	return r.takeIf()
 }
 
 // whole says whether the record has all its fields.
-func (r *reader) whole() bool { return strings.Count(r.part, "|")+1 >= r.width }
+func (r *reader) whole() bool { return r.bars+1 >= r.width }
 
 // lastIsText says whether the last column may go on in the next line.
 func (r *reader) lastIsText() bool { return r.width > 2 && slices.Contains(r.texts, r.width-1) }
@@ -96,8 +98,8 @@ func (r *reader) takeIf() error {
 
 // take hands over the record under way.
 func (r *reader) take() error {
-	n, text := r.first, r.part
-	r.part = ""
+	n, text := r.first, string(r.part)
+	r.part = r.part[:0]
 	r.field = splitInto(r.field[:0], text)
 	switch {
 	case len(r.field) < r.width:
@@ -117,7 +119,7 @@ func (r *reader) take() error {
 
 // end takes the last record.
 func (r *reader) end() error {
-	if r.part == "" {
+	if len(r.part) == 0 {
 		return nil
 	}
 	return r.file.Pass(r.take())
