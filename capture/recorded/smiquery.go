@@ -112,13 +112,13 @@ func (r *queryReader) value(row int64, path, text string) error {
 		if none && byError {
 			r.o.left(path+": "+strings.ToLower(text), "", 1)
 		}
-		n, err := strconv.ParseFloat(strings.TrimSpace(text), 64) // SRAM Threshold Exceeded is a word
-		switch {
-		case none || err != nil:
-		case strings.Contains(rest, "Uncorrectable") && r.o.taken("ecc_uncorrected", n, n, false):
-			t.ECCUncorrected = traces.Some(t.ECCUncorrected.V + int64(n))
-		case !strings.Contains(rest, "Uncorrectable") && strings.Contains(rest, "Correctable") && r.o.taken("ecc_corrected", n, n, false):
-			t.ECCCorrected = traces.Some(t.ECCCorrected.V + int64(n))
+		if n, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil && !none { // SRAM Threshold Exceeded is a word
+			switch {
+			case strings.Contains(rest, "Uncorrectable") && r.o.taken("ecc_uncorrected", n, n, false):
+				t.ECCUncorrected = traces.Some(t.ECCUncorrected.V + int64(n))
+			case !strings.Contains(rest, "Uncorrectable") && strings.Contains(rest, "Correctable") && r.o.taken("ecc_corrected", n, n, false):
+				t.ECCCorrected = traces.Some(t.ECCCorrected.V + int64(n))
+			}
 		}
 	}
 	return nil

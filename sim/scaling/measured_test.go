@@ -16,7 +16,7 @@ import (
 // scrapes.
 func TestPoliciesAreBlindInAGap(t *testing.T) {
 	const queue, rooms = "kind: queue, work: 500ms, slots: 5, boot: 30s, mode: %s", "kind: rooms, work: 1m, slots: 2, boot: 30s, mode: %s"
-	gap := model.Duration(30 * model.Minute)
+	gap := 30 * model.Minute
 	from := model.Time(15 * model.Minute)
 	for _, x := range []struct{ service, policy string }{
 		{queue, "kind: lattice, min: 2, max: 40"},

@@ -12,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func itoa(n int32) string { return strconv.Itoa(int(n)) }
-
 // slurmJob is a job that both forms of sacct's output can be printed of.
 type slurmJob struct {
 	id, array, task, het, offset int

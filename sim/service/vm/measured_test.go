@@ -34,7 +34,7 @@ func TestPluginGoesBySamples(t *testing.T) {
 		require.NoError(t, err)
 		return list
 	}
-	minute := model.Duration(60 * model.Second)
+	minute := 60 * model.Second
 	require.NotEmpty(t, decisions(minute, 0.9, 1))
 	require.Equal(t, decisions(minute, 0.9, 1), decisions(minute, 6, 0.05))
 	require.Equal(t, decisions(minute, 0.9, 1), decisions(minute, 0.05, 6))
