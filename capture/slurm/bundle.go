@@ -240,11 +240,13 @@ type edge struct {
 func (a *assembly) imported(dir, scratch string) error {
 	path := filepath.Join(scratch, "jobs.trace")
 	var all []format.File
+	bad := &format.Bad{} // as many rows that cannot be read are left out as of an import
 	for i, columns := range a.columns {
 		f, err := a.rowsFile(dir, scratch, columns, i)
 		if err != nil {
 			return err
 		}
+		f.Bad = bad
 		all = append(all, f)
 	}
 	log, err := importer.Sacct.Scan(importer.Sacct, all, format.Options{})
