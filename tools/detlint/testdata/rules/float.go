@@ -6,12 +6,12 @@ import "math"
 type seconds float64
 
 func wrong(x, y, z float64, s seconds) float64 {
-	r := x*y + z       // want float
-	t := x * y         // want float
-	r *= z             // want float
-	s = s * 2          // want float
-	_ = math.Sin(t)    // want float
-	_ = math.Log2(x)   // want float
+	r := x*y + z     // want float
+	t := x * y       // want float
+	r *= z           // want float
+	s = s * 2        // want float
+	_ = math.Sin(t)  // want float
+	_ = math.Log2(x) // want float
 	return r - float64(s)
 }
 
