@@ -158,8 +158,8 @@ func conclude(p *plan.Resolved, res *Result, info traces.Info, jobs record.Scann
 	for i := range res.Unheeded {
 		u := &res.Unheeded[i]
 		d.Unheeded = append(d.Unheeded, rundir.Unheeded{Resource: u.Resource, Fate: u.Fate, Jobs: u.Jobs, Of: u.Of, Share: u.Share, Text: u.String(), First: u.First})
-		table.Unheeded = append(table.Unheeded, u.String())
 	}
+	table.Unheeded = res.UnheededWords()
 	for _, r := range translate.AllRules() {
 		if a.Count[r] > 0 {
 			doc := r.Doc()

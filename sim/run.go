@@ -89,6 +89,15 @@ type Result struct {
 	Watch                  *watch.Report // nil unless Options.Watch
 }
 
+// UnheededWords are Unheeded, a sentence each.
+func (r *Result) UnheededWords() []string {
+	var out []string
+	for i := range r.Unheeded {
+		out = append(out, r.Unheeded[i].String())
+	}
+	return out
+}
+
 // Work counts what the run cost, in things that can be counted.
 type Work struct {
 	Instants uint64 `json:"instants"` // at which something happened

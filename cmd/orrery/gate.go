@@ -344,6 +344,9 @@ func (v *gateVerb) show(r *gate.Report, g *profiles.Gate, file string) error {
 	case v.quiet && r.Verdict == gate.Holds:
 		return nil
 	}
+	for _, text := range r.Unheeded() {
+		v.m.say("UNHEEDED: %s", text)
+	}
 	tone := map[gate.Verdict]table.Tone{gate.Holds: table.Good, gate.Regression: table.Bad, gate.Undecided: table.Faint}
 	t := table.New("kind", "check", "verdict", "found", "want", "why")
 	for _, f := range r.Checks {

@@ -347,6 +347,9 @@ func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, qu
 	case quiet && print.format == string(table.Text):
 		return nil
 	}
+	for _, text := range experiment.Unheeded(rows) {
+		m.say("UNHEEDED: %s", text)
+	}
 	if err := print.table(studypage.Rows(p, rows)); err != nil {
 		return err
 	}

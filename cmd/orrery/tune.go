@@ -356,6 +356,9 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 		}
 	default:
 		fmt.Fprintf(v.m.Stdout, "%s\n\n", r.Title())
+		for _, s := range r.Unheeded {
+			v.print.paragraph("UNHEEDED: " + s)
+		}
 		for _, s := range r.Summary() {
 			v.print.paragraph(s)
 		}

@@ -23,6 +23,8 @@ type Study struct {
 	Summary []string `json:"summary,omitempty"` // sentences at the head: what was asked, what came out, how sure
 	Verdict string   `json:"verdict,omitempty"` // in a word or two, such as "keep what you have"
 	Good    bool     `json:"good,omitempty"`    // the verdict is good news
+	// Unheeded says what jobs requested and the replays left unmet: it stands before all figures.
+	Unheeded []string `json:"unheeded,omitempty"`
 	Warn    []string `json:"warnings,omitempty"`
 	Facts   []Fact   `json:"facts,omitempty"` // provenance: trace, windows, seeds, method, budget
 	// Headlines are the figures at the head; without them it shows the objectives.

@@ -77,6 +77,9 @@ type Row struct {
 	// seeds of a window are first joined to their mean. Unknown with fewer than
 	// LeastWindows, and of constraints, whose value is that of one scenario.
 	Ranges []stat.Interval
+	// Unheeded says what more of the work of a scenario asked for than a replay may leave
+	// unmet, where it was allowed to: each sentence once.
+	Unheeded []string
 	// Behind is the mean difference to the first row in the first column, window by
 	// window, with its interval; unknown for the first row, and where a window of either
 	// has no value.
@@ -149,6 +152,25 @@ func (p *Plan) Rows(find Outcomes) ([]Row, error) {
 	slices.SortStableFunc(rows, func(a, b Row) int { return p.order(&a, &b, columns[0].Maximise) })
 	err := p.spread(rows, columns, tried, aside)
 	return rows, err
+}
+
+// Unheeded are the sentences of all rows, each once: what is to be read before any figure.
+func Unheeded(rows []Row) []string {
+	var out []string
+	for i := range rows {
+		out = addNew(out, rows[i].Unheeded)
+	}
+	return out
+}
+
+// addNew appends what a list lacks.
+func addNew(list, more []string) []string {
+	for _, text := range more {
+		if !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
 }
 
 // LeastWindows is from how many windows on a row has intervals.
@@ -253,6 +275,7 @@ type trial struct {
 	verdict      metric.Verdict
 	values       []float64 // by column
 	have         []bool
+	unheeded     []string
 }
 
 func (p *Plan) tryOf(scenario int, id string, columns []Column, find Outcomes) (trial, error) {
@@ -261,7 +284,7 @@ func (p *Plan) tryOf(scenario int, id string, columns []Column, find Outcomes) (
 		return trial{failed: failed}, err
 	}
 	of := p.Scenarios[scenario].figures(res)
-	t := trial{done: true, failed: failed, verdict: res.Verdict, values: make([]float64, len(columns)), have: make([]bool, len(columns))}
+	t := trial{done: true, failed: failed, verdict: res.Verdict, unheeded: res.Unheeded, values: make([]float64, len(columns)), have: make([]bool, len(columns))}
 	for j := range columns {
 		t.values[j], t.have[j] = valueOf(of, &columns[j])
 	}
@@ -313,6 +336,7 @@ func (p *Plan) row(i int, columns []Column, byWaits bool, tried []trial, aside [
 		}
 		if t.done {
 			r.Done++
+			r.Unheeded = addNew(r.Unheeded, t.unheeded)
 		}
 		if aside[s] {
 			r.Aside++

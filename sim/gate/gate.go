@@ -114,6 +114,20 @@ func (r *Report) Count(v Verdict) int {
 	return n
 }
 
+// Unheeded says what jobs requested and replays left unmet, each sentence once: it is to be
+// read before any finding.
+func (r *Report) Unheeded() []string {
+	var out []string
+	for i := range r.Replays {
+		for _, text := range r.Replays[i].Unheeded {
+			if text = r.Replays[i].Run + ": " + text; !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
 // Options say how a gate is run. But for Baseline none of them changes a finding.
 type Options struct {
 	Workers  int                 // at least 1

@@ -11,6 +11,9 @@ import (
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Gate %s: %s\n\n", escape(r.Gate), heading(r.Verdict))
+	for _, text := range r.Unheeded() {
+		fmt.Fprintf(&b, "**UNHEEDED**: %s\n\n", escape(text))
+	}
 	if r.Description != "" {
 		fmt.Fprintf(&b, "%s\n\n", escape(r.Description))
 	}

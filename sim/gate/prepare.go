@@ -30,6 +30,7 @@ type Replay struct {
 	// Parts are its windows, in words; "" is one window, the whole.
 	Parts string `json:"windows,omitempty"`
 	// What came out.
+	Unheeded    []string `json:"unheeded,omitempty"` // what jobs requested and the replay left unmet
 	Fingerprint string   `json:"fingerprint"`
 	Verdict     string   `json:"queue"` // on the queue, as in metrics.json
 	Submitted   int64    `json:"submitted"`

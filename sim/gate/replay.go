@@ -62,7 +62,7 @@ func (p *gatePlan) one(ctx context.Context, w *watcher, j *errand) (outcome, err
 		return out, err
 	}
 	out.Fingerprint, out.Verdict, out.Work = res.Fingerprint, string(out.table.Verdict), res.Work
-	out.Submitted = res.State.Submitted
+	out.Submitted, out.Unheeded = res.State.Submitted, res.UnheededWords()
 	out.own = w.measure(res)
 	if err := out.divide(w, res, j); err != nil {
 		return out, err

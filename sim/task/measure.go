@@ -19,7 +19,7 @@ import (
 func (w *worker) measure(t *Task, id string, m *traces.Memory, res *sim.Result) (*Result, error) {
 	c, measured := &w.jobs.Jobs, t.Window != nil
 	out := &Result{
-		Task: id, Figures: Figures{Fingerprint: res.Fingerprint, GroupsOf: metric.All},
+		Task: id, Figures: Figures{Fingerprint: res.Fingerprint, GroupsOf: metric.All}, Unheeded: res.UnheededWords(),
 		Work: Work{Instants: res.Work.Instants, Passes: res.Work.Passes, Examined: res.Work.Examined},
 	}
 	table, err := metric.Compute(&w.jobs, res.Series)

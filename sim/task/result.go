@@ -13,6 +13,9 @@ import (
 type Result struct {
 	Task string `json:"task"` // its ID
 	Figures
+	// Unheeded says, a sentence each, what more of the work asked for than a replay may leave
+	// unmet, where it was allowed to.
+	Unheeded []string `json:"unheeded,omitempty"`
 	// Parts and Brief are those of the task, each as if it were the steady window.
 	Parts []Figures `json:"parts,omitempty"`
 	Brief []Figures `json:"brief,omitempty"`

@@ -65,6 +65,9 @@ func (p *Part) markdown(w *strings.Builder) {
 func (r *Report) Markdown() []byte {
 	var w strings.Builder
 	w.WriteString("# " + r.Title() + "\n\n")
+	for _, s := range r.Unheeded {
+		w.WriteString("**UNHEEDED**: " + s + "\n\n")
+	}
 	for _, s := range r.Summary() {
 		w.WriteString(s + "\n\n")
 	}

@@ -32,6 +32,10 @@ type Report struct {
 	VCluster string      `json:"vcluster,omitempty"`
 	Current  string      `json:"current"` // the name of the current policy
 
+	// Unheeded says, a sentence each, what more of the work asked for than a replay may leave
+	// unmet, where it was allowed to.
+	Unheeded []string `json:"unheeded,omitempty"`
+
 	Decision string `json:"decision"`
 	Why      string `json:"why"`
 	Chosen   string `json:"chosen,omitempty"`

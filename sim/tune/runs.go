@@ -80,6 +80,14 @@ func (t *tuner) run(asked []runRequest) error {
 	}
 	for i := range results {
 		t.known[keys[i]] = &results[i]
+		if k := keys[i]; k.scope != wholeScope || k.load > 0 { // windows and other loads say the same of another part
+			continue
+		}
+		for _, text := range results[i].Unheeded {
+			if !slices.Contains(t.out.Unheeded, text) {
+				t.out.Unheeded = append(t.out.Unheeded, text)
+			}
+		}
 	}
 	t.runs += len(fresh)
 	return nil

@@ -17,7 +17,7 @@ import (
 // Report is a sweep as reports draw it. Its study lies in dir; of names the files of a
 // point.
 func Report(dir string, p *experiment.Plan, rows []experiment.Row, of func(*experiment.Point) Files) *study.Study {
-	s := &study.Study{Name: studyName(p), Kind: "sweep", Warn: slices.Clone(p.Remarks), Facts: []study.Fact{
+	s := &study.Study{Name: studyName(p), Kind: "sweep", Unheeded: experiment.Unheeded(rows), Warn: slices.Clone(p.Remarks), Facts: []study.Fact{
 		{Name: "points", Value: plot.Count(int64(len(p.Points)))}, {Name: "scenarios", Value: plot.Count(int64(len(p.Scenarios)))},
 	}}
 	if p.Description != "" {

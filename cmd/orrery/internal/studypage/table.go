@@ -180,6 +180,7 @@ type Points struct {
 	Scenarios []string           `json:"scenarios"`
 	Aside     []experiment.Aside `json:"aside,omitempty"`    // windows with too few jobs, which are no scenarios
 	LeftOut   int                `json:"left_out,omitempty"` // scenarios in which every point is overloaded
+	Unheeded  []string           `json:"unheeded,omitempty"` // what was asked for and not met, to be read before the figures
 	Remarks   []string           `json:"remarks,omitempty"`  // to be read beside the figures
 	Settings  []setting          `json:"settings"`           // that points set
 	Points    []point            `json:"points"`             // the best first
@@ -224,7 +225,7 @@ type broken struct {
 
 // Document is what -o json prints of a study.
 func Document(p *experiment.Plan, rows []experiment.Row) Points {
-	out := Points{Schema: 3, Name: p.Name, Aside: p.Aside, Remarks: p.Remarks, Points: []point{}}
+	out := Points{Schema: 3, Name: p.Name, Aside: p.Aside, Unheeded: experiment.Unheeded(rows), Remarks: p.Remarks, Points: []point{}}
 	if len(rows) > 0 {
 		out.LeftOut = rows[0].Aside
 	}

@@ -48,7 +48,7 @@ func tracesOf(r *tune.Report) string {
 // Study is a report in the words of the pages. Its runs are in the study below dir.
 func Study(r *tune.Report, dir string) *study.Study {
 	s := &study.Study{
-		Schema: study.Schema, Name: tracesOf(r), Kind: "tune", Summary: r.Summary(), Verdict: r.Title(), Good: r.Decision != tune.Unsure,
+		Schema: study.Schema, Name: tracesOf(r), Kind: "tune", Unheeded: r.Unheeded, Summary: r.Summary(), Verdict: r.Title(), Good: r.Decision != tune.Unsure,
 		Facts: []study.Fact{
 			{Name: "windows", Value: fmt.Sprintf("%d to tune on, %d to accept on", r.Counted(tune.ForTuning), r.Counted(tune.ForAcceptance))},
 			{Name: "replicas", Value: fmt.Sprint(r.Replicas)},
