@@ -79,6 +79,9 @@ func (c ClusterSpec) cluster(info traces.Info, nodes []traces.Node) (of model.Cl
 	case c.Procs > 0:
 		return model.UniformCluster(c.Procs, 1, false), units, nil
 	case c.Nodes > 0:
+		if info.Fills("nodes_min") { // else rows know nothing of nodes, and processors count in all
+			units = translate.Units{PerNode: true, CPUs: 1, NoGPUs: true}
+		}
 		return model.UniformCluster(c.Nodes, c.CoresPerNode, c.Exclusive), units, nil
 	}
 	nodeUnits, units, err := translate.ClusterOf(nodes)

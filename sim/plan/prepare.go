@@ -130,7 +130,7 @@ func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
 	if p.World.Cluster, p.World.Units, err = p.Spec.Cluster.cluster(info, src.Nodes()); err != nil {
 		return p, err
 	}
-	if p.Spec.Cluster.Table && p.Core.Backfill == order.Conservative && !p.World.Cluster.Whole {
+	if p.World.Units.PerNode && p.Core.Backfill == order.Conservative && !p.World.Cluster.Whole {
 		return p, usagef("conservative backfilling plans with counts and cannot reserve shares of single nodes: use easy, or --exclusive for whole nodes")
 	}
 	p.Core.Cluster = p.World.Cluster

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"orrery/scheduler/model"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -97,7 +98,8 @@ var requests = []request{
 	{ // IgnoredGPUs has its place
 		resource: "GPUs", columns: []string{"gpus_per_node"},
 		inRow: func(p *Resolved, b *traces.Batch, i int) bool {
-			return b.GPUsPerNode[i] > 0 && (!p.World.Units.PerNode || b.NodesMin[i] <= 0)
+			u := &p.World.Units
+			return b.GPUsPerNode[i] > 0 && (!u.PerNode || u.NoGPUs || b.NodesMin[i] <= 0)
 		},
 		ignored: func(p *Resolved) bool { return p.Site == nil },
 		mend:    "give --gpus-per-node beside --nodes and --cores-per-node, or a cluster file (--cluster) with gpus under node_types",
@@ -318,7 +320,7 @@ type capacity struct{ processors, nodes, cpus, gpus, memory int64 }
 func (c *capacity) raise(b *traces.Batch, i int) {
 	c.processors = max(c.processors, int64(b.ProcsRequested[i]))
 	c.nodes = max(c.nodes, int64(b.NodesMin[i]))
-	c.cpus = max(c.cpus, int64(b.CPUsPerNode[i]))
+	c.cpus = max(c.cpus, int64(translate.CPUsPerNode(b, i)))
 	c.gpus = max(c.gpus, int64(b.GPUsPerNode[i]))
 	if b.Attr != nil && b.Attr.Len() > 0 {
 		c.memory = max(c.memory, b.Attr.MemPerNode[i])
@@ -401,7 +403,7 @@ func (c *capacity) beyond(p *Resolved) (text, mend string) {
 		{c.processors, has.processors, "processors", has.processors > 0},
 		{c.nodes, has.nodes, "nodes", has.nodes > 0},
 		{c.cpus, has.cpus, "processors on a node", has.cpus > 0},
-		{c.gpus, has.gpus, "GPUs on a node", p.Site != nil || p.World.Units.PerNode},
+		{c.gpus, has.gpus, "GPUs on a node", p.Site != nil || p.World.Units.PerNode && !p.World.Units.NoGPUs},
 		{c.memory, has.memory, "bytes of memory on a node", has.memory > 0},
 	} {
 		if x.known && x.want > x.has {

@@ -15,6 +15,20 @@ type Units struct {
 	PerNode bool  // rows ask for nodes and shares of them
 	CPUs    int32 // processors in one unit, at least 1 where PerNode is set
 	GPUs    int32 // GPUs in one unit, 0 when nodes have none
+	NoGPUs  bool  // nothing is known of GPUs: what rows ask for of them is ignored
+}
+
+// CPUsPerNode are the processors that row i asks for on each of its nodes: what it states, or else
+// its part of those it asks for in all. 0 where it names no nodes, or no processors.
+func CPUsPerNode(b *traces.Batch, i int) int32 {
+	nodes, procs := b.NodesMin[i], b.ProcsRequested[i]
+	switch c := b.CPUsPerNode[i]; {
+	case c > 0:
+		return c
+	case nodes > 0 && procs > 0:
+		return (procs-1)/nodes + 1
+	}
+	return 0
 }
 
 // request turns row i into a request. ok is false when the row asks for
@@ -39,11 +53,11 @@ func (u *Units) request(b *traces.Batch, i int) (r model.Request, met RuleSet, o
 		return model.Request{Layout: model.Anywhere, Units: procs}, met, procs > 0
 	}
 	per, exact := int32(1), true
-	if c := b.CPUsPerNode[i]; c > 0 {
+	if c := CPUsPerNode(b, i); c > 0 {
 		per = max(per, (c+u.CPUs-1)/u.CPUs)
 		exact = c%u.CPUs == 0
 	}
-	if g := b.GPUsPerNode[i]; g > 0 {
+	if g := b.GPUsPerNode[i]; g > 0 && !u.NoGPUs {
 		if u.GPUs == 0 {
 			// Nodes have no GPUs: ask for more than any node has.
 			return model.Request{Layout: model.PerNode, Nodes: nodes, PerNode: maxUnits, Units: maxUnits}, met, true
