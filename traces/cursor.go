@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+
+	"orrery/internal/pagecheck"
 )
 
 // cursor reads one column of the jobs table from its typed pages, without an
@@ -19,7 +21,7 @@ type cursor struct {
 	column Column
 	lay    lay
 	base   int64 // the epoch for instants, else 0: subtracted from every value
-	check  *pageChecker
+	check  *pagecheck.Checker
 
 	group int   // next row group
 	left  int64 // rows of the open group not yet in a page

@@ -11,6 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"orrery/internal/disk"
+	"orrery/internal/pagecheck"
 	"orrery/scheduler/model"
 )
 
@@ -72,13 +73,13 @@ func (t *tableReader[R]) openFile() (err error) {
 		return &DataError{File: t.path, Found: fmt.Sprintf("a file that begins with %q", magic[:n]),
 			Expected: "a Parquet file (PAR1)", Mend: "import the log first, or name the Parquet file"}
 	}
-	if err := checkFooter(t.osfile, t.size); err != nil {
+	if err := pagecheck.Footer(t.osfile, t.size); err != nil {
 		return corrupt(t.path, "in the footer", err)
 	}
 	t.parquet, err = parquet.OpenFile(t.osfile, t.size,
 		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(readBuffer))
 	if err == nil {
-		err = checkGroups(t.parquet)
+		err = pagecheck.Groups(t.parquet)
 	}
 	if err != nil {
 		return corrupt(t.path, "in the footer", err)
@@ -142,7 +143,7 @@ func (t *tableReader[R]) checkCodec(name string, index int) error {
 		if index >= len(columns) {
 			return corrupt(t.path, "in the footer", fmt.Errorf("row group %d has no column %d", i, index))
 		}
-		if codec := columns[index].MetaData.Codec; !unpacks(codec) {
+		if codec := columns[index].MetaData.Codec; !pagecheck.Unpacks(codec) {
 			return &DataError{File: t.path, Column: name, Found: "pages compressed with " + codec.String(),
 				Expected: "zstd, snappy, gzip, brotli or none", Mend: "write the file again with zstd"}
 		}
@@ -150,8 +151,8 @@ func (t *tableReader[R]) checkCodec(name string, index int) error {
 	return nil
 }
 
-func (t *tableReader[R]) checker() *pageChecker {
-	return &pageChecker{r: t.osfile, size: t.size, file: t.parquet}
+func (t *tableReader[R]) checker() *pagecheck.Checker {
+	return pagecheck.New(t.osfile, t.size, t.parquet)
 }
 
 // close closes the file of a table, nil when there is none.
@@ -206,12 +207,12 @@ func (t *tableReader[R]) meta() (m Meta, err error) {
 
 // chunkPages opens the pages of one column of one row group after they have
 // been checked.
-func chunkPages(k *pageChecker, group int, l *lay, path, column string) (p parquet.Pages, err error) {
+func chunkPages(k *pagecheck.Checker, group int, l *lay, path, column string) (p parquet.Pages, err error) {
 	defer guard(path, "in column "+column, &err)
-	if err := k.chunk(group, l.index, flat(l.optional)); err != nil {
+	if p, err = k.Pages(group, l.index, pagecheck.Flat(l.optional)); err != nil {
 		return nil, corrupt(path, "in column "+column, err)
 	}
-	return k.file.RowGroups()[group].ColumnChunks()[l.index].Pages(), nil
+	return p, nil
 }
 
 // readPage reads the next page; io.EOF ends the chunk.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"orrery/internal/pagecheck"
 	"orrery/scheduler/model"
 )
 
@@ -51,7 +52,7 @@ func (t *tableReader[R]) rows(epoch model.Time) iter.Seq2[*R, error] {
 type rowReader[R any] struct {
 	t      *tableReader[R]
 	epoch  model.Time
-	check  *pageChecker
+	check  *pagecheck.Checker
 	cols   []valueColumn
 	values []parquet.Value
 	row    int64 // rows read

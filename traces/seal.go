@@ -86,7 +86,7 @@ func (t *tableReader[R]) lastOf(text string) (int64, error) {
 	if _, err := t.osfile.ReadAt(length[:], t.size-8); err != nil {
 		return 0, err
 	}
-	tail := make([]byte, min(int64(binary.LittleEndian.Uint32(length[:]))+8, t.size)) // checkFooter has bounded it
+	tail := make([]byte, min(int64(binary.LittleEndian.Uint32(length[:]))+8, t.size)) // pagecheck.Footer has bounded it
 	if _, err := t.osfile.ReadAt(tail, t.size-int64(len(tail))); err != nil {
 		return 0, err
 	}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"orrery/internal/pagecheck"
 	"orrery/scheduler/model"
 )
 
@@ -17,7 +18,7 @@ type jobSource struct {
 	b       *Bundle
 	columns map[string]*cursor
 	opened  []*cursor // the same in the order of opening
-	check   *pageChecker
+	check   *pagecheck.Checker
 	texts   *Texts // nil when attributes were not asked for
 	users   interner
 	row     int64
@@ -51,7 +52,7 @@ func (s *jobSource) open(name string) {
 }
 
 // cursor is one before the first row of a column of the jobs table.
-func (b *Bundle) cursor(name string, check *pageChecker) *cursor {
+func (b *Bundle) cursor(name string, check *pagecheck.Checker) *cursor {
 	i := slices.IndexFunc(jobFields, func(f field[Job]) bool { return f.Name == name })
 	c := &cursor{file: b.jobs.parquet, path: b.jobs.path, column: jobFields[i].Column, lay: b.jobs.lays[i], check: check}
 	if c.column.Type == Timestamp {

@@ -2,10 +2,12 @@ package record
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
@@ -58,6 +60,25 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, sound, 0o666))
 		require.NoError(t, readAll(dir))
 	}
+}
+
+// TestDeclaredSizes: a table that claims more than it has is refused before the library makes room
+// for it, in the footer as in a page.
+func TestDeclaredSizes(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, FileRun), []byte("{}"), 0o666))
+	groups := binary.AppendUvarint([]byte{0x15, 2, 3<<4 | 9, 0xfc}, 1<<20) // so many row groups, each an empty structure
+	groups = append(groups, make([]byte, 1<<20)...)
+	file := binary.LittleEndian.AppendUint32(append([]byte("PAR1"), groups...), uint32(len(groups)))
+	file = append(file, "PAR1"...)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "jobs.parquet"), file, 0o666))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Open(dir)
+	runtime.ReadMemStats(&after)
+	var data *DataError
+	require.ErrorAs(t, err, &data)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
 }
 
 // foreign writes rows of any type as jobs.parquet of a run directory.

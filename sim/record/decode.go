@@ -14,6 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding"
 
+	"orrery/internal/pagecheck"
 	"orrery/scheduler/model"
 )
 
@@ -81,8 +82,9 @@ type tableFile struct {
 	name   string
 	path   string
 	f      *os.File
-	file   *parquet.File // as a whole, or the first of the parts
-	parts  *parts        // nil where it is open as a whole
+	file   *parquet.File      // as a whole, or the first of the parts
+	parts  *parts             // nil where it is open as a whole
+	check  *pagecheck.Checker // of a file that is open as a whole; parts were written just now
 	fields []field
 	leaf   []int // column index in the file of each field
 	epoch  model.Time
@@ -178,10 +180,17 @@ func (t *tableFile) openFile() (err error) {
 		return err
 	}
 	st, err := t.f.Stat()
-	if err == nil {
-		t.file, err = parquet.OpenFile(t.f, st.Size(), readOptions...)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := pagecheck.Footer(t.f, st.Size()); err != nil {
+		return err
+	}
+	if t.file, err = parquet.OpenFile(t.f, st.Size(), readOptions...); err != nil {
+		return err
+	}
+	t.check = pagecheck.New(t.f, st.Size(), t.file)
+	return pagecheck.Groups(t.file)
 }
 
 var readOptions = []parquet.FileOption{parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(1 << 16)}
@@ -259,7 +268,7 @@ func (t *tableFile) scan(want func(i int) bool, fn func(v []vector, n int) error
 }
 
 func (t *tableFile) scanFile(file *parquet.File, want func(i int) bool, fn func(v []vector, n int) error) error {
-	for _, rg := range file.RowGroups() {
+	for g, rg := range file.RowGroups() {
 		n := 0
 		err := guard(t.path, func() error {
 			chunks := rg.ColumnChunks()
@@ -267,6 +276,11 @@ func (t *tableFile) scanFile(file *parquet.File, want func(i int) bool, fn func(
 			for i, f := range t.fields {
 				if want != nil && !want(i) {
 					continue
+				}
+				if t.check != nil {
+					if err := t.check.Chunk(g, t.leaf[i], pagecheck.Flat(f.optional)); err != nil {
+						return t.in(f.name, err)
+					}
 				}
 				if err := t.readColumn(i, chunks[t.leaf[i]]); err != nil {
 					return t.in(f.name, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	pqformat "github.com/parquet-go/parquet-go/format"
 
+	"orrery/internal/pagecheck"
 	"orrery/traces"
 )
 
@@ -29,7 +30,7 @@ func ParquetColumns(path string) (names []string, err error) {
 	return names, nil
 }
 
-func openParquet(path string) (*traces.CheckedParquet, io.Closer, error) {
+func openParquet(path string) (*pagecheck.Parquet, io.Closer, error) {
 	raw, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -38,7 +39,7 @@ func openParquet(path string) (*traces.CheckedParquet, io.Closer, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, raw.Close())
 	}
-	f, err := traces.OpenParquet(raw, st.Size())
+	f, err := pagecheck.Open(raw, st.Size())
 	if err != nil {
 		return nil, nil, errors.Join(damagedParquet(path, err), raw.Close())
 	}

@@ -1,4 +1,7 @@
-package traces
+// Package pagecheck looks at a Parquet file before the library decodes it, which makes room for
+// whatever a file claims: the counts in the footer, in the headers of pages and inside their
+// bodies have to agree with the bytes that are there.
+package pagecheck
 
 import (
 	"errors"
@@ -8,34 +11,34 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// CheckedParquet is an open Parquet file of any schema, as the tools of others write them.
+// Parquet is an open Parquet file of any schema, as the tools of others write them.
 // The library allocates what a file claims; here nothing is decoded before its counts were
 // found to agree with its bytes.
-type CheckedParquet struct {
+type Parquet struct {
 	file   *parquet.File
-	check  pageChecker
-	levels []levels // by column
+	check  *Checker
+	levels []Levels // by column
 }
 
-// OpenParquet checks and decodes the footer. It reads no row. It panics where the library does.
-func OpenParquet(r io.ReaderAt, size int64) (*CheckedParquet, error) {
-	if err := checkFooter(r, size); err != nil {
+// Open checks and decodes the footer. It reads no row. It panics where the library does.
+func Open(r io.ReaderAt, size int64) (*Parquet, error) {
+	if err := Footer(r, size); err != nil {
 		return nil, err
 	}
 	file, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkGroups(file); err != nil {
+	if err := Groups(file); err != nil {
 		return nil, err
 	}
-	p := &CheckedParquet{file: file, check: pageChecker{r: r, size: size, file: file}}
+	p := &Parquet{file: file, check: New(r, size, file)}
 	for _, path := range file.Schema().Columns() {
 		leaf, found := file.Schema().Lookup(path...)
 		if !found || leaf.MaxDefinitionLevel > maxLevel || leaf.MaxRepetitionLevel > maxLevel {
 			return nil, fmt.Errorf("no column %v within %d levels", path, maxLevel)
 		}
-		p.levels = append(p.levels, levels{leaf.MaxRepetitionLevel, leaf.MaxDefinitionLevel})
+		p.levels = append(p.levels, Levels{leaf.MaxRepetitionLevel, leaf.MaxDefinitionLevel})
 	}
 	return p, nil
 }
@@ -44,22 +47,22 @@ func OpenParquet(r io.ReaderAt, size int64) (*CheckedParquet, error) {
 const maxLevel = 100
 
 // Schema is that of the file.
-func (p *CheckedParquet) Schema() *parquet.Schema { return p.file.Schema() }
+func (p *Parquet) Schema() *parquet.Schema { return p.file.Schema() }
 
 // Groups is how many row groups there are.
-func (p *CheckedParquet) Groups() int { return len(p.file.RowGroups()) }
+func (p *Parquet) Groups() int { return len(p.file.RowGroups()) }
 
 // Group is a row group of which all pages were checked.
-func (p *CheckedParquet) Group(i int) (parquet.RowGroup, error) {
+func (p *Parquet) Group(i int) (parquet.RowGroup, error) {
 	columns := p.file.Metadata().RowGroups[i].Columns
 	if len(columns) != len(p.levels) {
 		return nil, fmt.Errorf("%d columns in a row group and %d in the schema", len(columns), len(p.levels))
 	}
 	for c, of := range p.levels {
-		if codec := columns[c].MetaData.Codec; !unpacks(codec) {
+		if codec := columns[c].MetaData.Codec; !Unpacks(codec) {
 			return nil, errors.New("pages compressed by " + codec.String() + ", which is not read")
 		}
-		if err := p.check.chunk(i, c, of); err != nil {
+		if err := p.check.Chunk(i, c, of); err != nil {
 			return nil, err
 		}
 	}

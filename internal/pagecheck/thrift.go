@@ -1,4 +1,4 @@
-package traces
+package pagecheck
 
 import (
 	"encoding/binary"

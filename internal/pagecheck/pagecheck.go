@@ -1,4 +1,4 @@
-package traces
+package pagecheck
 
 import (
 	"encoding/binary"
@@ -20,9 +20,9 @@ const (
 	maxRows       = 1<<31 - 1 // rows of a table: row indexes are 32-bit
 )
 
-// checkFooter walks the footer of a Parquet file before the library decodes
+// Footer walks the footer of a Parquet file before the library decodes
 // it.
-func checkFooter(r io.ReaderAt, size int64) error {
+func Footer(r io.ReaderAt, size int64) error {
 	var tail [8]byte
 	if size < 12 {
 		return fmt.Errorf("%d bytes are too few for a Parquet file", size)
@@ -45,8 +45,8 @@ func checkFooter(r io.ReaderAt, size int64) error {
 	return c.fields(0, nil)
 }
 
-// checkGroups compares the counts in the footer with each other.
-func checkGroups(f *parquet.File) error {
+// Groups compares the counts in the footer with each other.
+func Groups(f *parquet.File) error {
 	m := f.Metadata()
 	rows := int64(0)
 	for i := range m.RowGroups {
@@ -139,8 +139,8 @@ func (h *pageHeader) part(c *compact, of, id int, wire byte) (bool, error) {
 	return true, err
 }
 
-// pageChecker looks at the pages of one file before the library does.
-type pageChecker struct {
+// Checker looks at the pages of one file before the library does.
+type Checker struct {
 	r      io.ReaderAt
 	size   int64
 	file   *parquet.File
@@ -149,23 +149,28 @@ type pageChecker struct {
 	unpack unpacker
 }
 
-// levels are the highest levels of the values of a column: of a plain one 0 and 0, of an
-// optional one 0 and 1, more where it is nested or repeated.
-type levels struct{ repeat, define int }
-
-// flat are the levels of a column that is neither nested nor repeated.
-func flat(optional bool) levels {
-	if optional {
-		return levels{define: 1}
-	}
-	return levels{}
+// New is for the pages of an open file of so many bytes, whose footer was checked.
+func New(r io.ReaderAt, size int64, file *parquet.File) *Checker {
+	return &Checker{r: r, size: size, file: file}
 }
 
-// chunk walks the page headers of one column chunk: the pages must lie inside
+// Levels are the highest levels of the values of a column: of a plain one 0 and 0, of an
+// optional one 0 and 1, more where it is nested or repeated.
+type Levels struct{ Repeat, Define int }
+
+// Flat are the levels of a column that is neither nested nor repeated.
+func Flat(optional bool) Levels {
+	if optional {
+		return Levels{Define: 1}
+	}
+	return Levels{}
+}
+
+// Chunk walks the page headers of one column chunk: the pages must lie inside
 // the file, be of bearable size and hold as many rows as the row group says, where each
 // row has one value.
 // Pages without a checksum have the counts of their body checked too.
-func (k *pageChecker) chunk(group, column int, of levels) error {
+func (k *Checker) Chunk(group, column int, of Levels) error {
 	m := k.file.Metadata()
 	meta := &m.RowGroups[group].Columns[column].MetaData
 	start := meta.DataPageOffset
@@ -196,14 +201,22 @@ func (k *pageChecker) chunk(group, column int, of levels) error {
 		}
 		start = body + h.compressed
 	}
-	if want := m.RowGroups[group].NumRows; rows != want && of.repeat == 0 {
+	if want := m.RowGroups[group].NumRows; rows != want && of.Repeat == 0 {
 		return fmt.Errorf("the pages of a column hold %d rows and its row group %d", rows, want)
 	}
 	return nil
 }
 
+// Pages opens the pages of one column chunk after they were checked.
+func (k *Checker) Pages(group, column int, of Levels) (parquet.Pages, error) {
+	if err := k.Chunk(group, column, of); err != nil {
+		return nil, err
+	}
+	return k.file.RowGroups()[group].ColumnChunks()[column].Pages(), nil
+}
+
 // header decodes the page header at byte start; n is its length.
-func (k *pageChecker) header(start, end int64) (h pageHeader, n int, err error) {
+func (k *Checker) header(start, end int64) (h pageHeader, n int, err error) {
 	for size := int64(512); ; size *= 8 {
 		size = min(size, end-start)
 		if int64(len(k.window)) < size {

@@ -1,4 +1,4 @@
-package traces_test
+package pagecheck_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"github.com/parquet-go/parquet-go/compress"
 	"github.com/stretchr/testify/require"
 
-	"orrery/traces"
+	"orrery/internal/pagecheck"
 )
 
 // nested is a row with every kind of level: none, optional, repeated, and both in both orders.
@@ -63,7 +63,7 @@ func TestCheckedNested(t *testing.T) {
 			_, err := w.Write(nestedRows())
 			require.NoError(t, err)
 			require.NoError(t, w.Close())
-			checked, err := traces.OpenParquet(bytes.NewReader(file.Bytes()), int64(file.Len()))
+			checked, err := pagecheck.Open(bytes.NewReader(file.Bytes()), int64(file.Len()))
 			require.NoError(t, err)
 			require.Equal(t, 1, checked.Groups())
 			group, err := checked.Group(0)
@@ -84,7 +84,7 @@ func TestCheckedDamage(t *testing.T) {
 	found, text := 0, file.Bytes()
 	for i := 4; i < len(text)-2000; i += 4 { // pages
 		text[i] ^= 0xff
-		checked, err := traces.OpenParquet(bytes.NewReader(text), int64(len(text)))
+		checked, err := pagecheck.Open(bytes.NewReader(text), int64(len(text)))
 		if err == nil {
 			_, err = checked.Group(0)
 		}
@@ -94,6 +94,6 @@ func TestCheckedDamage(t *testing.T) {
 		text[i] ^= 0xff
 	}
 	require.Greater(t, found, 50)
-	_, err = traces.OpenParquet(bytes.NewReader(text), int64(len(text)))
+	_, err = pagecheck.Open(bytes.NewReader(text), int64(len(text)))
 	require.NoError(t, err, "is as it was")
 }

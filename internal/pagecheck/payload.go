@@ -1,4 +1,4 @@
-package traces
+package pagecheck
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ var errCounts = errors.New("the counts inside a page disagree with its header")
 // payload checks the body of a page that carries no checksum, as files of
 // other writers do: every count inside it must agree with the page header
 // before the library allocates by it.
-func (k *pageChecker) payload(h *pageHeader, at int64, meta *format.ColumnMetaData, of levels) error {
+func (k *Checker) payload(h *pageHeader, at int64, meta *format.ColumnMetaData, of Levels) error {
 	codec := meta.Codec
 	if int64(cap(k.body)) < h.compressed {
 		k.body = make([]byte, h.compressed)
@@ -45,10 +45,10 @@ func (k *pageChecker) payload(h *pageHeader, at int64, meta *format.ColumnMetaDa
 			return errCounts
 		}
 		repeats, defines, body := body[:h.repeats], body[h.repeats:h.levels], body[h.levels:]
-		if _, err := present(repeats, of.repeat, h.values); err != nil {
+		if _, err := present(repeats, of.Repeat, h.values); err != nil {
 			return err
 		}
-		if n, err := present(defines, of.define, h.values); err != nil || of.define > 0 && n != h.values-h.nulls {
+		if n, err := present(defines, of.Define, h.values); err != nil || of.Define > 0 && n != h.values-h.nulls {
 			return errCounts
 		}
 		if !h.plainBody {
@@ -70,9 +70,9 @@ func (k *pageChecker) payload(h *pageHeader, at int64, meta *format.ColumnMetaDa
 
 // levelsV1 checks the levels before the values of a v1 data page
 // and returns what follows them and how many values are not null.
-func levelsV1(body []byte, values int64, of levels) (rest []byte, n int64, err error) {
+func levelsV1(body []byte, values int64, of Levels) (rest []byte, n int64, err error) {
 	n = values
-	for _, highest := range []int{of.repeat, of.define} {
+	for _, highest := range []int{of.Repeat, of.Define} {
 		if highest == 0 {
 			continue
 		}
@@ -89,7 +89,7 @@ func levelsV1(body []byte, values int64, of levels) (rest []byte, n int64, err e
 		}
 		body = body[size:]
 	}
-	if of.define == 0 {
+	if of.Define == 0 {
 		n = values
 	}
 	return body, n, nil
@@ -113,8 +113,8 @@ type unpacker struct {
 	out  []byte
 }
 
-// unpacks says whether pages of a codec are read.
-func unpacks(codec format.CompressionCodec) bool {
+// Unpacks says whether pages of a codec are read.
+func Unpacks(codec format.CompressionCodec) bool {
 	switch codec {
 	case format.Uncompressed, format.Snappy, format.Gzip, format.Brotli, format.Zstd:
 		return true
