@@ -1,7 +1,9 @@
 package profiles
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -70,6 +72,16 @@ func ParseCluster(file string, text []byte) (*Cluster, error) {
 		}
 	}
 	return c, c.validate()
+}
+
+// ParseSite is ParseCluster for the cluster in a spec: what JSON wrote, and a document that
+// holds it may have indented.
+func ParseSite(name string, raw json.RawMessage) (*Cluster, error) {
+	var compact bytes.Buffer
+	if json.Compact(&compact, raw) == nil {
+		raw = compact.Bytes()
+	}
+	return ParseCluster(name, raw)
 }
 
 // Inline replaces the names and paths of profiles by the profiles. dir is the

@@ -353,6 +353,10 @@ func describe(n ast.Node) string {
 	return "a value"
 }
 
+// MaxText is how many bytes a cluster in a spec has at most, which may have the nodes and tenants
+// of a trace beside what its file says.
+const MaxText = 16 << 20
+
 // Limits of a file, so that no file costs more than its size: the parser
 // descends once for each level.
 const (
@@ -372,8 +376,8 @@ func bare(rest []byte) bool {
 // about the whole file); "" when it is.
 func tooWild(text []byte) (int, string) {
 	switch {
-	case len(text) > maxFile:
-		return 0, fmt.Sprintf("a file of %d bytes, want at most %d: take nodes and tenants from the tables of a trace", len(text), maxFile)
+	case len(text) > MaxText:
+		return 0, fmt.Sprintf("a text of %d bytes, want at most %d", len(text), MaxText)
 	case !utf8.Valid(text):
 		line := 1
 		for part := range bytes.Lines(text) {

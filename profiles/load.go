@@ -75,7 +75,7 @@ func read(path string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > maxFile {
-		return nil, &Error{[]Problem{{File: path, Text: fmt.Sprintf("a file of %d bytes, want at most %d", info.Size(), maxFile)}}}
+		return nil, &Error{[]Problem{{File: path, Text: fmt.Sprintf("a file of %d bytes, want at most %d: take nodes and tenants from the tables of a trace", info.Size(), maxFile)}}}
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1)) // pipes and devices have no size
 	if err == nil && len(text) > maxFile {

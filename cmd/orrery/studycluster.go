@@ -35,7 +35,7 @@ one.`,
 			if len(t.Spec.Site) == 0 {
 				return usagef("%s was replayed on a plain cluster, which has no cluster file: orrery study profile %s %s writes its profile", args[1], args[0], args[1])
 			}
-			c, err := profiles.ParseCluster(filepath.Base(s.Dir()), t.Spec.Site)
+			c, err := profiles.ParseSite(filepath.Base(s.Dir()), t.Spec.Site)
 			if err != nil {
 				return input(fmt.Errorf("the site of %s: %w", path.Base(args[1]), err))
 			}

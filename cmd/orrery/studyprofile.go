@@ -85,7 +85,7 @@ func profileIn(spec *plan.Spec, vcluster string) (*profiles.Profile, error) {
 		}
 		return p, nil
 	}
-	c, err := profiles.ParseCluster("the study", spec.Site)
+	c, err := profiles.ParseSite("the study", spec.Site)
 	if err != nil {
 		return nil, input(err)
 	}

@@ -165,7 +165,7 @@ func (x *explainer) resolve(src plan.Tables) error {
 		return err
 	}
 	var err error
-	if x.of, err = profiles.ParseCluster("site", spec.Site); err != nil {
+	if x.of, err = profiles.ParseSite("site", spec.Site); err != nil {
 		return err
 	}
 	if err := x.of.Inline("."); err != nil {

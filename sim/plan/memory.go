@@ -72,7 +72,7 @@ func (s Spec) Memory() (model.Duration, error) {
 	if len(s.Site) == 0 {
 		return 0, nil
 	}
-	c, err := profiles.ParseCluster("site", s.Site)
+	c, err := profiles.ParseSite("site", s.Site)
 	if err != nil {
 		return 0, err
 	}

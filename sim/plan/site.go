@@ -48,7 +48,7 @@ type siteOfFile struct {
 }
 
 func readSite(raw json.RawMessage) (*clusterFile, error) {
-	c, err := profiles.ParseCluster("site", raw)
+	c, err := profiles.ParseSite("site", raw)
 	if err != nil {
 		return nil, siteError{err}
 	}
@@ -64,7 +64,11 @@ func resolved(c *profiles.Cluster) (siteOfFile, error) {
 	if err != nil {
 		return siteOfFile{}, siteError{err}
 	}
-	return siteOfFile{c.JSON(), res}, nil
+	text := c.JSON()
+	if len(text) > profiles.MaxText { // or nobody could read the spec again
+		return siteOfFile{}, usagef("the cluster file with the nodes and tenants of the trace has %d bytes, want at most %d: leave out tenants that have no limits of their own", len(text), profiles.MaxText)
+	}
+	return siteOfFile{text, res}, nil
 }
 
 // on is the site of the file on a trace, whose nodes and tenants stand in for those
@@ -268,7 +272,7 @@ func canonicalSite(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	c, err := profiles.ParseCluster("site", raw)
+	c, err := profiles.ParseSite("site", raw)
 	if err != nil {
 		return nil, fmt.Errorf("the site of the spec: %w", err)
 	}

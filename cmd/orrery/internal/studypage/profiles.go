@@ -45,7 +45,7 @@ func FilesOf(spec *plan.Spec) Files {
 // they may have others.
 func Profiles(spec *plan.Spec) []Profile {
 	if len(spec.Site) > 0 {
-		c, err := profiles.ParseCluster("the study", spec.Site)
+		c, err := profiles.ParseSite("the study", spec.Site)
 		if err != nil {
 			return nil
 		}
