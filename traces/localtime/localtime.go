@@ -114,7 +114,10 @@ func (z *Zone) Read(wall time.Time) Reading {
 	var before int64 // offset of the zone up to start
 	gap := false
 	for t, begin := time.Unix(local-margin, 0).In(z.of), true; ; begin = false {
-		start, end := t.ZoneBounds()
+		start, end := zoneBounds(t)
+		if !begin {
+			start = t
+		}
 		_, east := t.Zone()
 		offset := int64(east)
 		if begin && (end.IsZero() || end.Unix() > local+margin) {
@@ -147,6 +150,16 @@ func (z *Zone) Read(wall time.Time) Reading {
 		r.fold = 0
 	}
 	return r
+}
+
+// zoneBounds is since when and until when a zone has the offset that it has at t. Beyond the years that the rules of zones list, the library
+// ends each year as well, after 365 days: on the last day of a leap year it gives an end that is past.
+func zoneBounds(t time.Time) (start, end time.Time) {
+	start, end = t.ZoneBounds()
+	if !end.IsZero() && !end.After(t) {
+		end = end.AddDate(0, 0, 1)
+	}
+	return start, end
 }
 
 // bound is the second at which a zone changes, or far away if it does not.

@@ -57,6 +57,14 @@ func TestRead(t *testing.T) {
 		{"Asia/Kathmandu", "2026-10-25 02:30:00", Plain, []string{"2026-10-24T20:45:00Z"}},
 		{"Europe/London", "1947-05-11 02:30:00", Plain, []string{"1947-05-11T00:30:00Z"}}, // double summer time
 		{"Europe/London", "1947-08-10 02:30:00", Ambiguous, []string{"1947-08-10T00:30:00Z", "1947-08-10T01:30:00Z"}},
+		// the last day of a leap year far ahead, and what is around it
+		{"Europe/Berlin", "2040-12-30 12:00:00", Plain, []string{"2040-12-30T11:00:00Z"}},
+		{"Europe/Berlin", "2040-12-31 00:59:59", Plain, []string{"2040-12-30T23:59:59Z"}},
+		{"Europe/Berlin", "2040-12-31 12:00:00", Plain, []string{"2040-12-31T11:00:00Z"}},
+		{"Europe/Berlin", "2041-01-01 00:30:00", Plain, []string{"2040-12-31T23:30:00Z"}},
+		{"Europe/Berlin", "2621-01-01 01:00:00", Plain, []string{"2621-01-01T00:00:00Z"}},
+		{"Australia/Lord_Howe", "2096-12-31 23:30:00", Plain, []string{"2096-12-31T12:30:00Z"}},
+		{"Europe/Berlin", "2044-10-30 02:30:00", Ambiguous, []string{"2044-10-30T00:30:00Z", "2044-10-30T01:30:00Z"}},
 	} {
 		z := In(zone(t, c.zone))
 		local, err := time.Parse("2006-01-02 15:04:05", c.local)
@@ -82,7 +90,7 @@ var zones = []string{"UTC", "Europe/Berlin", "Europe/London", "Europe/Lisbon", "
 
 // aroundChange draws instants around a change of the zone's clocks, ascending.
 func aroundChange(t *rapid.T, in *time.Location, n int) []model.Time {
-	at := time.Unix(rapid.Int64Range(-3e9, 2e9).Draw(t, "about"), 0).In(in)
+	at := time.Unix(rapid.Int64Range(-3e9, 2e10).Draw(t, "about"), 0).In(in) // up to 2603, far beyond the tables of zones
 	if _, end := at.ZoneBounds(); !end.IsZero() {
 		at = end
 	}
