@@ -80,20 +80,26 @@ func HeldBy(j *Job) (holds Held) {
 		holds[0] = int64(j.CPUsPerNode.V) * nodes
 	}
 	holds[1] = int64(j.NodesMin.V)
+	if j.NodesAllocated.OK {
+		holds[1] = int64(j.NodesAllocated.V)
+	}
 	holds[2] = int64(j.GPUsPerNode.V) * nodes
 	if j.GPUsTotal.OK {
 		holds[2] = int64(j.GPUsTotal.V)
 	}
-	if j.GPUMilli.OK {
+	switch {
+	case j.GPUsAllocated.OK:
+		holds[2] = 1000 * int64(j.GPUsAllocated.V)
+	case j.GPUMilli.OK:
 		holds[2] = max(holds[2], 1) * int64(j.GPUMilli.V)
-	} else {
+	default:
 		holds[2] *= 1000
 	}
 	holds[3] = j.MemPerNode.V * nodes
 	return holds
 }
 
-// Held is HeldBy of row i of b.
+// Held is HeldBy of row i of b, of which nodes and GPUs are those that it asked for: a batch does not have the allocated ones.
 func (b *Batch) Held(i int) (holds Held) {
 	some := func(x int32) int64 { return int64(max(x, 0)) }
 	nodes := max(some(b.NodesMin[i]), 1)
