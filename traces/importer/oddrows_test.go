@@ -47,6 +47,20 @@ func TestListOfTasksThatWasCut(t *testing.T) {
 	require.Equal(t, "array-list-cut-by-sacct-without-SLURM_BITSTR_LEN=0=2 job-step=2", counts(report.Dropped))
 }
 
+// Bars are put into the text that leaves the allocation in its columns.
+func TestBarsInSeveralTexts(t *testing.T) {
+	jobs, report := importText(t, "AdminComment|AllocCPUS|AllocNodes|AllocTRES|AssocID|Comment|"+sacctHeader+"\n"+
+		"|2|1|cpu=2,mem=4000M,node=1|1384||group-1|x|90|90|"+ran+"|1|2|01:00:00|n1|a\n"+
+		"|0|0||1384||group-1||91|91|2031-03-01T08:00:00|Unknown|2031-03-01T08:30:00|00:00:00|CANCELLED|1|2|01:00:00|None assigned|a\n"+
+		"at|noon|4|2|cpu=4,mem=4000M,node=2|1384||92|92|"+ran+"|2|4|01:00:00|n[1-2]|a|b\n", Options{Zone: time.UTC})
+	require.Contains(t, counts(report.Repaired), "bars-in-a-text=3")
+	require.Len(t, jobs, 3)
+	require.Equal(t, []int32{1, 2, 2}, []int32{jobs[0].NodesAllocated.V, jobs[0].ProcsAllocated.V, jobs[0].CPUsPerNode.V})
+	require.Equal(t, []int32{0, 0, 2}, []int32{jobs[1].NodesAllocated.V, jobs[1].ProcsAllocated.V, jobs[1].CPUsPerNode.V})
+	require.Equal(t, []int32{2, 4, 2}, []int32{jobs[2].NodesAllocated.V, jobs[2].ProcsAllocated.V, jobs[2].CPUsPerNode.V})
+	require.Equal(t, "a|b", jobs[2].Name)
+}
+
 func TestHeterogeneousJobs(t *testing.T) {
 	jobs, report := sacctText(t,
 		"80+0|80|"+ran+"|1|2|01:00:00|n1|a", "80+0.batch|80.batch|"+ran+"|1|2||n1|batch", "80+1|81|"+ran+"|2|32|01:00:00|n[2-3]|a", "80+2|82|"+ran+"|1|1|02:00:00|n4|a",

@@ -3,6 +3,7 @@ package slurm
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"orrery/traces"
@@ -137,19 +138,26 @@ func splitInto(out []string, text string) []string {
 }
 
 // narrow puts the surplus bars into texts, so that the instants, the state and the numbers
-// stand in their columns. Of several ways the first counts: they differ in texts alone.
+// stand in their columns. Of several ways the first counts of which the numbers agree, else the first.
 func (r *reader) narrow(fields []string) ([]string, bool) {
 	surplus := len(fields) - r.width
 	if surplus > 8 || len(r.texts) == 0 {
 		return nil, false
 	}
-	var give [8]int // bars for each text
+	var give [8]int    // bars for each text
+	var first []string // way, whether its numbers agree or not
 	var try func(k, left int) ([]string, bool)
 	try = func(k, left int) ([]string, bool) {
 		if k == len(r.texts)-1 {
 			give[k] = left
 			out := r.joined(fields, give[:len(r.texts)])
-			return out, r.plausible(out)
+			if !r.plausible(out) {
+				return nil, false
+			}
+			if first == nil {
+				first = out
+			}
+			return out, r.agrees(out)
 		}
 		for n := 0; n <= left; n++ {
 			give[k] = n
@@ -159,7 +167,32 @@ func (r *reader) narrow(fields []string) ([]string, bool) {
 		}
 		return nil, false
 	}
-	return try(0, surplus)
+	if out, ok := try(0, surplus); ok {
+		return out, true
+	}
+	return first, first != nil
+}
+
+// agrees says whether the allocation stands in its columns: those behind a text that took too many bars hold other numbers.
+func (r *reader) agrees(fields []string) bool {
+	cell := func(k int) string {
+		if at := r.row.At[k]; at >= 0 {
+			return fields[at]
+		}
+		return ""
+	}
+	if r.row.At[colAllocTRES] < 0 {
+		return true
+	}
+	given, ok := parseTRES(cell(colAllocTRES))
+	same := func(k int, n int32) bool {
+		text := cell(k)
+		if number, _, suffixed := units(text); suffixed {
+			text = strconv.Itoa(int(number))
+		}
+		return text == "" || n == 0 && given.there || text == strconv.Itoa(int(n))
+	}
+	return ok && same(colAllocNodes, given.nodes) && same(colAllocCPUs, given.cpus)
 }
 
 // joined has the texts with as many bars as they are given.
