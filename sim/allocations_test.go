@@ -15,7 +15,7 @@ import (
 // synthetic is a busy trace of n jobs on 64 processors.
 func synthetic(n int) *memory {
 	rng := rand.New(rand.NewPCG(1, 1))
-	// Its optional columns are known to be empty, as of a file: nobody has attributes made for them.
+	// Its optional columns are known to be empty, as of a file, so that no attributes are made for them.
 	m := &memory{info: traces.Info{Name: "synthetic", MaxProcs: 64, Sorted: true, Filled: []traces.Filled{}}, size: 1000}
 	at := int64(0)
 	for range n {

@@ -48,8 +48,8 @@ type Attributes struct {
 	Texts *Texts
 	Text  [TextColumns][]int32
 
-	NodesMax, Class, RequeueMax, Index, MaxConcurrent, ExitCode, Nice, GPUMilli []int32
-	GPUMem, MemPerNode, CkptBytes, IODemand, Power, SiteFactor, AfterJob        []int64
+	NodesMax, Class, RequeueMax, Index, MaxConcurrent, ExitCode, Nice, GPUMilli, GPUsTotal []int32
+	GPUMem, MemPerNode, CkptBytes, IODemand, Power, SiteFactor, AfterJob                   []int64
 
 	Eligible, End, Released    []model.Time
 	ThinkTime                  []model.Duration
@@ -91,7 +91,7 @@ func (a *Attributes) AppendJob(j *Job) {
 	} {
 		a.Text[i] = append(a.Text[i], a.Texts.tables[i].id([]byte(s)))
 	}
-	for i, o := range [...]Opt[int32]{j.NodesMax, j.Class, j.RequeueMax, j.Index, j.MaxConcurrent, j.ExitCode, j.Nice, j.GPUMilli} {
+	for i, o := range [...]Opt[int32]{j.NodesMax, j.Class, j.RequeueMax, j.Index, j.MaxConcurrent, j.ExitCode, j.Nice, j.GPUMilli, j.GPUsTotal} {
 		c := a.counts()[i]
 		*c = append(*c, o.or(Absent))
 	}
@@ -131,14 +131,14 @@ func truth(o Opt[bool]) int8 {
 
 // Column names of counts, sizes, instants and flags, in their order.
 var (
-	countColumns   = [...]string{"nodes_max", "class", "requeue_max", "index", "max_concurrent", "exit_code", "nice", "gpu_milli"}
+	countColumns   = [...]string{"nodes_max", "class", "requeue_max", "index", "max_concurrent", "exit_code", "nice", "gpu_milli", "gpus_total"}
 	sizeColumns    = [...]string{"gpu_mem", "mem_per_node", "ckpt_bytes", "io_demand", "power", "site_factor", "after_job"}
 	instantColumns = [...]string{"eligible", "end", "released"}
 	flagColumns    = [...]string{"sensitive", "exclusive", "hold"}
 )
 
 func (a *Attributes) counts() [len(countColumns)]*[]int32 {
-	return [...]*[]int32{&a.NodesMax, &a.Class, &a.RequeueMax, &a.Index, &a.MaxConcurrent, &a.ExitCode, &a.Nice, &a.GPUMilli}
+	return [...]*[]int32{&a.NodesMax, &a.Class, &a.RequeueMax, &a.Index, &a.MaxConcurrent, &a.ExitCode, &a.Nice, &a.GPUMilli, &a.GPUsTotal}
 }
 
 func (a *Attributes) sizes() [len(sizeColumns)]*[]int64 {
@@ -201,29 +201,31 @@ func (a *Attributes) slice(i, j int) *Attributes {
 	return &s
 }
 
-// resize makes every column that is wanted n long, keeping memory.
+// resize makes every column n long, keeping memory. Those that are not wanted say nothing of any row.
 func (a *Attributes) resize(n int, wanted func(column string) bool) {
 	for i := range a.Text {
-		resizeWanted(&a.Text[i], n, wanted(textColumns[i]))
+		resizeWanted(&a.Text[i], n, wanted(textColumns[i]), -1)
 	}
 	for i, c := range a.counts() {
-		resizeWanted(c, n, wanted(countColumns[i]))
+		resizeWanted(c, n, wanted(countColumns[i]), Absent)
 	}
 	for i, c := range a.sizes() {
-		resizeWanted(c, n, wanted(sizeColumns[i]))
+		resizeWanted(c, n, wanted(sizeColumns[i]), Absent64)
 	}
 	for i, c := range a.instants() {
-		resizeWanted(c, n, wanted(instantColumns[i]))
+		resizeWanted(c, n, wanted(instantColumns[i]), model.AbsentTime)
 	}
 	for i, c := range a.flags() {
-		resizeWanted(c, n, wanted(flagColumns[i]))
+		resizeWanted(c, n, wanted(flagColumns[i]), -1)
 	}
-	resizeWanted(&a.ThinkTime, n, wanted("think_time"))
-	resizeWanted(&a.CommFraction, n, wanted("comm_fraction"))
+	resizeWanted(&a.ThinkTime, n, wanted("think_time"), model.AbsentDuration)
+	resizeWanted(&a.CommFraction, n, wanted("comm_fraction"), model.Fixed(Absent64))
 }
 
-func resizeWanted[T any](s *[]T, n int, wanted bool) {
-	if wanted {
-		resizeTo(s, n)
+func resizeWanted[T any](s *[]T, n int, wanted bool, absent T) {
+	grown := cap(*s) < n
+	resizeTo(s, n)
+	if grown && !wanted { // nobody writes it
+		fill((*s)[:cap(*s)], absent)
 	}
 }

@@ -113,6 +113,9 @@ func (b *Batch) Held(i int) (holds Held) {
 	}
 	holds[1], holds[2] = some(b.NodesMin[i]), 1000*some(b.GPUsPerNode[i])*nodes
 	if b.Attr != nil && b.Attr.Len() > 0 {
+		if all := b.Attr.GPUsTotal[i]; all != Absent {
+			holds[2] = 1000 * some(all)
+		}
 		if milli := b.Attr.GPUMilli[i]; milli != Absent {
 			holds[2] = max(holds[2]/1000, 1) * some(milli)
 		}

@@ -71,7 +71,7 @@ func (e *UnheededError) Error() string {
 	if e.Strict {
 		b.WriteString("\nor have few of them rejected at their submission (--infeasible reject, or infeasible: reject in an experiment)")
 	}
-	b.WriteString("\nor go on all the same with --allow-unheeded (allow_unheeded: true in an experiment or a gate): the result then says so first")
+	b.WriteString("\nor go on all the same with --allow-unheeded (replay: {allow_unheeded: true} in an experiment, allow_unheeded: true in a run of a gate): the result then says so first")
 	return b.String()
 }
 
@@ -103,6 +103,14 @@ var requests = []request{
 		},
 		ignored: func(p *Resolved) bool { return p.Site == nil },
 		mend:    "give --gpus-per-node beside --nodes and --cores-per-node, or a cluster file (--cluster) with gpus under node_types",
+	},
+	{
+		resource: "a number of GPUs in all", attribute: true, columns: []string{"gpus_total"},
+		inRow: func(p *Resolved, b *traces.Batch, i int) bool {
+			return translate.GPUsInAll(b, i) > 0 && (p.Site == nil || b.NodesMin[i] <= 0)
+		},
+		ignored: func(*Resolved) bool { return true }, // but for rows of a site that name nodes
+		mend:    "import the log with nodes_min or gpus_per_node too (--column), and give --gpus-per-node or a cluster file with gpus",
 	},
 	{
 		resource: "shares of a GPU", attribute: true, columns: []string{"gpu_milli"},
@@ -207,10 +215,10 @@ func (q *request) mayAsk(info traces.Info) bool {
 		slices.ContainsFunc(info.Filled, func(f traces.Filled) bool { return slices.Contains(q.columns, f.Column) })
 }
 
-// Columns are those of the jobs table that the judge looks at; attributes says whether one
-// of them is among the attributes of a batch.
+// Columns are those of the jobs table that the judge looks at, and those by which it is told what jobs
+// held; attributes says whether one that rows may ask by is among the attributes of a batch.
 func (j *Judge) Columns() (names []string, attributes bool) {
-	names = []string{"id", "submit", "start", "runtime", "walltime", "cancelled_at", "procs_requested", "procs_allocated", "nodes_min", "cpus_per_node", "gpus_per_node"}
+	names = []string{"id", "submit", "start", "runtime", "walltime", "cancelled_at", "procs_requested", "procs_allocated", "nodes_min", "cpus_per_node", "gpus_per_node", "gpu_milli", "mem_per_node", "gpus_total"}
 	for _, q := range j.unmet {
 		names = append(names, q.columns...)
 	}
@@ -268,7 +276,7 @@ func workOf(b *traces.Batch, i int) (hi, lo uint64) {
 	if procs <= 0 {
 		procs = max(int64(b.ProcsAllocated[i]), nodes*int64(max(b.CPUsPerNode[i], 0)))
 	}
-	size := max(nodes, procs, nodes*int64(max(b.GPUsPerNode[i], 0)))
+	size := max(nodes, procs, nodes*int64(max(b.GPUsPerNode[i], 0)), int64(translate.GPUsInAll(b, i)))
 	return bits.Mul64(uint64(max(b.Runtime[i], 0)), uint64(size))
 }
 
@@ -318,10 +326,11 @@ type capacity struct{ processors, nodes, cpus, gpus, memory int64 }
 
 // raise makes c as large as what row i asks for.
 func (c *capacity) raise(b *traces.Batch, i int) {
+	nodes := int64(max(b.NodesMin[i], 1))
 	c.processors = max(c.processors, int64(b.ProcsRequested[i]))
 	c.nodes = max(c.nodes, int64(b.NodesMin[i]))
 	c.cpus = max(c.cpus, int64(translate.CPUsPerNode(b, i)))
-	c.gpus = max(c.gpus, int64(b.GPUsPerNode[i]))
+	c.gpus = max(c.gpus, int64(b.GPUsPerNode[i]), (int64(translate.GPUsInAll(b, i))+nodes-1)/nodes)
 	if b.Attr != nil && b.Attr.Len() > 0 {
 		c.memory = max(c.memory, b.Attr.MemPerNode[i])
 	}
@@ -415,7 +424,7 @@ func (c *capacity) beyond(p *Resolved) (text, mend string) {
 	case p.Site != nil && text == "":
 		return "no nodes that they may use have all that they ask for, or a limit is below it", "correct node_types, groups, partitions or the limits in the cluster file"
 	case p.Site != nil:
-		return text, "give larger or more nodes under node_types and groups in the cluster file"
+		return text, "give larger or more nodes, under node_types and groups in a cluster file or by the flags of the cluster"
 	case p.Spec.Cluster.Table:
 		return text, "correct the nodes table, or give a cluster file (--cluster)"
 	case p.Spec.Cluster.Procs > 0:

@@ -301,12 +301,29 @@ func (t *Site) unbounded(b *traces.Batch, i int) bool {
 	return err == nil && model.Kind(kind) != model.Bounded
 }
 
+// GPUsInAll are those that row i asks for without saying how many on each node; 0 for none.
+func GPUsInAll(b *traces.Batch, i int) int32 {
+	if b.GPUsPerNode[i] != traces.Absent || b.Attr == nil || b.Attr.Len() == 0 {
+		return 0
+	}
+	return max(b.Attr.GPUsTotal[i], 0)
+}
+
+// gpusPerNode are those that row i asks for on each of its nodes: what it states, or else its part
+// of those it asks for in all, where it names nodes.
+func gpusPerNode(b *traces.Batch, i int) int32 {
+	if all := GPUsInAll(b, i); all > 0 && b.NodesMin[i] > 0 {
+		return (all-1)/b.NodesMin[i] + 1
+	}
+	return max(b.GPUsPerNode[i], 0) // a negative number drops the row
+}
+
 // share says what of each node the row takes: GPUs where nodes are shared and it
 // asks for some without wanting the nodes for itself, where they are divided by amounts
 // what it asks for, else whole nodes that have as many.
 func (t *Site) share(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) {
 	key.cpus = max(b.CPUsPerNode[i], 0)
-	gpus := max(b.GPUsPerNode[i], 0) // a negative number drops the row
+	gpus := gpusPerNode(b, i)
 	exclusive := b.Attr != nil && b.Attr.Len() > 0 && b.Attr.Exclusive[i] == 1
 	if key.gpus = gpus; t.rows.Shared && !exclusive {
 		if a.GPUs = gpus; t.site.Amounts {
