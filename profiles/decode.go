@@ -305,7 +305,7 @@ func notCounted(n ast.Node, text string) string {
 	if !counts {
 		name = "; put it in quotes if it is the name of a node"
 	}
-	return fmt.Sprintf("found %s, want a number of nodes in digits, or names like n[001-256]%s%s", text, inDigits(text), name)
+	return fmt.Sprintf("found %s, want a number of nodes in digits, or names like n[001-256]%s%s", text, InDigits(text), name)
 }
 
 // ref reads the name of a profile, or a profile.

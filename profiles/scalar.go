@@ -111,7 +111,7 @@ func parseWhole(text string, v reflect.Value, f field) error {
 	case errors.Is(err, strconv.ErrRange), err == nil && v.OverflowInt(n):
 		return fmt.Errorf("found %s, which is out of range", text)
 	case err != nil, octalLike(text), strings.HasPrefix(text, "+"):
-		return fmt.Errorf("found %q, want a whole number%s%s", text, orZero(f), inDigits(text))
+		return fmt.Errorf("found %q, want a whole number%s%s", text, orZero(f), InDigits(text))
 	}
 	v.SetInt(n)
 	return nil
@@ -154,8 +154,9 @@ func wholeIn(text string) (n int64, ok bool) {
 	return int64(x), true
 }
 
-// inDigits says what to write instead of a whole number in another notation.
-func inDigits(text string) string {
+// InDigits says what to write instead of a whole number in another notation, such as 1e3, 0x10 or 010: the
+// end of a sentence. It is empty for text that is no whole number, and is not asked about one in digits.
+func InDigits(text string) string {
 	n, ok := wholeIn(text)
 	switch {
 	case !ok:
@@ -169,7 +170,7 @@ func inDigits(text string) string {
 func parseNumber(text string, v reflect.Value, f field) error {
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) || strings.ContainsAny(text, "xXpP_+") || octalLike(text) {
-		return fmt.Errorf("found %q, want a number%s%s", text, orZero(f), inDigits(text))
+		return fmt.Errorf("found %q, want a number%s%s", text, orZero(f), InDigits(text))
 	}
 	if x == 0 {
 		x = 0 // without a sign

@@ -74,6 +74,7 @@ different traces), 3 bad input, 4 some start differs from the schedule.`,
 	cmd.Flags().StringVar(&v.out, "out", "", "directory `DIR` to draw both runs into: one page (report.html) and its figures")
 	forceFlag(cmd, &v.force)
 	cmd.Flags().IntVar(&v.windows, "windows", 0, "compare by `N` windows of submission; 20, or fewer in a short log, where it is left out")
+	m.logFlags(cmd)
 	cmd.Flags().StringVar(&v.noise.log, "noise", "", "measure the noise on `LOG`, which the runs replayed; the word "+sampleLog+" is the sample")
 	cmd.Flags().IntVar(&v.noise.replicas, "replicas", 5, "`N` replays of each run with jittered arrivals")
 	cmd.Flags().BoolVar(&v.all, "all", false, "every metric over every window, not only those of the whole run that moved (json, csv and markdown have all)")

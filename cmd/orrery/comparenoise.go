@@ -23,7 +23,7 @@ const sampleLog = "sample"
 
 // check refuses flags that do not apply, or measure nothing.
 func (n *noise) check(given func(flag string) bool) error {
-	for _, flag := range []string{"replicas", "jitter", "seed", "independent"} {
+	for _, flag := range []string{"replicas", "jitter", "seed", "independent", "time-zone", "bad-rows", "arrival", "xz-dictionary"} {
 		if n.log == "" && given(flag) {
 			return usagef("--%s goes with --noise LOG", flag)
 		}
