@@ -100,7 +100,7 @@ type VCluster struct {
 type Routing struct {
 	Column    string   `yaml:"column" of:"none,user,account,tenant,qos,partition,group,kind" default:"none" doc:"the column of the trace whose values say it"`
 	To        []string `yaml:"to" when:"routing.column!=none" unit:"VALUE=VCLUSTER" doc:"the vCluster of each value; without any the values are names of vClusters"`
-	Otherwise string   `yaml:"otherwise" unit:"name" doc:"the vCluster of all other rows; without it such a row is an error"`
+	Otherwise string   `yaml:"otherwise" unit:"name" doc:"the vCluster of all other rows; without it their jobs are rejected"`
 }
 
 // Routes are the values of the column and their vClusters, in the order of the file.

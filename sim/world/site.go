@@ -147,6 +147,9 @@ func (s *Site) Inspect(b *traces.Batch, i int, unsatisfiable func(*model.Allocat
 	return ok && unsatisfiable(&s.inspected) != model.ReasonNone, err
 }
 
+// Lacking is what the rows so far name and the site does not have.
+func (s *Site) Lacking() []translate.Lack { return s.rows.Lacking() }
+
 // Submission turns row i of b into a fact, which it puts into f. ok is false when the
 // row had left before the replay, is dropped by a rule, or is rejected because unsatisfiable says
 // why it could never run: f is then FactGone where other rows wait for it, else empty. The

@@ -118,7 +118,7 @@ func (s *Site) history(b *traces.Batch, i int, f *model.Fact) error {
 		return nil
 	}
 	met, ok, err := s.rows.Allocation(b, i, &s.inspected)
-	s.Special.Note(met, b.ID[i])
+	s.Special.Note(met&^(1<<translate.RuleNotInCluster), b.ID[i]) // nothing is submitted
 	if ok {
 		from := max(b.Start[i], b.Submit[i])
 		s.used(&s.inspected, from, from.Add(b.Runtime[i]))

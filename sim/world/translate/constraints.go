@@ -49,15 +49,13 @@ func (t *Site) find(key constraintKey) model.ConstraintID {
 		return id
 	}
 	c := model.Constraint{GPUType: key.gpuType, GPUMemory: key.gpuMemory, Memory: key.memory, CPUs: key.cpus}
-	either := featureSet{}
+	set := featureSet{}
 	if key.features >= 0 {
-		set := t.feature[key.features]
-		if set.any {
-			either, set = set, featureSet{}
-		}
+		set = t.feature[key.features]
+		c.AllowCXL = set.cxl
 		for _, f := range set.names {
-			switch _, is := slices.BinarySearch(t.known, f); {
-			case is:
+			switch {
+			case t.hasFeature(f):
 				c.Features = append(c.Features, f)
 			case f == featureUnified:
 				c.Unified = true
@@ -72,10 +70,12 @@ func (t *Site) find(key constraintKey) model.ConstraintID {
 	if key.exclude >= 0 {
 		c.Exclude = t.nodes[key.exclude]
 	}
-	if either.any {
-		c.Include = t.among(c.Include, func(n *model.Node) bool {
-			return slices.ContainsFunc(either.names, func(f string) bool { return slices.Contains(n.Features, f) })
-		})
+	switch {
+	case set.nodes == nil:
+	case c.Include == nil:
+		c.Include = slices.Clone(set.nodes)
+	default:
+		c.Include.And(set.nodes)
 	}
 	if key.gpus > 0 {
 		c.Include = t.among(c.Include, func(n *model.Node) bool { return n.GPUs >= key.gpus })

@@ -22,6 +22,9 @@ type column struct {
 const (
 	unread int32 = -1 << 31
 	noName int32 = -1 // a name that counts as none
+	// nowhere is the meaning of what no node of the site can meet: jobs that ask for it can
+	// never run.
+	nowhere int32 = -1 << 30
 	// firstOf and below are the ids, counted down, of the first known name in a list.
 	firstOf int32 = -1 << 20
 )
@@ -33,14 +36,14 @@ func (u *unknownText) Error() string { return u.found }
 
 // setReaders sets how each column is read. Columns of names mean a dense id, others
 // a value or a row of a table of the translator. Names of what the site has none
-// of mean nothing, and a single vCluster takes the jobs of all.
+// of mean nothing, and a single vCluster takes the jobs of all. A name that is not among
+// those which the site has is of jobs that can never run: they are no reason to refuse all
+// others.
 func (t *Site) setReaders() {
-	named := func(c traces.TextColumn, what string, n int, name func(int) string) {
+	named := func(c traces.TextColumn, n int, name func(int) string) {
 		ignore := n == 0 && c != traces.TextGPUType || c == traces.TextTenant && t.rows.IgnoreUnknownTenants
 		ids := map[string]int32{}
-		var all []string
 		for i := range n {
-			all = append(all, name(i))
 			ids[name(i)] = int32(i)
 		}
 		t.columns[c].read = func(text string) (int32, error) {
@@ -66,16 +69,17 @@ func (t *Site) setReaders() {
 			if c == traces.TextGPUType { // no node has such GPUs: the job can never run
 				return oneOf - t.anyOf(nil), nil
 			}
-			return 0, &unknownText{strconv.Quote(text), what + " of the site: " + list(all), "add it to the cluster file, or correct the row"}
+			t.lacks(c.String(), text)
+			return nowhere, nil
 		}
 	}
 	s := t.site
-	named(traces.TextVCluster, "a vCluster", len(s.VClusters), func(i int) string { return s.VClusters[i].Name })
-	named(traces.TextTenant, "a tenant", len(s.Tenants), func(i int) string { return s.Tenants[i].Name })
-	named(traces.TextQOS, "a quality of service", len(s.QOS), func(i int) string { return s.QOS[i].Name })
-	named(traces.TextPartition, "a partition", len(s.Partitions), func(i int) string { return s.Partitions[i].Name })
-	named(traces.TextReservation, "a reservation", len(s.Reservations), func(i int) string { return s.Reservations[i].Name })
-	named(traces.TextGPUType, "a GPU type", len(t.rows.GPUTypes), func(i int) string { return t.rows.GPUTypes[i] })
+	named(traces.TextVCluster, len(s.VClusters), func(i int) string { return s.VClusters[i].Name })
+	named(traces.TextTenant, len(s.Tenants), func(i int) string { return s.Tenants[i].Name })
+	named(traces.TextQOS, len(s.QOS), func(i int) string { return s.QOS[i].Name })
+	named(traces.TextPartition, len(s.Partitions), func(i int) string { return s.Partitions[i].Name })
+	named(traces.TextReservation, len(s.Reservations), func(i int) string { return s.Reservations[i].Name })
+	named(traces.TextGPUType, len(t.rows.GPUTypes), func(i int) string { return t.rows.GPUTypes[i] })
 
 	spelled := func(c traces.TextColumn, words ...string) {
 		t.columns[c].read = func(text string) (int32, error) {
@@ -89,9 +93,13 @@ func (t *Site) setReaders() {
 	spelled(traces.TextTopology, model.Tight.String(), model.Spread.String(), model.Any.String())
 	spelled(traces.TextCheckpoint, model.CheckpointAuto.String(), model.CheckpointManual.String(), model.CheckpointNone.String())
 	spelled(traces.TextRequeue, model.RequeueNever.String(), model.RequeueOnNodeFailure.String(), model.RequeueAlways.String())
-	t.columns[traces.TextFeatures].read = t.readFeatures
-	t.columns[traces.TextNodeInclude].read = t.readNodes
-	t.columns[traces.TextNodeExclude].read = t.readNodes
+	if !t.rows.NoFeatures {
+		t.columns[traces.TextFeatures].read = t.readFeatures
+	}
+	if !t.rows.NoNodeNames {
+		t.columns[traces.TextNodeInclude].read = t.readIncluded
+		t.columns[traces.TextNodeExclude].read = t.readExcluded
+	}
 	t.columns[traces.TextMounts].read = t.readMounts
 	t.columns[traces.TextExitState].read = readExit
 	t.columns[traces.TextGPUTypes].read = t.readGPUTypes
@@ -193,7 +201,7 @@ func (t *Site) fill(b *traces.Batch) {
 		return
 	}
 	for _, c := range textColumns {
-		if len(texts.Of(c)) > 0 {
+		if t.columns[c].read != nil && len(texts.Of(c)) > 0 {
 			h.columns = append(h.columns, c)
 		}
 	}
@@ -218,14 +226,17 @@ func (t *Site) texts(b *traces.Batch, i int, a *model.Allocation, r *rowState) e
 				return err
 			}
 		}
+		r.routed = r.routed || c == traces.TextVCluster
 		switch {
+		case m == nowhere:
+			t.neverRuns(r)
+			continue
 		case m == noName:
 			r.met.Add(RuleUnknownName)
 		case m <= firstOf && c == traces.TextPartition:
 			r.met.Add(RuleFirstPartition)
 			m = firstOf - m
 		}
-		r.routed = r.routed || c == traces.TextVCluster
 		stated[c] = m
 	}
 	a.VCluster = model.VClusterID(stated[traces.TextVCluster])
@@ -244,8 +255,15 @@ func (t *Site) texts(b *traces.Batch, i int, a *model.Allocation, r *rowState) e
 		r.gpuType = oneOf - stated[traces.TextGPUTypes]
 	}
 	r.features = stated[traces.TextFeatures]
-	r.include = stated[traces.TextNodeInclude]
-	r.exclude = stated[traces.TextNodeExclude]
+	if r.features >= 0 {
+		t.weigh(&t.feature[r.features], a, r)
+	}
+	if include := stated[traces.TextNodeInclude]; !r.met.Has(RuleNotInCluster) {
+		r.include = include
+	}
+	if r.exclude = stated[traces.TextNodeExclude]; r.exclude >= 0 && t.missing[r.exclude] {
+		r.met.Add(RuleUnknownName)
+	}
 	r.outcome = model.JobState(stated[traces.TextExitState])
 	if r.gpuMemory = max(attr.GPUMem[i], 0); t.memory { // else it is not known how much there is
 		r.memory = max(attr.MemPerNode[i], 0)
@@ -254,43 +272,6 @@ func (t *Site) texts(b *traces.Batch, i int, a *model.Allocation, r *rowState) e
 		a.Account, a.TaskGroup, a.DAG = attr.Text[traces.TextAccount][i], attr.Text[traces.TextGroup][i], attr.Text[traces.TextDAG][i]
 	}
 	return nil
-}
-
-// Words for a feature that no node has and that ask for a constraint of
-// another kind.
-const (
-	featureUnified = "unified_memory"
-	featureCXL     = "allow_cxl_memory"
-)
-
-// featureSet is features that a node must have: all of them, or one.
-type featureSet struct {
-	names []string
-	any   bool
-}
-
-// readFeatures reads features that must all be there, apart by & or a comma, or features apart by | of which a node must have
-// one. A feature that no node has adds nothing to those, but all of them may not be such.
-func (t *Site) readFeatures(text string) (int32, error) {
-	set := featureSet{any: strings.ContainsRune(text, '|') && !strings.ContainsAny(text, "&, ")}
-	set.names = strings.FieldsFunc(text, func(r rune) bool { return r == '&' || r == ',' || r == ' ' || set.any && r == '|' })
-	slices.Sort(set.names)
-	set.names = slices.Compact(set.names)
-	known := 0
-	for _, f := range set.names {
-		_, ok := slices.BinarySearch(t.known, f)
-		switch {
-		case ok:
-			known++
-		case !set.any && f != featureUnified && f != featureCXL:
-			return 0, &unknownText{strconv.Quote(f), "features that must all be there, apart by &, of: " + list(t.known), "add it to the cluster file, or correct the row"}
-		}
-	}
-	if set.any && known == 0 {
-		return 0, &unknownText{strconv.Quote(text), "features of which a node must have one, apart by |, of: " + list(t.known), "add one to the cluster file, or correct the row"}
-	}
-	t.feature = append(t.feature, set)
-	return int32(len(t.feature) - 1), nil
 }
 
 // readGPUTypes reads models of GPUs, apart by |, of which any will do. A model that the
@@ -314,22 +295,84 @@ func (t *Site) anyOf(types []int32) int32 {
 	return int32(len(t.types) - 1)
 }
 
-// readNodes reads names of nodes like n[001-004,7],m1.
-func (t *Site) readNodes(text string) (int32, error) {
-	set := model.NewNodeSet(len(t.site.Nodes))
+// readIncluded reads names of nodes like n[001-004,7],m1, all of which a job must have: it
+// can never run if one is not there.
+func (t *Site) readIncluded(text string) (int32, error) {
 	names, err := nodesNamed(text)
 	if err != nil {
-		return 0, &unknownText{err.Error(), "names of nodes like n[001-004,7],m1", "correct the row"}
+		t.lacks("node_include", strconv.Quote(text)+" (not understood)")
+		return nowhere, nil
 	}
+	set := model.NewNodeSet(len(t.site.Nodes))
 	for _, name := range names {
-		i := slices.IndexFunc(t.site.Nodes, func(n model.Node) bool { return n.Name == name })
-		if i < 0 {
-			return 0, &unknownText{strconv.Quote(name), "names of nodes, apart by commas", "write each name as the cluster file has it"}
+		n := t.nodeOf(name)
+		if n < 0 {
+			t.lacks("node_include", name)
+			return nowhere, nil
 		}
-		set.Add(model.NodeID(i))
+		set.Add(n)
 	}
-	t.nodes = append(t.nodes, set)
-	return int32(len(t.nodes) - 1), nil
+	return t.nodesAre(set, false), nil
+}
+
+// readExcluded reads names of nodes that a job must not have. It has none that are not there.
+func (t *Site) readExcluded(text string) (int32, error) {
+	names, err := nodesNamed(text)
+	if err != nil {
+		t.lacks("node_exclude", strconv.Quote(text))
+		return nowhere, nil
+	}
+	set, missing := model.NewNodeSet(len(t.site.Nodes)), false
+	for _, name := range names {
+		if n := t.nodeOf(name); n >= 0 {
+			set.Add(n)
+		} else {
+			missing = true
+		}
+	}
+	return t.nodesAre(set, missing), nil
+}
+
+// nodesAre is the place of a list of nodes, some of whose names may be missing.
+func (t *Site) nodesAre(set model.NodeSet, missing bool) int32 {
+	t.nodes, t.missing = append(t.nodes, set), append(t.missing, missing)
+	return int32(len(t.nodes) - 1)
+}
+
+// nodeOf is the node of a name, -1 for none.
+func (t *Site) nodeOf(name string) model.NodeID {
+	if t.node == nil {
+		t.node = make(map[string]model.NodeID, len(t.site.Nodes))
+		for i := range t.site.Nodes {
+			t.node[t.site.Nodes[i].Name] = model.NodeID(i)
+		}
+	}
+	if n, ok := t.node[name]; ok {
+		return n
+	}
+	return -1
+}
+
+// weigh settles what of the features of a row depends on its size.
+func (t *Site) weigh(set *featureSet, a *model.Allocation, r *rowState) {
+	switch most := max(a.NodesMin, a.NodesMax); {
+	case most < set.need:
+		if !set.told {
+			set.told = t.lacks("counts", set.text)
+		}
+		t.neverRuns(r)
+	case most > 1 && set.approximate:
+		r.met.Add(RuleFeaturesApproximate)
+	}
+}
+
+// neverRuns gives a row no nodes at all.
+func (t *Site) neverRuns(r *rowState) {
+	if t.noNodes < 0 {
+		t.noNodes = t.nodesAre(model.NewNodeSet(len(t.site.Nodes)), false)
+	}
+	r.include = t.noNodes
+	r.met.Add(RuleNotInCluster)
 }
 
 // readMounts reads bytes by tier; what is ready is the part on the tier hot.

@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"strconv"
 	"strings"
 
 	"orrery/scheduler/model"
@@ -13,7 +12,7 @@ type Route struct {
 	ByUser    bool              // Column is the user, which is no column of text
 	Column    traces.TextColumn // whose texts say it; TextColumns for none
 	To        map[string]model.VClusterID
-	Otherwise model.VClusterID // of rows without one of the texts; -1 refuses them
+	Otherwise model.VClusterID // of rows without one of the texts; -1 rejects their jobs
 }
 
 // Name is the name of the column, "" for none.
@@ -37,11 +36,11 @@ const (
 )
 
 // route sets the vCluster of a row that names none.
-func (t *Site) route(b *traces.Batch, i int, a *model.Allocation, met *RuleSet) error {
+func (t *Site) route(b *traces.Batch, i int, a *model.Allocation, of *rowState) {
 	r := t.rows.Route
 	if r == nil {
-		met.Add(RuleFirstVCluster)
-		return nil
+		of.met.Add(RuleFirstVCluster)
+		return
 	}
 	k, text := t.routedBy(b, i)
 	if k >= 0 {
@@ -53,20 +52,21 @@ func (t *Site) route(b *traces.Batch, i int, a *model.Allocation, met *RuleSet) 
 		}
 		if to := t.routed[k]; to >= 0 {
 			a.VCluster = to
-			met.Add(RuleRouted)
-			return nil
+			of.met.Add(RuleRouted)
+			return
 		}
 	}
 	if r.Otherwise >= 0 {
 		a.VCluster = r.Otherwise
-		met.Add(RuleRoutedRest)
-		return nil
+		of.met.Add(RuleRoutedRest)
+		return
 	}
-	found := "nothing"
+	found := "no " + r.Name()
 	if k >= 0 {
-		found = strconv.Quote(text())
+		found = r.Name() + " " + text()
 	}
-	return t.wrong(b, i, r.Name(), found, "a value that routing has a vCluster for, since the row names none", "add it to routing, or say where all others go: *:NAME in --vcluster-of, or otherwise: NAME under routing in the cluster file")
+	t.lacks("routing", "of "+found)
+	t.neverRuns(of)
 }
 
 // find is the vCluster of a text, or of several partitions that of the first that has one.

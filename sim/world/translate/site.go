@@ -28,8 +28,11 @@ type Rows struct {
 	// TellCheckpoint counts the rows that do not say what saves their job's work: where
 	// jobs are preempted or write checkpoints as they run, results depend on it.
 	TellCheckpoint bool
+	// NoFeatures and NoNodeNames say that the cluster was given as a size: it cannot say which
+	// features its nodes have, or their names, and what rows ask of these is ignored.
+	NoFeatures, NoNodeNames bool
 	// IgnoreUnknownTenants takes a tenant that the site does not have for none, and
-	// counts the row, instead of refusing it.
+	// counts the row, instead of rejecting its job.
 	IgnoreUnknownTenants bool
 	// Route says where jobs go whose rows name no vCluster; nil sends them to the
 	// first, which is counted where there are several.
@@ -58,8 +61,8 @@ func DefaultUnstated() Unstated {
 	return Unstated{model.CheckpointNone, model.RequeueOnNodeFailure, 3}
 }
 
-// Site turns rows of a trace into jobs of a site, by the site's names. A name that
-// the site does not have is an error that says which it has; but where it has no
+// Site turns rows of a trace into jobs of a site, by the site's names. A job of which
+// the site does not have a name can never run, see RuleNotInCluster; but where it has no
 // tenants, partitions, qualities of service or reservations at all, their names
 // count as none. It appends to model.Site.Constraints each distinct set of
 // constraints that it meets, before it returns the allocation that has it. Cost per
@@ -74,15 +77,19 @@ type Site struct {
 	feature   []featureSet          // by meaning of the column features
 	types     [][]int32             // by meaning of gpu_types
 	nodes     []model.NodeSet       // by meaning of node_include and node_exclude
-	hot       []model.Fixed         // by meaning of mounts
-	known     []string              // features of any node, ascending
-	dependent []uint64              // a bit for each job that waits, is waited for or needs a lock
-	unused    []model.Dependency    // memory for what jobs wait for
-	awaited   []model.JobID         // jobs that others wait for, ascending
-	mutexes   []mutex               // ascending by job
-	cpus      int32                 // of the largest node, at least 1
-	units     int32                 // of the largest node
-	memory    bool                  // some node states its memory
+	missing   []bool                // likewise: the site does not have some of them
+	node      map[string]model.NodeID
+	noNodes   int32 // in nodes, none of them; -1 until it is needed
+	lacking   []Lack
+	hot       []model.Fixed      // by meaning of mounts
+	known     []string           // features of any node, ascending
+	dependent []uint64           // a bit for each job that waits, is waited for or needs a lock
+	unused    []model.Dependency // memory for what jobs wait for
+	awaited   []model.JobID      // jobs that others wait for, ascending
+	mutexes   []mutex            // ascending by job
+	cpus      int32              // of the largest node, at least 1
+	units     int32              // of the largest node
+	memory    bool               // some node states its memory
 	unstated  Unstated
 	silent    [traces.TextColumns]int32 // the meanings in a row that states nothing
 	filled    filled                    // of the last batch
@@ -99,7 +106,7 @@ type rowState struct {
 
 // NewSite returns a translation for a site. rows must stay as they are.
 func NewSite(site *model.Site, rows *Rows) *Site {
-	t := &Site{site: site, rows: rows, sets: map[constraintKey]model.ConstraintID{}, cpus: 1, units: 1, unstated: DefaultUnstated()}
+	t := &Site{site: site, rows: rows, sets: map[constraintKey]model.ConstraintID{}, cpus: 1, units: 1, noNodes: -1, unstated: DefaultUnstated()}
 	if rows.Unstated != nil {
 		t.unstated = *rows.Unstated
 	}
@@ -230,9 +237,7 @@ func (t *Site) allocation(b *traces.Batch, i int, a *model.Allocation) (outcome 
 		}
 	}
 	if len(t.site.VClusters) > 1 && !r.routed {
-		if err := t.route(b, i, a, &r.met); err != nil {
-			return 0, 0, false, err
-		}
+		t.route(b, i, a, &r)
 	}
 	if t.rows.TellCheckpoint && !states(b.Attr, i, traces.TextCheckpoint) {
 		r.met.Add(RuleNoCheckpoint)

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -163,6 +164,34 @@ func TestConstraints(t *testing.T) {
 		{"features", false, func(j *traces.Job) { j.Features = "nvme&ib" }, "0", 0},
 		{"one of two features", false, func(j *traces.Job) { j.Features = "ib|nvme" }, "01", 0},
 		{"one of two features, one of them unknown", false, func(j *traces.Job) { j.Features = "ib|x" }, "0", 0},
+		{"an unknown feature", false, func(j *traces.Job) { j.Features = "x" }, "", 0},
+		{"a feature beside an unknown one", false, func(j *traces.Job) { j.Features = "ib&x" }, "", 0},
+		{"one of two unknown features", false, func(j *traces.Job) { j.Features = "x|y" }, "", 0},
+		{"a group of features and another", false, func(j *traces.Job) { j.Features = "(ib|nvme)&nvme" }, "01", 0},
+		{"features from left to right", false, func(j *traces.Job) { j.Features = "nvme|x & ib" }, "0", 0},
+		{"features within groups", false, func(j *traces.Job) { j.Features = "nvme&((x|ib)|y)" }, "0", 0},
+		{"one feature for all nodes", false, func(j *traces.Job) { j.Features = "[ib|nvme]" }, "01", 0},
+		{"a feature of one node", false, func(j *traces.Job) { j.Features = "ib*1" }, "0", 0},
+		{"a feature of more nodes than it has", false, func(j *traces.Job) { j.Features = "nvme*2" }, "", 0},
+		{"a feature of two nodes", false, func(j *traces.Job) { j.Features, j.NodesMin = "nvme*2", traces.Some[int32](2) }, "01", 0},
+		{"a feature of more nodes than have it", false, func(j *traces.Job) { j.Features, j.NodesMin = "nvme*3", traces.Some[int32](3) }, "", 0},
+		{"features of nodes of two kinds", false, func(j *traces.Job) { j.Features, j.NodesMin = "[ib*1&(nvme)*1]", traces.Some[int32](2) }, "01", 0},
+		{"features of nodes of two kinds, one unknown", false, func(j *traces.Job) { j.Features, j.NodesMin = "[ib*1&x*1]", traces.Some[int32](2) }, "", 0},
+		{"a feature that must not be there", false, func(j *traces.Job) { j.Features = "!ib" }, "", 0},
+		{"features that are not understood", false, func(j *traces.Job) { j.Features = "(ib|nvme" }, "", 0},
+		{"features that end early", false, func(j *traces.Job) { j.Features = "ib|" }, "", 0},
+		{"features of no nodes", false, func(j *traces.Job) { j.Features = "ib*0" }, "", 0},
+		{"features in too many groups", false, func(j *traces.Job) { j.Features = strings.Repeat("(", 1000) + "ib" + strings.Repeat(")", 1000) }, "", 0},
+		{"one memory or a feature", false, func(j *traces.Job) { j.Features = "unified_memory|ib" }, "0", 0},
+		{"a node that is not there", false, func(j *traces.Job) { j.NodeInclude = "n1,x" }, "", 0},
+		{"nodes that are not understood", false, func(j *traces.Job) { j.NodeInclude = "n[1-" }, "", 0},
+		{"not a node that is not there", false, func(j *traces.Job) { j.NodeExclude = "n1,x" }, "023", 0},
+		{"an unknown partition", false, func(j *traces.Job) { j.Partition = "x,y" }, "", 0},
+		{"an unknown partition and a node", false, func(j *traces.Job) { j.Partition, j.NodeInclude = "x", "n1" }, "", 0},
+		{"an unknown vCluster", false, func(j *traces.Job) { j.VCluster = "x" }, "", 0},
+		{"an unknown QOS", false, func(j *traces.Job) { j.QOS = "x" }, "", 0},
+		{"an unknown reservation", false, func(j *traces.Job) { j.Reservation = "x" }, "", 0},
+		{"an unknown tenant", false, func(j *traces.Job) { j.Tenant = "x" }, "", 0},
 		{"one of two features of some nodes", false, func(j *traces.Job) { j.Features, j.NodeInclude = "ib|nvme", "n1,n3" }, "1", 0},
 		{"processors on each node", false, func(j *traces.Job) { j.CPUsPerNode = traces.Some[int32](9) }, "2", 0},
 		{"more memory than there is", false, func(j *traces.Job) { j.MemPerNode = traces.Some[int64](1001) }, "", 0},
@@ -242,22 +271,14 @@ func TestManyInterned(t *testing.T) {
 	require.Len(t, site.Constraints, 5*recentSets)
 }
 
-// TestUnknownNames: the error names the row, the column, and what there is.
+// TestUnknownNames: what can not be a row of any site is an error, which names the row, the
+// column and what there is.
 func TestUnknownNames(t *testing.T) {
 	for _, c := range []struct {
 		row  func(*traces.Job)
 		want string
 	}{
-		{func(j *traces.Job) { j.VCluster = "x" }, `log: row 1, column vcluster: found "x", expected a vCluster of the site: batch, ml; add it to the cluster file, or correct the row`},
-		{func(j *traces.Job) { j.Tenant = "x" }, `column tenant: found "x", expected a tenant of the site: ada, bob`},
-		{func(j *traces.Job) { j.QOS = "x" }, `column qos: found "x", expected a quality of service of the site: normal, urgent`},
-		{func(j *traces.Job) { j.Partition = "x" }, `column partition: found "x", expected a partition of the site: small, large`},
-		{func(j *traces.Job) { j.Reservation = "x" }, `column reservation: found "x", expected a reservation of the site: course`},
-		{func(j *traces.Job) { j.Partition = "x,y" }, `column partition: found "x,y", expected a partition of the site: small, large`},
-		{func(j *traces.Job) { j.Features = "x|y" }, `column features: found "x|y", expected features of which a node must have one, apart by |, of: ib, nvme`},
-		{func(j *traces.Job) { j.Features = "ib&x" }, `column features: found "x", expected features that must all be there, apart by &, of: ib, nvme`},
-		{func(j *traces.Job) { j.NodeInclude = "n1,x" }, `column node_include: found "x", expected names of nodes`},
-		{func(j *traces.Job) { j.Topology = "x" }, `column topology: found "x", expected tight, spread, any`},
+		{func(j *traces.Job) { j.Topology = "x" }, `log: row 1, column topology: found "x", expected tight, spread, any`},
 		{func(j *traces.Job) { j.Requeue = "x" }, `column requeue: found "x", expected never, on-node-failure, always`},
 		{func(j *traces.Job) { j.Mounts = "x" }, `column mounts: found "x", expected a JSON object of bytes by storage tier`},
 		{func(j *traces.Job) { j.Class = traces.Some[int32](11) }, `column class: found 11, expected a class from 0 to 10`},
@@ -267,6 +288,91 @@ func TestUnknownNames(t *testing.T) {
 		var data *traces.DataError
 		require.ErrorAs(t, err, &data)
 	}
+}
+
+// TestLacking: one row that names what the site does not have leaves all others as they are,
+// is counted, and its names are told with what helps.
+func TestLacking(t *testing.T) {
+	for _, c := range []struct {
+		row         func(*traces.Job)
+		names, mend string
+	}{
+		{func(j *traces.Job) { j.Features = "nvme&x,y" }, "features x, y, which no node has", "add them under node_types or groups"},
+		{func(j *traces.Job) { j.Features = "x|y" }, "features x, y, which no node has", "node_types"},
+		{func(j *traces.Job) { j.Features = "(ib" }, `features "(ib" (not understood), which no node has`, "node_types"},
+		{func(j *traces.Job) { j.Features = "ib*9" }, "features ib*9, which no node has", "node_types"},
+		{func(j *traces.Job) { j.Features = "nvme*2" }, "features nvme*2, which count more nodes than their jobs have", "correct the rows"},
+		{func(j *traces.Job) { j.NodeInclude = "n1,x" }, "nodes x, which the cluster does not have", "under groups"},
+		{func(j *traces.Job) { j.NodeExclude = "n[1-" }, "nodes \"n[1-\", which are not understood", "correct the rows"},
+		{func(j *traces.Job) { j.Partition = "old" }, "partitions old, which the cluster does not have", "under partitions"},
+		{func(j *traces.Job) { j.QOS = "old" }, "qualities of service old, which the cluster does not have", "under qos"},
+		{func(j *traces.Job) { j.Reservation = "old" }, "reservations old, which the cluster does not have", "under reservations"},
+		{func(j *traces.Job) { j.VCluster = "old" }, "vClusters old, which the cluster does not have", "under vclusters"},
+	} {
+		site := namedSite()
+		tr := NewSite(site, &Rows{File: "log", GPUTypes: gpuTypes})
+		b := batchOf(row(1, 0), row(2, 0, c.row), row(3, 0))
+		var met [3]RuleSet
+		for i := range met {
+			var a model.Allocation
+			var ok bool
+			var err error
+			met[i], ok, err = tr.Allocation(b, i, &a)
+			require.NoError(t, err)
+			require.True(t, ok)
+		}
+		require.Equal(t, [...]bool{false, true, false}, [...]bool{met[0].Has(RuleNotInCluster), met[1].Has(RuleNotInCluster), met[2].Has(RuleNotInCluster)})
+		require.Len(t, tr.Lacking(), 1)
+		require.Equal(t, c.names, tr.Lacking()[0].String())
+		require.Contains(t, tr.Lacking()[0].Mend(), c.mend)
+	}
+}
+
+// TestFewNamesAreTold: of many names that the site does not have the first few.
+func TestFewNamesAreTold(t *testing.T) {
+	tr := NewSite(namedSite(), &Rows{})
+	var rows []traces.Job
+	for i := range int64(9) {
+		rows = append(rows, row(i, 0, func(j *traces.Job) { j.Features = fmt.Sprint("x", i) }))
+	}
+	b := batchOf(rows...)
+	for i := range rows {
+		_, _, err := tr.Allocation(b, i, &model.Allocation{})
+		require.NoError(t, err)
+	}
+	require.Equal(t, "features x0, x1, x2, x3, x4 and others, which no node has", tr.Lacking()[0].String())
+}
+
+// TestFeaturesApproximate: what is asked of some nodes of a job, or of all of them together, is
+// honoured for each alone and counted, but for jobs of one node, which get what they ask for.
+func TestFeaturesApproximate(t *testing.T) {
+	for _, c := range []struct {
+		features    string
+		nodes       int32
+		approximate bool
+	}{
+		{"[ib|nvme]", 1, false},
+		{"[ib|nvme]", 2, true},
+		{"(ib|nvme)", 2, false},
+		{"[x|nvme]", 2, false},
+		{"ib|nvme", 2, false},
+		{"ib*1", 1, false},
+		{"ib*1", 2, true},
+	} {
+		_, met, _, err := translate(t, Rows{}, func(j *traces.Job) { j.Features, j.NodesMin = c.features, traces.Some(c.nodes) })
+		require.NoError(t, err)
+		require.Equal(t, c.approximate, met.Has(RuleFeaturesApproximate), "%+v", c)
+	}
+}
+
+// TestNoNames: a cluster that was given as a size ignores features and names of nodes.
+func TestNoNames(t *testing.T) {
+	site, met, a, err := translate(t, Rows{NoFeatures: true, NoNodeNames: true}, func(j *traces.Job) {
+		j.VCluster, j.Features, j.NodeInclude, j.NodeExclude = "batch", "x&[", "n1", "n[0-"
+	})
+	require.NoError(t, err)
+	require.Zero(t, met)
+	require.Equal(t, model.Constraint{GPUType: -1}, site.Constraints[a.Constraint])
 }
 
 // TestRoute: rows that name no vCluster go where routing says, and are counted by how
@@ -298,10 +404,13 @@ func TestRoute(t *testing.T) {
 			require.Equal(t, c.rules, met)
 		})
 	}
-	_, _, _, err := translate(t, Rows{Route: by(traces.TextPartition, -1)}, func(j *traces.Job) { j.Partition = "large" })
-	require.ErrorContains(t, err, `column partition: found "large", expected a value that routing has a vCluster for`)
-	_, _, _, err = translate(t, Rows{Route: by(traces.TextPartition, -1)}, func(*traces.Job) {})
-	require.ErrorContains(t, err, `column partition: found nothing`)
+	for partition, want := range map[string]string{"large": "rows of partition large, for which routing has no vCluster", "": "rows of no partition, for which routing has no vCluster"} {
+		tr := NewSite(namedSite(), &Rows{Route: by(traces.TextPartition, -1)})
+		met, _, err := tr.Allocation(batchOf(row(1, 0, func(j *traces.Job) { j.Partition = partition })), 0, &model.Allocation{})
+		require.NoError(t, err)
+		require.True(t, met.Has(RuleNotInCluster))
+		require.Equal(t, want, tr.Lacking()[0].String())
+	}
 }
 
 // TestNamesThatCountAsNone: tenants that the site does not have, where that is
@@ -333,8 +442,9 @@ func TestSeveralPartitions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, model.VClusterID(1), a.VCluster)
 	require.True(t, met.Has(RuleRouted))
-	_, _, _, err = translate(t, Rows{Route: by}, func(j *traces.Job) { j.Partition = "large,x" })
-	require.Error(t, err)
+	_, met, _, err = translate(t, Rows{Route: by}, func(j *traces.Job) { j.Partition = "large,x" })
+	require.NoError(t, err)
+	require.True(t, met.Has(RuleNotInCluster))
 }
 
 // TestWaits: edges become dependencies of the row that waits, and rows that
