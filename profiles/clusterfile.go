@@ -23,6 +23,28 @@ func DefaultCluster() Cluster {
 	return c
 }
 
+// FlagsName is the name of the cluster files that flags make, and plainName of those that
+// plain_cluster of an experiment makes.
+const (
+	FlagsName = "flags"
+	plainName = "plain"
+)
+
+// OfSizes says whether a cluster file was made of sizes alone: it could not say which features
+// its nodes have, nor their names unless a trace does. One that was written since says more.
+func (c *Cluster) OfSizes() bool {
+	if c.Name != FlagsName && c.Name != plainName || slices.ContainsFunc(c.NodeTypes, func(t NodeType) bool { return len(t.Features) > 0 }) {
+		return false
+	}
+	switch len(c.Groups) {
+	case 0: // a trace has the nodes
+		return len(c.NodeTypes) == 0
+	case 1:
+		return c.Groups[0].Name == "n" && c.Groups[0].Type == "node" && c.Groups[0].Fingerprint == "alike"
+	}
+	return false
+}
+
 // AnyGPU is the model of GPUs of which the model is not known.
 const AnyGPU = "any"
 

@@ -459,7 +459,7 @@ func (s *Setting) Text(x float64) string {
 // that jobs have for themselves, one vCluster, and agents that take no time. With
 // nodes 0 the trace says what nodes there are.
 func PlainCluster(nodes, cores, gpus int32) (*Cluster, error) {
-	text := "name: plain\nagents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\n"
+	text := "name: " + plainName + "\nagents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\n"
 	if nodes > 0 {
 		kind := fmt.Sprintf("name: node, cpus: %d", cores)
 		if gpus > 0 {

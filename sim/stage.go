@@ -37,6 +37,8 @@ type stage interface {
 	serve(now model.Time, of *model.Allocation, end model.Time, f *model.Fact) model.Reason
 	// inspect says whether row i of b could never run.
 	inspect(b *traces.Batch, i int) (tooLarge bool, err error)
+	// lacking is what the rows so far name and the cluster does not have.
+	lacking() []translate.Lack
 	// leavers are the jobs that have left at this instant so far.
 	leavers() []model.JobRecord
 	state() *world.State
@@ -165,6 +167,7 @@ func (s plainStage) restores() []model.Proposal { return nil }
 // usage tells nothing: a plain cluster has no accounts.
 func (s plainStage) usage(func([]model.Fact)) {}
 
+func (s plainStage) lacking() []translate.Lack       { return nil }
 func (s plainStage) leavers() []model.JobRecord      { return s.World.Leavers() }
 func (s plainStage) state() *world.State             { return &s.World.State }
 func (s plainStage) awkward() *translate.SpecialRows { return &s.World.Special }
@@ -190,6 +193,7 @@ func (s siteStage) inspect(b *traces.Batch, i int) (bool, error) {
 func (s siteStage) restores() []model.Proposal       { return s.Site.Restores() }
 func (s siteStage) usage(observe func([]model.Fact)) { s.Site.Usage(observe) }
 
+func (s siteStage) lacking() []translate.Lack       { return s.Site.Lacking() }
 func (s siteStage) leavers() []model.JobRecord      { return s.Site.Leavers() }
 func (s siteStage) state() *world.State             { return &s.Site.State }
 func (s siteStage) awkward() *translate.SpecialRows { return &s.Site.Special }

@@ -147,7 +147,7 @@ func clustersAmong(args []string) (out []workload.Capacity) {
 				continue
 			}
 			if site, err := c.Resolve(); err == nil {
-				out = append(out, workload.Capacity{By: path, Has: plan.Holds(site.Nodes)})
+				out = append(out, workload.Capacity{By: path, Has: plan.Holds(site.Nodes, site.Shared)})
 			}
 		}
 	}

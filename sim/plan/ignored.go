@@ -115,7 +115,9 @@ func (p *Resolved) Ignored(info traces.Info, awkward *translate.SpecialRows) []I
 		if site != nil {
 			ignores := ignoredOnSites[f.Column]
 			untyped := len(site.World.Rows.GPUTypes) == 0 && (f.Column == "gpu_type" || f.Column == "gpu_types")
-			if !untyped && (ignores == nil || !ignores(&site.Core)) {
+			rows := &site.World.Rows
+			unnamed := rows.NoFeatures && f.Column == "features" || rows.NoNodeNames && (f.Column == "node_include" || f.Column == "node_exclude")
+			if !untyped && !unnamed && (ignores == nil || !ignores(&site.Core)) {
 				continue
 			}
 			if r := site.World.Rows.Route; r != nil && r.Name() == f.Column {

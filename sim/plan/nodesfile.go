@@ -25,7 +25,7 @@ func (c ClusterSpec) File(shared bool) string {
 	if c.Procs > 0 {
 		nodes, cores = c.Procs, 1
 	}
-	text := "name: flags\n" + plainAgents
+	text := "name: " + profiles.FlagsName + "\n" + plainAgents
 	if (shared || c.GPUsPerNode > 0) && !c.Exclusive {
 		text += "sharing: resources\n"
 	}

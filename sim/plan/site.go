@@ -114,6 +114,8 @@ func (p *Resolved) siteOf(res *profiles.Site, file *profiles.Cluster, src Tables
 		return nil, err
 	}
 	sp.World.Rows.Route = route
+	sp.World.Rows.NoFeatures = file.OfSizes()
+	sp.World.Rows.NoNodeNames = file.OfSizes() && len(file.Groups) > 0
 	for i := range res.VClusters {
 		sp.Names.VClusters = append(sp.Names.VClusters, res.VClusters[i].Name)
 		sp.Names.Profiles = append(sp.Names.Profiles, res.Profiles[i].Name)

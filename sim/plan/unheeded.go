@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -134,13 +135,13 @@ var requests = []request{
 	{
 		resource: "node features", attribute: true, columns: []string{"features"},
 		inRow:   func(_ *Resolved, b *traces.Batch, i int) bool { return b.Attr.Text[traces.TextFeatures][i] >= 0 },
-		ignored: func(p *Resolved) bool { return p.Site == nil },
+		ignored: func(p *Resolved) bool { return p.Site == nil || p.Site.World.Rows.NoFeatures },
 		mend:    "give a cluster file (--cluster) with features under node_types",
 	},
 	{
 		resource: "nodes by name", attribute: true, columns: []string{"node_include"},
 		inRow:   func(_ *Resolved, b *traces.Batch, i int) bool { return b.Attr.Text[traces.TextNodeInclude][i] >= 0 },
-		ignored: func(p *Resolved) bool { return p.Site == nil },
+		ignored: func(p *Resolved) bool { return p.Site == nil || p.Site.World.Rows.NoNodeNames },
 		mend:    "give a cluster file (--cluster) that has these nodes",
 	},
 }
@@ -157,6 +158,8 @@ type Judge struct {
 	asked     capacity // the most that a rejected row asks for
 	types     []string // of GPUs that rejected rows ask for and no node has, the first few
 	attribute bool
+	// Lacking is what rows name and the cluster does not have.
+	Lacking []translate.Lack
 }
 
 // firstIDs is how many jobs are named as examples.
@@ -306,9 +309,26 @@ func (j *Judge) Unheeded() (found []Unheeded, beyond bool) {
 	if len(j.types) > 0 {
 		text = fmt.Sprintf("GPUs of type %s, of which no node has any (there are %s)", strings.Join(j.types, ", "), strings.Join(j.p.Site.World.Rows.GPUTypes, ", "))
 	}
-	add("more than the cluster has", fateRejected, text, mend, &j.rejected)
+	for i := range j.Lacking {
+		text, mend = with(text, j.Lacking[i].String()), with(mend, j.Lacking[i].Mend())
+	}
+	add("more than the cluster has", fateRejected, cmp.Or(text, unexplained), cmp.Or(mend, mendSite), &j.rejected)
 	return found, beyond
 }
+
+// with is two parts of a message, either of which may be empty.
+func with(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}
+
+// What is said of rows that can never run where nothing better is known.
+const (
+	unexplained = "no nodes that they may use have all that they ask for, or a limit is below it"
+	mendSite    = "correct node_types, groups, partitions or the limits in the cluster file"
+)
 
 // IgnoredGPUs counts the rows whose GPUs the run ignores.
 func (j *Judge) IgnoredGPUs() int64 {
@@ -361,11 +381,15 @@ func capacityOf(p *Resolved) (c capacity) {
 	return c
 }
 
-// Holds is what nodes have in all.
-func Holds(nodes []model.Node) (has traces.Held) {
+// Holds is what nodes have in all. Nodes that jobs share count as none: one is held once for
+// each of its jobs.
+func Holds(nodes []model.Node, shared bool) (has traces.Held) {
 	for i := range nodes {
 		n := &nodes[i]
 		has.Add(traces.Held{int64(n.CPUs), 1, 1000 * int64(n.GPUs), n.Memory})
+	}
+	if shared {
+		has[1] = 0
 	}
 	return has
 }
@@ -379,9 +403,7 @@ func (p *Resolved) Beyond(held *traces.Peaks) (out []Ignored) {
 	var has traces.Held
 	switch {
 	case p.Site != nil:
-		if has = Holds(p.Site.Core.Site.Nodes); p.Site.Core.Shared {
-			has[1] = 0
-		}
+		has = Holds(p.Site.Core.Site.Nodes, p.Site.Core.Shared)
 	default:
 		c := capacityOf(p)
 		has[0], has[2] = c.processors, 1000*p.World.Cluster.Total()*int64(p.World.Units.GPUs)
@@ -422,7 +444,7 @@ func (c *capacity) beyond(p *Resolved) (text, mend string) {
 	text = strings.Join(parts, "; ")
 	switch {
 	case p.Site != nil && text == "":
-		return "no nodes that they may use have all that they ask for, or a limit is below it", "correct node_types, groups, partitions or the limits in the cluster file"
+		return "", ""
 	case p.Site != nil:
 		return text, "give larger or more nodes, under node_types and groups in a cluster file or by the flags of the cluster"
 	case p.Spec.Cluster.Table:
