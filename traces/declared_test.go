@@ -25,7 +25,8 @@ func TestDeclaredFooter(t *testing.T) {
 		"many":       {4, 2 << 20, 7 << 20, "more than 1048576 structures"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			footer := binary.AppendUvarint([]byte{0x15, 2, (c.field-1)<<4 | wireList, 0xf0 | wireStruct}, uint64(c.n))
+			// A version, then the list: 9 is its wire type, and 12 that of its structures.
+			footer := binary.AppendUvarint([]byte{0x15, 2, (c.field-1)<<4 | 9, 0xf0 | 12}, uint64(c.n))
 			footer = append(footer, make([]byte, c.body+1)...)
 			text := append([]byte("PAR1"), footer...)
 			text = append(binary.LittleEndian.AppendUint32(text, uint32(len(footer))), "PAR1"...)
