@@ -83,6 +83,8 @@ different traces), 3 bad input, 4 some start differs from the schedule.`,
 	cmd.Flags().BoolVar(&v.noise.independent, "independent", false, "jitter each run with seeds of its own")
 	v.noise.by = model.Minute
 	v.print = m.printFlag(cmd)
+	grouped(cmd.Flags(), groupEvidence, "windows", "noise", "replicas", "jitter", "seed", "independent")
+	grouped(cmd.Flags(), groupResults, "schedule")
 	return cmd
 }
 
