@@ -6,7 +6,9 @@
 // end (E); those of other types are dropped as record-TYPE. All instants are those of the
 // seconds since 1970 in qtime (else ctime), etime, start and end; the stamp is local time
 // without a zone, or UTC, and is not read. Nodes, CPUs and GPUs are those of select or of nodes, else those of nodect, ncpus,
-// ngpus, else of exec_host. Resource_List.gpu is no request of PBS, and is kept in extra. The id is the number before the first dot or bracket; an array's
+// ngpus, else of exec_host. Words of Torque behind a colon that are no amounts are properties of nodes, the features of the job;
+// host= and vnode= are nodes that it must have; other resources of a chunk are counted as request-left-out, and the list stays in
+// extra. A count beyond 2^30 cannot be read. Resource_List.gpu is no request of PBS, and is kept in extra. The id is the number before the first dot or bracket; an array's
 // index is its group's index. The record of an array itself, 900[], is no job and dropped as array-parent: its tasks have records of their own.
 //
 // Cobalt writes the same lines with Q, S and E and decimal seconds. Jobs ask for nodes; the
@@ -28,13 +30,13 @@ import (
 
 // PBS is the format of PBS and Torque.
 var PBS = &format.Format{
-	Name: "pbs", Version: 2, Files: 1 << 10, What: "accounting logs of PBS Professional, OpenPBS and Torque",
+	Name: "pbs", Version: 3, Files: 1 << 10, What: "accounting logs of PBS Professional, OpenPBS and Torque",
 	Sniff: func(h format.Head) format.Match { return sniffRecords(h, true) }, Scan: scanRecords,
 }
 
 // Cobalt is the format of Cobalt.
 var Cobalt = &format.Format{
-	Name: "cobalt", Version: 2, Files: 1 << 10, What: "accounting logs of Cobalt (records Q, S and E)",
+	Name: "cobalt", Version: 3, Files: 1 << 10, What: "accounting logs of Cobalt (records Q, S and E)",
 	Sniff: func(h format.Head) format.Match { return sniffRecords(h, false) }, Scan: scanRecords,
 }
 
@@ -128,7 +130,7 @@ func scanRecords(f *format.Format, files []format.File, _ format.Options) (forma
 					return s.Job(c.Place(id), &traces.Job{}, "array-parent")
 				}
 				assign(&c, message)
-				j, drop := pbsJob(&c, cobalt)
+				j, drop := pbsJob(&c, &l.Account, cobalt)
 				if c.Err != nil {
 					return c.Err
 				}
@@ -159,7 +161,7 @@ func assign(c *format.Cells, message string) {
 }
 
 // pbsJob is the job of the record of an end, or why it is none.
-func pbsJob(c *format.Cells, cobalt bool) (j traces.Job, drop string) {
+func pbsJob(c *format.Cells, a *format.Account, cobalt bool) (j traces.Job, drop string) {
 	j = traces.Job{Name: c.Name(pbsName), User: c.Name(pbsUser), QOS: c.Name(pbsQueue), Account: c.Name(pbsAccount), ExitState: "COMPLETED"}
 	j.ID = pbsNumber(c, &j)
 	if j.Account == "" {
@@ -182,7 +184,7 @@ func pbsJob(c *format.Cells, cobalt bool) (j traces.Job, drop string) {
 	if cobalt {
 		cobaltSize(c, &j)
 	} else {
-		pbsSize(c, &j)
+		pbsSize(c, a, &j)
 	}
 	switch {
 	case !submit.OK:
@@ -217,9 +219,12 @@ func pbsNumber(c *format.Cells, j *traces.Job) int64 {
 	}
 	if list, ok := strings.CutPrefix(text[len(digits):], "["); ok {
 		index, _, _ := strings.Cut(list, "]")
-		if i, err := strconv.ParseUint(index, 10, 31); err == nil {
-			j.Index = traces.Some(int32(i))
+		i, err := strconv.ParseUint(index, 10, 31)
+		if err != nil {
+			c.Fail(pbsID, "the number of a job, and its index in the array")
+			return 0
 		}
+		j.Index = traces.Some(int32(i))
 		j.Group = digits
 	}
 	return n
@@ -242,98 +247,224 @@ func pbsSpan(c *format.Cells, k int) traces.Opt[model.Duration] {
 	return traces.Some(model.Duration(seconds) * model.Second)
 }
 
-// chunk is what a term of select or nodes asks for.
+// chunk is what a term of select or nodes asks for, or all terms of a list.
 type chunk struct {
 	nodes, cpus, gpus int64
-	kind              string // of the GPUs
+	bytes             int64    // memory, of a list in all
+	kind              string   // of the GPUs
+	mixed             bool     // GPUs are of several types
+	features          []string // properties of Torque, that each node must have
+	hosts             []string // on which it must be
+	excl              bool     // #excl
+	left              []string // names of resources of which nothing is made
 }
 
-// chunks sums a list such as 2:ppn=8:gpus=1+4:ppn=4 or 5:ncpus=13:ngpus=1; a term may begin with the
-// name of a node.
-func chunks(list string) (sum chunk, ok bool) {
-	for _, term := range strings.Split(list, "+") {
-		words := strings.Split(term, ":")
-		one := chunk{nodes: 1}
-		if n, err := strconv.ParseUint(words[0], 10, 30); err == nil {
-			one.nodes = int64(n)
-			words = words[1:]
+// gpuModes are words of Torque behind gpus=N that are no properties of nodes.
+var gpuModes = []string{"default", "shared", "exclusive", "exclusive_thread", "exclusive_process", "reseterr"}
+
+// notPlaced are resources of a chunk that say how processes are started, and not where.
+var notPlaced = []string{"mpiprocs", "ompthreads"}
+
+// chunkOf reads a term such as 2:ppn=8:gpus=1:bigmem or n7:ppn=4. A first word that is no number is the name of a node, or a
+// property if the job ran, and not on a node of that name.
+func chunkOf(term string, ran []string) (one chunk, ok bool) {
+	one.nodes = 1
+	words := strings.Split(term, ":")
+	switch first := words[0]; {
+	case first != "" && strings.Trim(first, "0123456789") == "":
+		n, err := strconv.ParseUint(first, 10, 30)
+		if err != nil { // more than anyone can ask for: it must not become 1
+			return one, false
 		}
-		for _, w := range words {
-			name, value, given := strings.Cut(w, "=")
-			to := (*int64)(nil)
-			switch name {
-			case "ppn", "ncpus":
-				to = &one.cpus
-			case "gpus", "ngpus", "gpu":
-				to = &one.gpus
-			case "gpu_type":
-				one.kind = value
+		one.nodes = int64(n)
+		words = words[1:]
+	case !strings.Contains(first, "=") && (len(ran) == 0 || slices.ContainsFunc(ran, func(name string) bool { return sameNode(name, first) })):
+		one.addHost(first)
+		words = words[1:]
+	}
+	moded := strings.Contains(term, "gpus=")
+	for _, w := range words {
+		name, value, given := strings.Cut(w, "=")
+		switch {
+		case given:
+			if !one.resource(name, value) {
+				return one, false
 			}
-			if to == nil {
-				continue
-			}
-			n, err := strconv.ParseUint(value, 10, 30)
-			if err != nil || !given {
-				if !given && name == "gpu" { // a feature of that name
-					continue
-				}
-				return sum, false
-			}
-			*to = int64(n)
+		case w == "ppn" || w == "ncpus":
+			return one, false
+		case w != "" && !(moded && slices.Contains(gpuModes, w)):
+			one.features = append(one.features, w)
+		}
+	}
+	slices.Sort(one.features)
+	one.features = slices.Compact(one.features)
+	return one, true
+}
+
+// resource takes NAME=VALUE of a term.
+func (one *chunk) resource(name, value string) (ok bool) {
+	to := &one.cpus
+	switch name {
+	case "ppn", "ncpus":
+	case "gpus", "ngpus", "gpu":
+		to = &one.gpus
+	case "gpu_type":
+		one.kind = value
+		return true
+	case "mem":
+		one.bytes, ok = pbsBytes(value)
+		return ok
+	case "host", "vnode":
+		one.addHost(value)
+		return true
+	default:
+		if !slices.Contains(notPlaced, name) {
+			one.left = append(one.left, name)
+		}
+		return true
+	}
+	n, err := strconv.ParseUint(value, 10, 30)
+	*to = int64(n)
+	return err == nil
+}
+
+// addHost adds a node by its name; n7[0] is a part of n7.
+func (one *chunk) addHost(name string) {
+	if name, _, _ = strings.Cut(name, "["); name != "" && !slices.Contains(one.hosts, name) {
+		one.hosts = append(one.hosts, name)
+	}
+}
+
+// chunks sums a list such as 2:ppn=8:gpus=1+4:ppn=4 or 5:ncpus=13:ngpus=1, of a job that ran on some nodes. A request has the same
+// features on all nodes, and nodes by name for all of it: what some terms alone ask for is left out.
+func chunks(list string, ran []string) (sum chunk, ok bool) {
+	list, suffix, _ := strings.Cut(list, "#")
+	sum.excl = strings.Contains(suffix, "excl")
+	unnamed := false
+	for i, term := range strings.Split(list, "+") {
+		one, ok := chunkOf(term, ran)
+		if !ok {
+			return sum, false
 		}
 		sum.nodes += one.nodes
 		sum.cpus += one.nodes * one.cpus
 		sum.gpus += one.nodes * one.gpus
-		sum.kind = one.kind
+		if most := int64(1 << 60); one.nodes > 0 && one.bytes > (most-sum.bytes)/one.nodes {
+			return sum, false
+		}
+		sum.bytes += one.nodes * one.bytes
 		if max(sum.nodes, sum.cpus, sum.gpus) > format.MostCount {
 			return sum, false
 		}
+		if one.kind != "" {
+			sum.mixed = sum.mixed || sum.kind != "" && sum.kind != one.kind
+			sum.kind = one.kind
+		}
+		sum.left = append(sum.left, one.left...)
+		for _, name := range one.hosts {
+			sum.addHost(name)
+		}
+		unnamed = unnamed || len(one.hosts) == 0
+		if i == 0 {
+			sum.features = one.features
+		} else if !slices.Equal(sum.features, one.features) {
+			sum.uncommon(one.features)
+		}
+	}
+	if unnamed && len(sum.hosts) > 0 { // the others may be anywhere
+		sum.left = append(sum.left, "host of some chunks")
+		sum.hosts = nil
 	}
 	return sum, true
 }
 
-// pbsSize is what the job asked for and where it ran.
-func pbsSize(c *format.Cells, j *traces.Job) {
-	var want chunk
+// uncommon leaves out features that some terms alone have.
+func (c *chunk) uncommon(of []string) {
+	common := slices.DeleteFunc(slices.Clone(c.features), func(f string) bool { return !slices.Contains(of, f) })
+	c.features = common
+	c.left = append(c.left, "features of some chunks")
+}
+
+// pbsAsked is what select, nodes and nodect ask for: of a log that has several the most, and what the first of them that has
+// any says beside.
+func pbsAsked(c *format.Cells, a *format.Account, j *traces.Job, ran []string) (want chunk, ok bool) {
 	for _, k := range []int{pbsSelect, pbsNodes, pbsNodect} {
 		if !c.Has(k) {
 			continue
 		}
-		one, ok := chunks(c.Raw(k))
+		one, ok := chunks(c.Raw(k), ran)
 		if !ok {
 			c.Fail(k, "nodes such as 4:ppn=8 or 2:ncpus=16:ngpus=1")
-			return
+			return want, false
+		}
+		if len(one.left) > 0 {
+			leftOut(c, a, pbsColumns[k], one.left)
+			c.Keep(pbsColumns[k], c.Raw(k))
 		}
 		want.nodes, want.cpus, want.gpus = max(want.nodes, one.nodes), max(want.cpus, one.cpus), max(want.gpus, one.gpus)
-		if j.GPUType == "" {
-			j.GPUType = one.kind
+		want.bytes, want.excl, want.mixed = max(want.bytes, one.bytes), want.excl || one.excl, want.mixed || one.mixed
+		if want.kind == "" {
+			want.kind = one.kind
 		}
+		if len(want.features) == 0 {
+			want.features = one.features
+		}
+		if len(want.hosts) == 0 {
+			want.hosts = one.hosts
+		}
+	}
+	if want.mixed {
+		c.Repair("several-gpu-types")
+	} else {
+		j.GPUType = want.kind
+	}
+	j.Features, j.NodeInclude = strings.Join(want.features, "&"), strings.Join(want.hosts, ",")
+	if named := int64(len(want.hosts)); named > 0 && want.nodes > named { // several chunks on one node
+		want.nodes = named
+		c.Repair("chunks-of-one-node-joined")
+	}
+	return want, true
+}
+
+// pbsSize is what the job asked for and where it ran.
+func pbsSize(c *format.Cells, a *format.Account, j *traces.Job) {
+	names, cores, ok := hosts(c.Raw(pbsHost))
+	if !ok {
+		c.Fail(pbsHost, "nodes such as n1/0*8+n2/0-7")
+		return
+	}
+	j.RecordedNodes = strings.Join(names, ",")
+	want, ok := pbsAsked(c, a, j, names)
+	if !ok {
+		return
 	}
 	want.cpus = max(want.cpus, c.OptWhole(pbsCPUs, 0, format.MostCount).V)
 	want.gpus = max(want.gpus, c.OptWhole(pbsGPUs, 0, format.MostCount).V)
-	names, cores := hosts(c.Raw(pbsHost))
-	j.RecordedNodes = strings.Join(names, ",")
 	if want.nodes == 0 && len(names) > 0 {
 		want.nodes = int64(len(names))
 		c.Repair("nodes-as-allocated")
 	}
 	if cores > 0 {
-		j.ProcsAllocated = traces.Some(int32(min(cores, format.MostCount)))
+		j.ProcsAllocated = traces.Some(int32(cores))
 	}
 	if want.cpus == 0 && cores > 0 {
 		want.cpus = cores
 		c.Repair("cpus-as-allocated")
 	}
 	spread(c, j, want)
+	nodes := max(want.nodes, 1)
 	if c.Has(pbsMem) {
 		bytes, ok := pbsBytes(c.Raw(pbsMem))
 		if !ok {
 			c.Fail(pbsMem, "a size such as 8gb")
 			return
 		}
-		j.MemPerNode = traces.Some(bytes / max(want.nodes, 1))
+		j.MemPerNode = traces.Some(bytes / nodes)
+	} else if want.bytes > 0 {
+		j.MemPerNode = traces.Some((want.bytes + nodes - 1) / nodes)
 	}
-	j.Exclusive = traces.Opt[bool]{V: true, OK: strings.Contains(c.Raw(pbsPlace), "excl")}
+	exclusive := want.excl || strings.Contains(c.Raw(pbsPlace), "excl")
+	j.Exclusive = traces.Opt[bool]{V: exclusive, OK: exclusive}
 }
 
 // spread writes a request over its nodes.
@@ -356,9 +487,9 @@ func spread(c *format.Cells, j *traces.Job, want chunk) {
 }
 
 // hosts are the nodes of exec_host and how many cores they lent: n/7+n/6, n/0*13, n/0-3, n/0,2.
-func hosts(list string) (names []string, cores int64) {
+func hosts(list string) (names []string, cores int64, ok bool) {
 	if list == "" {
-		return nil, 0
+		return nil, 0, true
 	}
 	for _, term := range strings.Split(list, "+") {
 		name, slots, _ := strings.Cut(term, "/")
@@ -367,24 +498,32 @@ func hosts(list string) (names []string, cores int64) {
 				names = append(names, name)
 			}
 		}
-		if _, times, ok := strings.Cut(slots, "*"); ok {
-			n, err := strconv.ParseUint(times, 10, 20)
-			if err == nil { // 0 where it was not recorded
-				cores += int64(n)
-				continue
-			}
-		}
-		for _, part := range strings.Split(slots, ",") {
-			from, to, ranged := strings.Cut(part, "-")
-			a, err1 := strconv.ParseUint(from, 10, 20)
-			b, err2 := strconv.ParseUint(to, 10, 20)
-			if ranged && err1 == nil && err2 == nil && b >= a {
-				cores += int64(b - a)
-			}
-			cores++
+		if cores += slotsOf(slots); cores > format.MostCount {
+			return names, 0, false
 		}
 	}
-	return names, cores
+	return names, cores, true
+}
+
+// slotsOf is how many cores stand behind the name of a node; what cannot be read is one. n/0*0 was not recorded.
+func slotsOf(slots string) (cores int64) {
+	if _, times, ok := strings.Cut(slots, "*"); ok && times != "" && strings.Trim(times, "0123456789") == "" {
+		n, err := strconv.ParseUint(times, 10, 31)
+		if err != nil {
+			return format.MostCount + 1 // more than there can be
+		}
+		return int64(n)
+	}
+	for _, part := range strings.Split(slots, ",") {
+		from, to, ranged := strings.Cut(part, "-")
+		a, err1 := strconv.ParseUint(from, 10, 31)
+		b, err2 := strconv.ParseUint(to, 10, 31)
+		if ranged && err1 == nil && err2 == nil && b >= a {
+			cores += int64(b - a)
+		}
+		cores++
+	}
+	return cores
 }
 
 // pbsBytes reads 8gb, 1993mb, 100kb, 5b, 8gw (words of 8 B), 12.27M.
