@@ -236,6 +236,7 @@ func TestXDMoDLSF(t *testing.T) {
 			}
 		}
 		require.Equal(t, hosts, strings.Split(j.RecordedNodes, ","))
+		require.Equal(t, traces.Some(12*model.Hour), j.Walltime, "-W 12:00 in the script")
 	}
 	require.Len(t, shredded(t, "lsf/input/utf8-multibyte-chars.log"), 1)
 }

@@ -17,7 +17,7 @@ import (
 //
 // Source: lsb.acct(5) of LSF 9.1.
 var LSF = &format.Format{
-	Name: "lsf", Version: 2, Files: 1 << 10, What: "accounting files of LSF (lsb.acct)", Sniff: sniffLSF, Scan: scanLSF,
+	Name: "lsf", Version: 3, Files: 1 << 10, What: "accounting files of LSF (lsb.acct)", Sniff: sniffLSF, Scan: scanLSF,
 }
 
 func sniffLSF(h format.Head) format.Match {
@@ -152,7 +152,7 @@ func pick(f []string) ([]string, bool) {
 	i += 4 + 19 // behind the command and its resource usage
 	out[lsfProject], out[lsfExit], out[lsfIndex] = at(i+1), at(i+2), at(i+6)
 	// submitEXT and the usage of each host stand before the limit, from LSF 8 on.
-	i += 31
+	i += 30
 	ext, err := strconv.ParseUint(at(i), 10, 20)
 	if err != nil {
 		return out, true
@@ -164,8 +164,8 @@ func pick(f []string) ([]string, bool) {
 	}
 	for i, k := i+1, uint64(0); ; k++ {
 		if k == used {
-			if _, err := strconv.ParseUint(at(i+1), 10, 40); err == nil {
-				out[lsfLimit] = at(i + 1)
+			if _, err := strconv.ParseUint(at(i), 10, 40); err == nil {
+				out[lsfLimit] = at(i)
 			}
 			return out, true
 		}
