@@ -76,3 +76,71 @@ func TestAbsurdCountsOfPBS(t *testing.T) {
 		require.Equal(t, "unreadable-row=1", counts(report.Dropped), line)
 	}
 }
+
+// lsfEnd is the record of a job of so many slots that ran on n1 and n2, with a requirement, the one that LSF made of it, and -gpu.
+func lsfEnd(slots, requirement, effective, gpu string) string {
+	return `"JOB_FINISH" "10.1" 1930009000 5 7 3 ` + slots + ` 1930000000 0 0 1930000500 "u" "normal" "` + requirement + `" "" "" "h" "d" "" "" "" "f" 0 2 "n1" "n2" 64 1.0 "a" "c" ` +
+		strings.Repeat("-1 ", 19) + `"" "default" 0 2 "" "" 0 0 0 "" "" "" "" 0 "" 15 "" -1 "" "" "" "" -1 "" "" 5136 "" 0 "" "" 0 0 -1 0 0 "` + effective + `" "" -1 "" -1 0 "" 0 0 "" 0 "` + gpu + "\"\n"
+}
+
+// GPUs of LSF are columns however they are asked for, and what is no column is counted.
+func TestGPUsOfLSF(t *testing.T) {
+	for _, c := range []struct {
+		slots, requirement, effective, gpu string
+		nodes, each, total                 int32
+		repaired, leftOut                  string
+	}{
+		{"1", "rusage[ngpus_physical=4.00]", "", "", 1, 4, 4, "gpus-per-host-assumed=1", ""},
+		{"8", "span[ptile=4] rusage[ngpus_physical=1:duration=1m]", "", "", 2, 1, 2, "gpus-per-host-assumed=1", ""},
+		{"8", "span[hosts=1] rusage[ngpus_excl_p=2]", "", "", 1, 2, 2, "gpus-per-host-assumed=1", ""},
+		{"8", "rusage[ngpus_physical=3]", "", "", 2, 3, 6, "nodes-as-allocated=1 gpus-per-host-assumed=1", ""},
+		{"8", "span[ptile=4] rusage[ngpus_physical=4/job]", "", "", 2, 2, 4, "", ""},
+		{"8", "span[ptile=4] rusage[ngpus_physical=1/task]", "", "", 2, 4, 8, "", ""},
+		{"2", "span[ptile=1]", "select[ngpus>0] rusage[ngpus_physical=2.00] span[ptile=1]", "", 2, 2, 4, "gpus-per-host-assumed=1", ""},
+		{"2", "span[ptile=1]", "", "num=2/host:mode=shared:gmodel=V100", 2, 2, 4, "", ""},
+		{"1", "select[ngpus>0] rusage[ngpus_physical=4.00:mem=100]", "", "", 1, 4, 4, "request-left-out=1 gpus-per-host-assumed=1", "resReq rusage mem, resReq select"},
+		{"1", "rusage[volta=1]", "", "", 0, 0, 0, "request-left-out=1", "resReq rusage volta"},
+		{"2", "1*{rusage[ngpus_physical=1]}+1*{rusage[mem=1]}", "", "", 0, 0, 0, "request-left-out=1", "resReq compound"},
+		{"2", "", "", "", 0, 0, 0, "", ""},
+	} {
+		jobs, report := importText(t, lsfEnd(c.slots, c.requirement, c.effective, c.gpu), Options{})
+		require.Len(t, jobs, 1, c.requirement)
+		j := &jobs[0]
+		require.Equal(t, []int32{c.nodes, c.each, c.total}, []int32{j.NodesMin.V, j.GPUsPerNode.V, j.GPUsTotal.V}, "%+v", c)
+		require.Equal(t, strings.Contains(c.gpu, "V100"), j.GPUType == "V100")
+		require.ElementsMatch(t, strings.Fields(c.repaired), strings.Fields(counts(report.Repaired)), "%+v", c)
+		require.Equal(t, c.leftOut, assumedOf(report, "columns left out"), "%+v", c)
+	}
+	_, report := importText(t, lsfEnd("1", "", "", "")+lsfEnd("1", "rusage[ngpus_physical=99999999999]", "", ""), Options{BadRows: atMost(t, "1")})
+	require.Equal(t, "unreadable-row=1", counts(report.Dropped))
+}
+
+// GPUs of SGE are columns, and what is no column is counted.
+func TestGPUsOfSGE(t *testing.T) {
+	row := func(environment, slots, category string) string {
+		return "q:h:g:o:n:5:a:0:1930000000:1930000100:1930000200:0:0:1:1:1:1:0:0:0:0:0:0:0:0:0:0:0:0:0:0:p:d:" + environment + ":" + slots + ":0:1.0:1.0:1.0:" + category + ":0.0:NONE:1.0:0:0\n"
+	}
+	for _, c := range []struct {
+		environment, slots, category string
+		nodes, each, total           int32
+		host, repaired, leftOut      string
+	}{
+		{"NONE", "1", "-l h_rt=7200,gpu=2", 1, 2, 2, "", "", ""},
+		{"smp", "4", "-l gpus=1 -l h_rt=60 -pe smp 4", 0, 1, 4, "", "cpus-as-allocated=1 gpus-per-slot-assumed=1", ""},
+		{"NONE", "1", "-l gpu=TRUE,k80=1", 0, 0, 0, "", "request-left-out=1", "category -l gpu, category -l k80"},
+		{"NONE", "1", "-l h_vmem=4G,s_rt=60,hostname=n7", 0, 0, 0, "n7", "request-left-out=1", "category -l h_vmem"},
+		{"NONE", "1", "-l h=n*", 0, 0, 0, "", "request-left-out=1", "category -l h"},
+		{"NONE", "1", "-soft -l gpu=1", 0, 0, 0, "", "request-left-out=1", "category -soft -l gpu"},
+		{"NONE", "1", "-q a@n1 -l h_rt=60", 0, 0, 0, "", "request-left-out=1", "category -q QUEUE@HOST"},
+	} {
+		jobs, report := importText(t, row(c.environment, c.slots, c.category), Options{})
+		require.Len(t, jobs, 1, c.category)
+		j := &jobs[0]
+		require.Equal(t, []int32{c.nodes, c.each, c.total}, []int32{j.NodesMin.V, j.GPUsPerNode.V, j.GPUsTotal.V}, "%+v", c)
+		require.Equal(t, c.host, j.NodeInclude)
+		require.ElementsMatch(t, strings.Fields(c.repaired), strings.Fields(counts(report.Repaired)), "%+v", c)
+		require.Equal(t, c.leftOut, assumedOf(report, "columns left out"), "%+v", c)
+	}
+	_, report := importText(t, row("NONE", "1", "NONE")+row("NONE", "1", "-l gpu=99999999999"), Options{BadRows: atMost(t, "1")})
+	require.Equal(t, "unreadable-row=1", counts(report.Dropped))
+}

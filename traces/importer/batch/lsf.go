@@ -15,6 +15,10 @@ import (
 // JOB_FINISH; others are dropped as record-TYPE. Times are seconds since 1970. A record of the index -1 stands for elements of an array
 // that were killed while they waited, and is dropped as array-elements-never-ran. Other numbers below 0 are none.
 //
+// GPUs are those of rusage (ngpus_physical and its kin), of -gpu (num=2:mode=shared) or of the requirement that LSF made of all
+// (effectiveResReq), of each host unless /job or /task stands behind the number; see lsfGPUs. Other amounts of rusage, select[] and
+// the hosts of -m are counted as request-left-out.
+//
 // Source: lsb.acct(5) of LSF 9.1.
 var LSF = &format.Format{
 	Name: "lsf", Version: 3, Files: 1 << 10, What: "accounting files of LSF (lsb.acct)", Sniff: sniffLSF, Scan: scanLSF,
@@ -82,10 +86,14 @@ const (
 	lsfHosts
 	lsfLimit
 	lsfResReq
+	lsfEffective
+	lsfGPU
+	lsfAsked
 )
 
 var lsfColumns = []string{lsfID: "jobId", lsfProcs: "numProcessors", lsfSubmit: "submitTime", lsfStart: "startTime", lsfEnd: "eventTime", lsfUser: "userName", lsfQueue: "queue",
-	lsfStatus: "jStatus", lsfName: "jobName", lsfProject: "projectName", lsfExit: "exitStatus", lsfIndex: "idx", lsfHosts: "execHosts", lsfLimit: "runLimit", lsfResReq: "resReq"}
+	lsfStatus: "jStatus", lsfName: "jobName", lsfProject: "projectName", lsfExit: "exitStatus", lsfIndex: "idx", lsfHosts: "execHosts", lsfLimit: "runLimit", lsfResReq: "resReq",
+	lsfEffective: "effectiveResReq", lsfGPU: "gpuReq", lsfAsked: "askedHosts"}
 
 func scanLSF(f *format.Format, files []format.File, _ format.Options) (format.Scanned, error) {
 	l := &format.Log{Format: f, Files: files}
@@ -112,7 +120,7 @@ func scanLSF(f *format.Format, files []format.File, _ format.Options) (format.Sc
 				}
 				row.Next(n, picked)
 				c := format.Cells{Row: row}
-				j, drop := lsfJob(&c)
+				j, drop := lsfJob(&c, &l.Account)
 				if c.Err != nil {
 					return c.Err
 				}
@@ -142,6 +150,9 @@ func pick(f []string) ([]string, bool) {
 		return nil, false
 	}
 	i := 23 + int(asked)
+	if i < len(f) {
+		out[lsfAsked] = strings.Join(f[23:i], " ")
+	}
 	ran, err := strconv.ParseUint(at(i), 10, 20)
 	if err != nil || i+int(ran)+30 > len(f) {
 		return nil, false
@@ -167,6 +178,9 @@ func pick(f []string) ([]string, bool) {
 			if _, err := strconv.ParseUint(at(i), 10, 40); err == nil {
 				out[lsfLimit] = at(i)
 			}
+			if i < len(f) {
+				out[lsfEffective], out[lsfGPU] = behindLimit(f[i:])
+			}
 			return out, true
 		}
 		more, err := strconv.ParseUint(at(i+5), 10, 20)
@@ -182,11 +196,11 @@ func hostsOf(list string) (names []string, slots int64) {
 	for _, term := range strings.Fields(list) {
 		n, name := int64(1), term
 		if times, host, ok := strings.Cut(term, "*"); ok {
-			if v, err := strconv.ParseUint(times, 10, 20); err == nil {
+			if v, err := strconv.ParseUint(times, 10, 31); err == nil {
 				n, name = int64(v), host
 			}
 		}
-		slots += n
+		slots = min(slots+n, format.MostCount+1)
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -200,13 +214,16 @@ func notNegative(c *format.Cells, k int) traces.Opt[int32] {
 	return traces.Opt[int32]{V: int32(max(n.V, 0)), OK: n.OK && n.V >= 0}
 }
 
-func lsfJob(c *format.Cells) (j traces.Job, drop string) {
+func lsfJob(c *format.Cells, a *format.Account) (j traces.Job, drop string) {
 	j = traces.Job{ID: c.Whole(lsfID, 0, 1<<62), Name: c.Name(lsfName), User: c.Name(lsfUser), QOS: c.Name(lsfQueue), Account: c.Name(lsfProject),
 		ProcsRequested: notNegative(c, lsfProcs), Submit: c.Instant(lsfSubmit, model.Second)}
 	names, slots := hostsOf(c.Raw(lsfHosts))
 	j.RecordedNodes = strings.Join(names, ",")
-	if slots > 0 {
-		j.ProcsAllocated = traces.Some(int32(min(slots, format.MostCount)))
+	switch {
+	case slots > format.MostCount:
+		c.Fail(lsfHosts, "hosts such as 16*n1")
+	case slots > 0:
+		j.ProcsAllocated = traces.Some(int32(slots))
 	}
 	if c.Raw(lsfIndex) == "-1" {
 		return j, "array-elements-never-ran"
@@ -235,6 +252,7 @@ func lsfJob(c *format.Cells) (j traces.Job, drop string) {
 		j.CancelledAt, j.ExitState = traces.Some(end), "CANCELLED"
 	}
 	c.Keep("res_req", c.Raw(lsfResReq))
+	lsfRequests(c, a, &j, int64(len(names)))
 	j.Extra = c.Extra()
 	return j, ""
 }

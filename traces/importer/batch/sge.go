@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,9 +18,13 @@ import (
 // Colons in the category, as in -l h_rt=01:00:00, are found by the fields behind it: a number (iow), a text, a number (maxvmem) and two whole
 // numbers, as far as the version writes them. They are counted as colons-in-the-category.
 //
+// GPUs are gpu, gpus and ngpus of -l: of each slot of a job in a parallel environment, which is what a consumable resource of Grid
+// Engine is unless the site made it one of the job; counted as gpus-per-slot-assumed. A host of -l without a pattern is a node that
+// the job must have. What else -l asks for is counted as request-left-out; limits by time and size of a process are no requests.
+//
 // Source: accounting(5) of Grid Engine.
 var SGE = &format.Format{
-	Name: "sge", Version: 2, Files: 1 << 10, What: "accounting files of SGE, OGS and UGE", Sniff: sniffSGE, Scan: scanSGE,
+	Name: "sge", Version: 3, Files: 1 << 10, What: "accounting files of SGE, OGS and UGE", Sniff: sniffSGE, Scan: scanSGE,
 }
 
 const (
@@ -91,7 +96,7 @@ func scanSGE(f *format.Format, files []format.File, _ format.Options) (format.Sc
 					row.Repair("colons-in-the-category")
 				}
 				c := format.Cells{Row: row}
-				j, drop := sgeJob(&c)
+				j, drop := sgeJob(&c, &l.Account)
 				if c.Err != nil {
 					return c.Err
 				}
@@ -163,7 +168,7 @@ func sgeText(c *format.Cells, k int) string {
 	return ""
 }
 
-func sgeJob(c *format.Cells) (j traces.Job, drop string) {
+func sgeJob(c *format.Cells, a *format.Account) (j traces.Job, drop string) {
 	j = traces.Job{ID: c.Whole(sgeNumber, 0, 1<<62), Name: sgeText(c, sgeName), User: sgeText(c, sgeOwner), Account: sgeText(c, sgeAccount), QOS: sgeText(c, sgeQueue),
 		RecordedNodes: sgeText(c, sgeHost), ExitState: "COMPLETED"}
 	if task := sgeText(c, sgePETask); task != "" {
@@ -189,7 +194,7 @@ func sgeJob(c *format.Cells) (j traces.Job, drop string) {
 	if failed.V != 0 || code.V != 0 {
 		j.ExitState = "FAILED"
 	}
-	category(c, &j)
+	category(c, a, &j)
 	switch {
 	case !submit.OK:
 		return j, "no-submission"
@@ -204,31 +209,85 @@ func sgeJob(c *format.Cells) (j traces.Job, drop string) {
 }
 
 // category takes what was asked for from "-l h_rt=36000,gpu=1 -pe mype 1".
-func category(c *format.Cells, j *traces.Job) {
+func category(c *format.Cells, a *format.Account, j *traces.Job) {
 	text := sgeText(c, sgeCategory)
 	c.Keep("category", text)
 	words := strings.Fields(text)
+	soft := false
 	for i, w := range words {
-		if w != "-l" || i+1 == len(words) {
-			continue
-		}
-		for _, term := range strings.Split(words[i+1], ",") {
-			name, value, _ := strings.Cut(term, "=")
-			if name != "h_rt" {
-				continue
-			}
-			seconds := int64(0)
-			for _, part := range strings.Split(value, ":") {
-				n, err := strconv.ParseUint(part, 10, 31)
-				if err != nil || seconds > 1<<40 {
-					if !strings.EqualFold(value, "INFINITY") {
-						c.Fail(sgeCategory, "h_rt in seconds or HH:MM:SS")
-					}
-					return
+		switch {
+		case w == "-soft" || w == "-hard":
+			soft = w == "-soft"
+		case w == "-q" && i+1 < len(words) && strings.Contains(words[i+1], "@"):
+			leftOut(c, a, "category", []string{"-q QUEUE@HOST"})
+		case w == "-l" && i+1 < len(words):
+			for _, term := range strings.Split(words[i+1], ",") {
+				if name, value, _ := strings.Cut(term, "="); !soft || name == "h_rt" {
+					sgeRequest(c, a, j, name, value)
+				} else {
+					leftOut(c, a, "category", []string{"-soft -l " + name})
 				}
-				seconds = 60*seconds + int64(n)
 			}
-			j.Walltime = traces.Some(model.Duration(seconds) * model.Second)
 		}
 	}
+}
+
+// sgeLimits are limits of processes and names of queues: they are no requests, or stand elsewhere in the record.
+var sgeLimits = []string{"s_rt", "h_cpu", "s_cpu", "h_fsize", "s_fsize", "h_core", "s_core", "h_stack", "s_stack", "h_data", "s_data", "qname", "q"}
+
+// sgeRequest takes NAME=VALUE of -l.
+func sgeRequest(c *format.Cells, a *format.Account, j *traces.Job, name, value string) {
+	switch name {
+	case "h_rt":
+		sgeLimit(c, j, value)
+		return
+	case "gpu", "gpus", "ngpus":
+		if value != "" && strings.Trim(value, "0123456789") == "" {
+			sgeGPUs(c, a, j, value)
+			return
+		}
+	case "hostname", "host", "h":
+		if value != "" && !strings.ContainsAny(value, "*?|&!()[]") {
+			j.NodeInclude = value
+			return
+		}
+	}
+	if name != "" && !slices.Contains(sgeLimits, name) {
+		leftOut(c, a, "category", []string{"-l " + name})
+	}
+}
+
+// sgeLimit is h_rt.
+func sgeLimit(c *format.Cells, j *traces.Job, value string) {
+	seconds := int64(0)
+	for _, part := range strings.Split(value, ":") {
+		n, err := strconv.ParseUint(part, 10, 31)
+		if err != nil || seconds > 1<<40 {
+			if !strings.EqualFold(value, "INFINITY") {
+				c.Fail(sgeCategory, "h_rt in seconds or HH:MM:SS")
+			}
+			return
+		}
+		seconds = 60*seconds + int64(n)
+	}
+	j.Walltime = traces.Some(model.Duration(seconds) * model.Second)
+}
+
+// sgeGPUs are so many GPUs of a job on one node, or of each slot of a parallel one: on how many nodes those are the record does
+// not say, so that each has as many at the least.
+func sgeGPUs(c *format.Cells, a *format.Account, j *traces.Job, digits string) {
+	n, err := strconv.ParseUint(digits, 10, 30)
+	slots := int64(max(j.ProcsRequested.V, 1))
+	total := int64(n) * slots
+	if err != nil || total > format.MostCount {
+		c.Fail(sgeCategory, "at most 2^30 GPUs")
+		return
+	}
+	if sgeText(c, sgePE) == "" {
+		spread(c, j, chunk{nodes: 1, cpus: int64(j.ProcsRequested.V), gpus: total})
+		return
+	}
+	a.Assume("jobs.gpus_total of SGE", "the number of GPUs that -l asks for, times the slots", "a consumable resource is of each slot unless the site made it one of the job")
+	c.Repair("gpus-per-slot-assumed")
+	j.GPUsTotal, j.GPUsPerNode = traces.Some(int32(total)), traces.Some(int32(n))
 }
