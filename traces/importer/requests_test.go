@@ -3,6 +3,7 @@ package importer
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -143,4 +144,19 @@ func TestGPUsOfSGE(t *testing.T) {
 	}
 	_, report := importText(t, row("NONE", "1", "NONE")+row("NONE", "1", "-l gpu=99999999999"), Options{BadRows: atMost(t, "1")})
 	require.Equal(t, "unreadable-row=1", counts(report.Dropped))
+}
+
+// Licences and generic resources of Slurm have no column, and are counted.
+func TestRequestsOfSlurmWithoutAColumn(t *testing.T) {
+	header := strings.Replace(sacctHeader, "|JobName", "|ReqTRES|ReqGRES|Licenses", 1)
+	row := func(id, rest string) string { return id + "|" + id + "|" + ran + "|1|2|01:00:00|n1|" + rest + "\n" }
+	jobs, report := importText(t, header+"\n"+row("1", "cpu=2,mem=1G,node=1,billing=2,gres/gpu:a100=1|gpu:1|")+row("2", "cpu=2,node=1||ansys@flex:2")+row("3", "cpu=2,license/matlab=1||")+
+		row("4", "cpu=2,gres/nvme=100|nvme:100|")+row("5", "cpu=2,gres/nvme=0|gpu:1(S:0,1),nvme:0|"), Options{Zone: time.UTC})
+	require.Len(t, jobs, 5)
+	repaired := strings.Fields(counts(report.Repaired))
+	require.Contains(t, repaired, "licences-left-out=2")
+	require.Contains(t, repaired, "resources-left-out=1")
+	require.Contains(t, jobs[1].Extra, "ansys@flex:2")
+	require.Contains(t, jobs[3].Extra, "gres/nvme=100")
+	require.NotContains(t, jobs[0].Extra, "TRES")
 }

@@ -69,6 +69,7 @@ func job(c *format.Cells, clocks *clocks) (j traces.Job, drop string) {
 	instants(c, clocks, &j, elapsed)
 	exit(c, &j)
 	size(c, &j)
+	leftOut(c)
 	if by, ok := strings.CutPrefix(c.Raw(colState), "CANCELLED by "); ok {
 		c.Keep("cancelled_by", by)
 	}

@@ -14,7 +14,7 @@ import (
 // are seconds since 1970. A job is put into the columns of sacct --parsable2 and read as those are, so that both ways of
 // writing it give the same row. Members that are not read are named on import.
 var JSON = &format.Format{
-	Name: "sacct-json", Version: 4, Files: 1 << 10, What: "jobs of Slurm as sacct --json prints them", Sniff: sniffJSON, Scan: scanJSON,
+	Name: "sacct-json", Version: 5, Files: 1 << 10, What: "jobs of Slurm as sacct --json prints them", Sniff: sniffJSON, Scan: scanJSON,
 }
 
 func sniffJSON(h format.Head) format.Match {
@@ -91,6 +91,7 @@ type record struct {
 	Allocated   number `json:"allocation_nodes"`
 	Priority    number `json:"priority"`
 	SubmitLine  string `json:"submit_line"`
+	Licenses    string `json:"licenses"`
 	Killer      string `json:"kill_request_user"`
 	State       struct {
 		Current words `json:"current"`
@@ -200,7 +201,7 @@ func (r *record) columns() []string {
 		f[colExit] = cmp.Or(r.Exit.Code.text(), "0") + ":" + cmp.Or(signal.text(), "0")
 	}
 	f[colReqCPUs], f[colAllocNodes] = r.Required.CPUs.text(), r.Allocated.text()
-	f[colSubmitLine] = r.SubmitLine
+	f[colSubmitLine], f[colLicenses] = r.SubmitLine, r.Licenses
 	f[colReqTRES], f[colAllocTRES] = list(r.TRES.Asked), list(r.TRES.Given)
 	for _, one := range r.TRES.Given {
 		if one.Type == "cpu" {

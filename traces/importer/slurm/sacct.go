@@ -24,7 +24,8 @@
 //     reqmem-flag.
 //   - What a job asked for is ReqTRES, ReqNodes, ReqCPUS and ReqGRES. Where they do not tell it,
 //     NNodes, NCPUS, AllocTRES and AllocGRES stand in, counted as nodes-as-allocated, cpus-as-allocated and
-//     gpus-as-allocated.
+//     gpus-as-allocated. Licences, and what else ReqTRES and ReqGRES name beside CPUs, memory, nodes and GPUs, are requests of which
+//     no column is made: they stay in extra, counted as licences-left-out and resources-left-out.
 //   - GPUs are gres/gpu; the types, gres/gpu:TYPE, are not counted again. A job that asked for
 //     none, and was allocated some and many more CPUs than it asked for, had its nodes for itself: exclusive, counted as
 //     exclusive-by-allocation. So has one with --exclusive in SubmitLine.
@@ -45,7 +46,7 @@ import (
 
 // Sacct is the format of separated values.
 var Sacct = &format.Format{
-	Name: "sacct", Version: 4, Files: 1 << 10, Zoned: true, What: "jobs of Slurm as sacct --parsable2 prints them, with or without the names of the columns",
+	Name: "sacct", Version: 5, Files: 1 << 10, Zoned: true, What: "jobs of Slurm as sacct --parsable2 prints them, with or without the names of the columns",
 	Sniff: sniffSacct, Scan: scanSacct,
 }
 
@@ -85,6 +86,7 @@ const (
 	colAllocCPUs
 	colAllocNodes
 	colSubmitLine
+	colLicenses
 	colMemPerCore
 )
 
@@ -92,7 +94,8 @@ var sacctColumns = []string{colID: "JobID", colRaw: "JobIDRaw?", colCluster: "Cl
 	colSubmit: "Submit", colEligible: "Eligible?", colStart: "Start?", colEnd: "End?", colElapsed: "Elapsed?", colExit: "ExitCode?", colState: "State",
 	colNodes: "NNodes?", colCPUs: "NCPUS?", colReqCPUs: "ReqCPUS?", colReqMem: "ReqMem?", colReqTRES: "ReqTRES?", colAllocTRES: "AllocTRES?",
 	colLimit: "Timelimit?", colNodeList: "NodeList?", colName: "JobName?", colReqGRES: "ReqGRES?", colAllocGRES: "AllocGRES?", colReservation: "Reservation?", colPriority: "Priority?",
-	colConstraints: "Constraints?", colElapsedRaw: "ElapsedRaw?", colLimitRaw: "TimelimitRaw?", colReqNodes: "ReqNodes?", colAllocCPUs: "AllocCPUS?", colAllocNodes: "AllocNodes?", colMemPerCore: "ReqMemPerCore?", colSubmitLine: "SubmitLine?"}
+	colConstraints: "Constraints?", colElapsedRaw: "ElapsedRaw?", colLimitRaw: "TimelimitRaw?", colReqNodes: "ReqNodes?", colAllocCPUs: "AllocCPUS?", colAllocNodes: "AllocNodes?", colMemPerCore: "ReqMemPerCore?", colSubmitLine: "SubmitLine?",
+	colLicenses: "Licenses?"}
 
 // Layouts without names, from behind ReqMem to before Timelimit.
 var unnamed = map[[2]int][]string{

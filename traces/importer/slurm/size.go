@@ -64,6 +64,54 @@ func size(c *format.Cells, j *traces.Job) {
 	}
 }
 
+// leftOut keeps requests of which no column is made in extra, and counts the row.
+func leftOut(c *format.Cells) {
+	licences, others := c.Has(colLicenses), false
+	c.Keep("Licenses", c.Raw(colLicenses))
+	for _, k := range [...]int{colReqTRES, colReqGRES} {
+		if !c.Has(k) {
+			continue
+		}
+		licensed, other := unmade(c.Raw(k), k == colReqGRES)
+		licences, others = licences || licensed, others || other
+		if licensed || other {
+			c.Keep(strings.TrimSuffix(sacctColumns[k], "?"), c.Raw(k))
+		}
+	}
+	if licences {
+		c.Repair("licences-left-out")
+	}
+	if others {
+		c.Repair("resources-left-out")
+	}
+}
+
+// noRequests are trackable resources that a column has, or that are none a job can ask for.
+var noRequests = []string{"cpu", "mem", "node", "billing", "energy", "vmem", "pages", "fs/disk", "gres/gpumem", "gres/gpuutil"}
+
+// unmade says whether a list of trackable or generic resources has licences, or others that no column has.
+func unmade(list string, generic bool) (licences, others bool) {
+	if generic {
+		list, _, _ = strings.Cut(list, "(")
+	}
+	for term := range strings.SplitSeq(list, ",") {
+		name, value, _ := strings.Cut(term, "=")
+		if generic {
+			name, value, _ = strings.Cut(strings.TrimPrefix(strings.TrimPrefix(term, "gres:"), "gres/"), ":")
+			name = "gres/" + name
+		}
+		switch {
+		case name == "" || name == "gres/" || name == "gres/0" || value == "0" || strings.Trim(name, "0123456789") == "" || slices.Contains(noRequests, name):
+		case name == "gres/gpu" || strings.HasPrefix(name, "gres/gpu:"):
+		case strings.HasPrefix(name, "license/"):
+			licences = true
+		default:
+			others = true
+		}
+	}
+	return licences, others
+}
+
 // fill sets the nodes and CPUs; 0 is not known.
 func fill(r *format.Row, j *traces.Job, nodes, cpus, held int32) {
 	if cpus > 0 {
