@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
 
 	"orrery/scheduler/model"
 )
@@ -100,6 +101,7 @@ type Record struct {
 	write   func(*Writer) error
 	rule    func(*Rules) string
 	at      func() model.Time
+	series  func() (string, bool)
 	measure func() *Telemetry // nil in other tables
 }
 
@@ -133,6 +135,7 @@ func recordOf[R any](fields []field[R], write func(*Writer, *R) error, rule func
 		write:   func(w *Writer) error { return write(w, &row) },
 		rule:    func(rules *Rules) string { return rule(rules, &row) },
 		at:      func() model.Time { return model.AbsentTime },
+		series:  func() (string, bool) { return seriesOf(&row) },
 	}
 	if t, ok := any(&row).(*Telemetry); ok {
 		r.measure = func() *Telemetry { return t }
@@ -179,6 +182,26 @@ func (r *Record) Broken(rules *Rules) string { return r.rule(rules) }
 
 // At is when the row is: its submission or time, AbsentTime in tables without one.
 func (r *Record) At() model.Time { return r.at() }
+
+// Series names what has one row for an instant in the table of the row; false where several rows may be of one.
+func (r *Record) Series() (string, bool) { return r.series() }
+
+// seriesOf is the service of load, the GPU of telemetry, and nothing of prices, of which there is one at a time.
+func seriesOf(row any) (string, bool) {
+	switch r := row.(type) {
+	case *Price:
+		return "", true
+	case *Load:
+		return r.Service, true
+	case *Telemetry:
+		gpu := "node"
+		if r.GPU.OK {
+			gpu = strconv.Itoa(int(r.GPU.V))
+		}
+		return r.Node + "\x00" + gpu + "\x00" + r.Stat, true
+	}
+	return "", false
+}
 
 // Write appends the row to its table.
 func (r *Record) Write(w *Writer) error { return r.write(w) }

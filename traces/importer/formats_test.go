@@ -314,7 +314,7 @@ func TestCacheOfBundles(t *testing.T) {
 	named.Service = "other"
 	_, o = open(named, counted)
 	require.False(t, o.Cached)
-	require.Contains(t, o.Table, "-worldcup981-schema")
+	require.Contains(t, o.Table, "-worldcup982-schema")
 	_, o = open(named, counted)
 	require.True(t, o.Cached)
 }

@@ -17,6 +17,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/traces"
 	"orrery/traces/importer/columns"
+	"orrery/traces/importer/format"
 	"orrery/traces/localtime"
 )
 
@@ -200,4 +201,62 @@ func TestLocalTimesWithTheirZone(t *testing.T) {
 	}
 	_, err := read("2017-07-05 01:30:00", Options{})
 	require.ErrorContains(t, err, "--time-zone")
+}
+
+// A row of an hour that never was yields to the row that shows its instant, whichever comes first; where none does it stays.
+func TestHourThatNeverWas(t *testing.T) {
+	table := func(kind string, source ...columns.Column) *columns.Mapping {
+		m, err := columns.New(kind, append([]columns.Column{{Name: "time", From: "at", Unit: "text"}}, source...), nil)
+		require.NoError(t, err)
+		return m
+	}
+	row := func(h int, v string) string { return fmt.Sprintf("2020-03-29 %02d:00,%s\n", h, v) }
+	prices := Options{}
+	load := Options{Columns: table("load", columns.Column{Name: "arrivals", From: "v"}, columns.Column{Name: "width", Constant: true, Value: "3600", Unit: "s"}), Service: "web"}
+	entsoe := func(h int, v string) string { return fmt.Sprintf("29.03.2020,DE,DE,%02d:00 - %02d:00,%s\n", h, h+1, v) }
+	all := []int{0, 1, 2, 3, 4}
+	for _, c := range []struct {
+		kind, head string
+		row        func(int, string) string
+		o          Options
+		hours      []int
+		want       string // hours that are kept, by their instants in UTC
+		dropped    string
+	}{
+		{"prices", ",Real price\n", row, prices, all, "23=0 00=1 01=3 02=4", format.RuleYields + "=1"},
+		{"prices", ",Real price\n", row, prices, []int{3, 2, 4, 0, 1}, "23=0 00=1 01=3 02=4", format.RuleYields + "=1"},
+		{"prices", ",Real price\n", row, prices, []int{0, 1, 2, 4}, "23=0 00=1 01=2 02=4", ""},
+		{"prices", "date,country,area,mtu,price(eur/mwh)\n", entsoe, prices, all, "23=0 00=1 01=3 02=4", format.RuleYields + "=1"},
+		{"load", "at,v\n", row, load, all, "23=0 00=1 01=3 02=4", format.RuleYields + "=1"},
+		{"load", "at,v\n", row, load, []int{0, 1, 2, 4}, "23=0 00=1 01=2 02=4", ""},
+	} {
+		text := c.head
+		for _, h := range c.hours {
+			text += c.row(h, fmt.Sprint(1000*h))
+		}
+		path, out := filepath.Join(t.TempDir(), "in.csv"), filepath.Join(t.TempDir(), "out.trace")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		c.o.Zone = zoneOf(t, "Europe/Berlin")
+		report, err := Import([]string{path}, out, c.o)
+		require.NoError(t, err, "%+v", c)
+		require.True(t, report.Balanced())
+		require.Equal(t, c.dropped, counts(report.Dropped), "%+v", c)
+		b, err := traces.Open(out)
+		require.NoError(t, err)
+		var got []string
+		show := func(at model.Time, v float64) {
+			got = append(got, time.UnixMicro(int64(at)+int64(b.Info().Epoch)).UTC().Format("15")+fmt.Sprintf("=%.0f", v))
+		}
+		if c.kind == "load" {
+			for _, l := range loadOf(t, b) {
+				show(l.Time, l.Arrivals.V/1000)
+			}
+		} else {
+			for _, p := range b.Prices() {
+				show(p.Time, p.Price)
+			}
+		}
+		require.Equal(t, c.want, strings.Join(got, " "), "%+v", c)
+		require.NoError(t, b.Close())
+	}
 }

@@ -239,7 +239,7 @@ var PAITasks = format.Spec{
 //
 // Source: https://github.com/alibaba/clusterdata, cluster-trace-v2026-GenAI.
 var Requests = format.Spec{
-	Format: format.Format{Name: "alibaba-genai", Version: 1, Zoned: true, What: "requests of Alibaba's GenAI serving of 2026 (lora_request_trace.csv)"},
+	Format: format.Format{Name: "alibaba-genai", Version: 2, Zoned: true, What: "requests of Alibaba's GenAI serving of 2026 (lora_request_trace.csv)"},
 	Layout: format.Layout{Comma: ',', Columns: []string{"gmt_create", "predict_type", "predict_status", "exec_time_seconds"}},
 	Begin: func(t *format.Table, o format.Options) error {
 		t.Clock.Zone = t.Log.Account.OrUTC(o.Zone, "the column is named gmt_create; --time-zone gives another")

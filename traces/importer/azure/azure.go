@@ -16,7 +16,7 @@ import (
 
 // LLM is the format of the traces of 2023.
 var LLM = &format.Format{
-	Name: "azure-llm", Version: 1, Files: 1, Zoned: true, Served: true, What: "requests of Azure's LLM traces of 2023 (TIMESTAMP,ContextTokens,GeneratedTokens)",
+	Name: "azure-llm", Version: 2, Files: 1, Zoned: true, Served: true, What: "requests of Azure's LLM traces of 2023 (TIMESTAMP,ContextTokens,GeneratedTokens)",
 	Sniff: func(h format.Head) format.Match {
 		return format.HeaderMatch(h, ',', columns...)
 	},

@@ -111,7 +111,7 @@ func (m *Mapping) String() string { return m.text }
 // Format is that of the files that the mapping is for.
 func (m *Mapping) Format() *format.Format {
 	f := &format.Format{
-		Name: "csv", Version: 1, Files: 1, What: "separated values, by named columns",
+		Name: "csv", Version: 2, Files: 1, What: "separated values, by named columns",
 		Zoned: slices.ContainsFunc(m.sources, func(s source) bool { return s.column.Type == traces.Timestamp && s.unit.special == asText }),
 	}
 	f.Served = m.table == "load" && m.find("service") == nil

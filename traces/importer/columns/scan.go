@@ -27,6 +27,8 @@ type table struct {
 	wanted  []string // columns of the file
 	others  []int    // columns of the file that no column of the table takes
 	account format.Account
+	gaps    format.Gaps
+	series  bool // one row for an instant, of each of its series
 
 	rows     int64
 	first    model.Time
@@ -53,6 +55,7 @@ func (m *Mapping) scan(f *format.Format, files []format.File, o format.Options) 
 	t.record, _ = traces.NewRecord(m.table)
 	t.record.Clear()
 	t.dated = t.record.At() != model.AbsentTime
+	_, t.series = t.record.Series()
 	if err := t.read(); err != nil {
 		return nil, err
 	}
@@ -62,7 +65,7 @@ func (m *Mapping) scan(f *format.Format, files []format.File, o format.Options) 
 		c.Decide()
 		repeated = repeated || c.Repeated()
 	}
-	if repeated { // which instants they are, and so the order of the rows, is known now
+	if repeated || t.gaps.Any() { // which instants they are, and so the order of the rows, is known now; which others show them is not
 		if err := t.read(); err != nil {
 			return nil, err
 		}
@@ -273,6 +276,9 @@ func (t *table) read() error {
 			return nil
 		}
 		at := t.record.At()
+		if t.series {
+			t.gaps.Look(t.seriesName, at, r.Repaired)
+		}
 		switch {
 		case last == model.AbsentTime:
 			t.first = at
@@ -294,6 +300,12 @@ func (t *table) read() error {
 		return &traces.DataError{File: t.file.Name, Found: "a header without rows", Expected: "at least one row", Mend: "fetch the file again"}
 	}
 	return nil
+}
+
+// seriesName names what has one row for an instant.
+func (t *table) seriesName() string {
+	name, _ := t.record.Series()
+	return name
 }
 
 // single says whether every row is a sample of some width of the same service, so that
@@ -348,6 +360,9 @@ func (t *table) Write(w *traces.Writer) error {
 		drop, err := t.values(r, t.epoch())
 		if err != nil {
 			return t.named(err)
+		}
+		if t.series && drop == "" && t.gaps.Yield(t.seriesName, t.record.At().Add(model.Duration(t.epoch())), r.Repaired) {
+			drop = format.RuleYields
 		}
 		if drop == "" {
 			t.record.LeaveOut(func(column, _ string, _ float64) { r.Repaired = append(r.Repaired, column+"-that-cannot-be") })

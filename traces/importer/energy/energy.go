@@ -23,7 +23,7 @@ import (
 
 // EPF is the format of epftoolbox.
 var EPF = format.Spec{
-	Format: format.Format{Name: "epftoolbox", Version: 1, Zoned: true, What: "day-ahead prices of epftoolbox (a column Real price)"},
+	Format: format.Format{Name: "epftoolbox", Version: 2, Zoned: true, What: "day-ahead prices of epftoolbox (a column Real price)"},
 	Layout: format.Layout{Comma: ',', Columns: []string{"", "Real price"}},
 	Row: func(t *format.Table, c *format.Cells, s *format.Sink) error {
 		t.Clock.Distinct = true
@@ -67,10 +67,10 @@ func noPrice(a *format.Account) {
 
 // LetsWait, Maps and US are formats of carbon intensity in g/kWh.
 var (
-	LetsWait = carbon(format.Format{Name: "lets-wait-awhile", Version: 1, Zoned: true, What: "carbon intensity of lets-wait-awhile (Time,Carbon Intensity)"}, []string{"Time", "Carbon Intensity"})
-	Maps     = carbon(format.Format{Name: "electricity-maps", Version: 1, Zoned: true, What: "carbon intensity of Electricity Maps (Datetime (UTC), Carbon intensity of life cycle)"},
+	LetsWait = carbon(format.Format{Name: "lets-wait-awhile", Version: 2, Zoned: true, What: "carbon intensity of lets-wait-awhile (Time,Carbon Intensity)"}, []string{"Time", "Carbon Intensity"})
+	Maps     = carbon(format.Format{Name: "electricity-maps", Version: 2, Zoned: true, What: "carbon intensity of Electricity Maps (Datetime (UTC), Carbon intensity of life cycle)"},
 		[]string{"Datetime (UTC)", "Carbon intensity gCO₂eq/kWh (Life cycle)"})
-	US = carbon(format.Format{Name: "us-carbon", Version: 1, Zoned: true, What: "carbon intensity of US balancing areas (timestamp, MW by fuel, avg_CI)"}, []string{"timestamp", "avg_CI"})
+	US = carbon(format.Format{Name: "us-carbon", Version: 2, Zoned: true, What: "carbon intensity of US balancing areas (timestamp, MW by fuel, avg_CI)"}, []string{"timestamp", "avg_CI"})
 )
 
 // OpenDC is the format of the carbon traces of OpenDC: Parquet with timestamp and carbon_intensity.
@@ -99,7 +99,7 @@ var opendcColumns = []string{"timestamp", "carbon_intensity"}
 
 // ENTSOE is the format of the scrape of ENTSO-E.
 var ENTSOE = format.Spec{
-	Format: format.Format{Name: "entsoe", Version: 1, Zoned: true, Served: true, What: "day-ahead prices by area scraped from ENTSO-E (date,country,area,mtu,price(eur/mwh))"},
+	Format: format.Format{Name: "entsoe", Version: 2, Zoned: true, Served: true, What: "day-ahead prices by area scraped from ENTSO-E (date,country,area,mtu,price(eur/mwh))"},
 	Layout: format.Layout{Comma: ',', Columns: []string{"date", "area", "mtu", "price(eur/mwh)"}},
 	Begin: func(t *format.Table, o format.Options) error {
 		t.Clock.Distinct = true

@@ -11,7 +11,7 @@ import (
 
 // Log imports files that one function reads into rows of any tables. It is read twice:
 // first for the epoch, the order and what is wrong, then to write; and once more between where local times
-// occurred twice, since their order says which they are. A log of which a table is
+// occurred twice, since their order says which they are, or never, since another row may show the same instant. A log of which a table is
 // not in order of time is sorted outside memory.
 type Log struct {
 	Format  *Format
@@ -27,6 +27,7 @@ type Log struct {
 	Clocks []*Clock
 
 	sink Sink
+	gaps Gaps
 	size struct{ nodes, cpus int64 }
 }
 
@@ -41,7 +42,7 @@ func (l *Log) Scan() (Scanned, error) {
 		c.Decide()
 		repeated = repeated || c.Repeated()
 	}
-	if repeated { // which instants they are, and so the order of the rows, is known now
+	if repeated || l.gaps.Any() { // which instants they are, and so the order of the rows, is known now; which others show them is not
 		if err := l.scan(); err != nil {
 			return nil, err
 		}
@@ -251,7 +252,9 @@ type stream[R any] struct {
 	at    func(*R) model.Time // nil in a table without an order of time
 	shift func(*R, model.Time)
 	rule  func(*traces.Rules, *R) string // nil for none
-	write func(*Sink, *R) error
+	// series is what has one row for an instant, as a service; nil in a table that is no series.
+	series func(*R) string
+	write  func(*Sink, *R) error
 
 	seen        bool
 	rows        int64
@@ -266,6 +269,14 @@ func put[R any](s *Sink, t *stream[R], at *Place, r *R, drop string) error {
 	s.rows++
 	t.seen = true
 	s.log.Files[0].Bad.row(t.table)
+	if drop == "" && t.series != nil {
+		series := func() string { return t.table + " " + t.series(r) }
+		if s.log.gaps.Yield(series, t.at(r), at.Repaired) {
+			drop = RuleYields
+		} else if s.w == nil {
+			s.log.gaps.Look(series, t.at(r), at.Repaired)
+		}
+	}
 	if s.w != nil {
 		if t.unsorted == nil || drop != "" {
 			return finish(s, t, at, r, drop)

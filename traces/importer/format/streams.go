@@ -31,7 +31,7 @@ var (
 		table: "load", first: model.AbsentTime,
 		at:    func(l *traces.Load) model.Time { return l.Time },
 		shift: func(l *traces.Load, epoch model.Time) { l.Time -= epoch },
-		rule:  (*traces.Rules).Load,
+		rule:  (*traces.Rules).Load, series: func(l *traces.Load) string { return l.Service },
 		write: func(s *Sink, l *traces.Load) error { return s.w.WriteLoad(l) },
 	}
 	eventStream = stream[traces.Event]{
@@ -45,7 +45,7 @@ var (
 		table: "prices", first: model.AbsentTime,
 		at:    func(p *traces.Price) model.Time { return p.Time },
 		shift: func(p *traces.Price, epoch model.Time) { p.Time -= epoch },
-		rule:  (*traces.Rules).Price,
+		rule:  (*traces.Rules).Price, series: func(*traces.Price) string { return "" },
 		write: func(s *Sink, p *traces.Price) error { return s.w.WritePrice(*p) },
 	}
 	nodeStream = stream[traces.Node]{

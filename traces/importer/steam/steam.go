@@ -19,7 +19,7 @@ import (
 
 // Players is the format.
 var Players = &format.Format{
-	Name: "steam", Version: 1, Files: 1, Zoned: true, What: "players of games on Steam (DateTime and a column for each game)", Sniff: sniff, Scan: scan,
+	Name: "steam", Version: 2, Files: 1, Zoned: true, What: "players of games on Steam (DateTime and a column for each game)", Sniff: sniff, Scan: scan,
 }
 
 const columnTime = "DateTime"

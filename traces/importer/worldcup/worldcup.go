@@ -20,7 +20,7 @@ import (
 
 // Counts is the format.
 var Counts = &format.Format{
-	Name: "worldcup98", Version: 1, Files: 1, Zoned: true, Served: true, What: "requests of the World Cup 1998 by period (period,count)",
+	Name: "worldcup98", Version: 2, Files: 1, Zoned: true, Served: true, What: "requests of the World Cup 1998 by period (period,count)",
 	Sniff: sniff, Scan: scan,
 }
 
