@@ -64,7 +64,39 @@ func (l *localTimes) resolve(o Options, rows []traces.Telemetry) []traces.Teleme
 		}
 		rows[i].Time = r.Instant()
 	}
-	return rows
+	return l.yield(o, rows, all)
+}
+
+// ruleYields counts rows of a time that never was where another row of the GPU shows the instant that it would be moved to.
+const ruleYields = "row of a local time that never was, for whose instant there is another"
+
+// yield leaves out such rows: of two for one instant the first would stay otherwise, which is the one that cannot be.
+func (l *localTimes) yield(o Options, rows []traces.Telemetry, all []localtime.Reading) []traces.Telemetry {
+	skipped := func(i int) bool { return l.dated[i] && all[i].How == localtime.Skipped }
+	plain := map[place]bool{}
+	for i := range rows {
+		if skipped(i) {
+			plain[place{rows[i].Node, rows[i].GPU, rows[i].Time}] = false
+		}
+	}
+	if len(plain) == 0 {
+		return rows
+	}
+	for i := range rows {
+		of := place{rows[i].Node, rows[i].GPU, rows[i].Time}
+		if _, known := plain[of]; known && !skipped(i) {
+			plain[of] = true
+		}
+	}
+	kept := rows[:0]
+	for i := range rows {
+		if skipped(i) && plain[place{rows[i].Node, rows[i].GPU, rows[i].Time}] {
+			o.left(ruleYields, l.walls[i].Format("2006-01-02 15:04:05"), 1)
+			continue
+		}
+		kept = append(kept, rows[i])
+	}
+	return kept
 }
 
 // borrow reads an ambiguous time as a row of another GPU of the same round is read.
