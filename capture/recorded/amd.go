@@ -62,7 +62,10 @@ func AMD(text []byte, o Options) ([]traces.Telemetry, error) {
 	for i := range list {
 		g := &list[i]
 		if g.GPU == nil || *g.GPU < 0 {
-			return nil, bad(int64(i+1), "gpu", "no number", "the index of the GPU")
+			if err := o.unread(bad(int64(i+1), "gpu", "no number", "the index of the GPU")); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if !o.At.OK {
 			return nil, timeless(int64(i+1), "")

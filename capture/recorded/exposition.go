@@ -47,6 +47,15 @@ type index struct {
 	boards    []board
 	passed    map[string]int // places of series in series
 	series    []traces.Rule  // that were passed over, by name
+	nameless  []sample       // that name no node
+	timeless  []sample       // that have no time
+	timed     bool           // some sample has one
+}
+
+// sample is the place of one, and its name.
+type sample struct {
+	number int64
+	name   string
 }
 
 // cell is where a value belongs: of some metrics the column is the sum over several sensors.
@@ -122,9 +131,9 @@ func known(name string) (metric, bool) {
 	return m, ok
 }
 
-// put adds a sample to the row that it belongs to. Of two of one place the first stays, as when a series changes its labels; that of
+// put adds sample number to the row that it belongs to. Of two of one place the first stays, as when a series changes its labels; that of
 // two exporters for one node that they do not name is an error.
-func (x *index) put(name string, labels map[string]string, at model.Time, v float64) error {
+func (x *index) put(number int64, name string, labels map[string]string, at model.Time, v float64) error {
 	m, ok := known(name)
 	ofInstance := labels["GPU_I_ID"] != ""
 	switch {
@@ -142,6 +151,9 @@ func (x *index) put(name string, labels map[string]string, at model.Time, v floa
 	} else if strings.HasPrefix(name, "DCGM_") {
 		x.pass(name, " without the number of a GPU")
 		return nil
+	}
+	if node == "" {
+		x.nameless = append(x.nameless, sample{number, name})
 	}
 	i := x.row(of)
 	if x.o.Model != nil && labels["modelName"] != "" {
@@ -203,7 +215,10 @@ func (x *index) instance(of cell, v float64) {
 const sameBoard = 0.02
 
 // end takes what instances say of whole GPUs, where nothing else does, and is the rows in their order.
-func (x *index) end() []traces.Telemetry {
+func (x *index) end() ([]traces.Telemetry, error) {
+	if err := x.odd(); err != nil {
+		return nil, err
+	}
 	for i := range x.boards {
 		b := &x.boards[i]
 		_, twice := x.seen[b.of]
@@ -223,7 +238,43 @@ func (x *index) end() []traces.Telemetry {
 	for _, s := range x.series {
 		x.o.left(s.Rule, "", s.Count)
 	}
-	return ordered(x.rows)
+	return ordered(x.named()), nil
+}
+
+// odd judges samples that lack what others have: where some have a time or name a node, those without are lines that cannot be read.
+// Where none has a time the text cannot be read; where none names a node its rows have none.
+func (x *index) odd() error {
+	for _, s := range x.timeless {
+		if !x.timed {
+			return timeless(s.number, s.name)
+		}
+		if err := x.o.unread(timeless(s.number, s.name)); err != nil {
+			return err
+		}
+	}
+	if !x.mixed() {
+		return nil
+	}
+	for _, s := range x.nameless {
+		e := &traces.DataError{Row: s.number, Column: s.name, Found: "no name of a node", Expected: "a label Hostname or instance, as other samples have", Mend: "give --node NAME for those without"}
+		if err := x.o.unread(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mixed says whether some rows name a node and others do not, and someone counts the latter.
+func (x *index) mixed() bool {
+	return len(x.nameless) > 0 && x.o.Unread != nil && slices.ContainsFunc(x.rows, func(t traces.Telemetry) bool { return t.Node != "" })
+}
+
+// named are the rows of nodes that are named, or all where none is.
+func (x *index) named() []traces.Telemetry {
+	if !x.mixed() {
+		return x.rows
+	}
+	return slices.DeleteFunc(x.rows, func(t traces.Telemetry) bool { return t.Node == "" })
 }
 
 // ordered sorts rows by time, those of one instant by node and GPU.

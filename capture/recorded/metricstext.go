@@ -26,7 +26,7 @@ func Exposition(text []byte, o Options) ([]traces.Telemetry, error) {
 		o.read(1)
 		if err := table.line(number, line, open); err != nil {
 			data, ofLine := err.(*traces.DataError) //nolint:errorlint // as bad made it
-			if !ofLine || data.Mend != "" {
+			if !ofLine || data.Mend != "" && !strings.HasPrefix(data.Mend, mendTimes) {
 				return nil, err // of the whole text
 			}
 			if cut && number > 1 {
@@ -38,7 +38,7 @@ func Exposition(text []byte, o Options) ([]traces.Telemetry, error) {
 			}
 		}
 	}
-	return table.end(), nil
+	return table.end()
 }
 
 // openMetrics says whether a text is OpenMetrics: no other has this line.
@@ -77,12 +77,14 @@ func (x *index) line(number int64, line string, open bool) error {
 		if at, err = instant(number, name, fields[1], open); err != nil {
 			return err
 		}
+		x.timed = x.timed || taken
 	case taken && !x.o.At.OK:
-		return timeless(number, name)
+		x.timeless = append(x.timeless, sample{number, name})
+		return nil
 	default:
 		at = x.o.At.V
 	}
-	if err := x.put(name, labels, at, v); err != nil {
+	if err := x.put(number, name, labels, at, v); err != nil {
 		err.(*traces.DataError).Mend = "give --node-label LABEL" //nolint:errorlint,forcetypeassert // made by bad
 		return err
 	}
@@ -92,6 +94,10 @@ func (x *index) line(number int64, line string, open bool) error {
 // Times of metrics are from 2000 to 2100: a program that writes s for ms, or the other way round, is found out.
 const earliest, latest = 946_684_800, 4_102_444_800
 
+// mendTimes begins the advice about a time that may be of another unit. It is about the line: where all are of another unit there are
+// more than may be left out, and the first says so.
+const mendTimes = "if all times are so: "
+
 // instant reads the time of a sample.
 func instant(number int64, name, text string, open bool) (model.Time, error) {
 	if open {
@@ -100,7 +106,7 @@ func instant(number int64, name, text string, open bool) (model.Time, error) {
 			return 0, bad(number, name, text, "s since 1970")
 		}
 		if !(s >= earliest && s <= latest) {
-			return 0, &traces.DataError{Row: number, Column: name, Found: text, Expected: "s since 1970, from 2000 to 2100, as in OpenMetrics (# EOF)", Mend: "leave out the line # EOF if the times are in ms"}
+			return 0, &traces.DataError{Row: number, Column: name, Found: text, Expected: "s since 1970, from 2000 to 2100, as in OpenMetrics (# EOF)", Mend: mendTimes + "leave out the line # EOF if they are in ms"}
 		}
 		return model.Time(math.Round(float64(s * 1e6))), nil
 	}
@@ -110,7 +116,7 @@ func instant(number int64, name, text string, open bool) (model.Time, error) {
 	}
 	if err != nil || ms < earliest*1000 || ms > latest*1000 {
 		return 0, &traces.DataError{Row: number, Column: name, Found: text, Expected: "ms since 1970, whole, from 2000 to 2100, as in the text format of Prometheus",
-			Mend: "OpenMetrics, whose times are in s, ends with the line # EOF: add it if the text was cut off"}
+			Mend: mendTimes + "OpenMetrics, whose times are in s, ends with the line # EOF, which may have been cut off"}
 	}
 	return model.Time(ms * 1000), nil
 }

@@ -36,22 +36,33 @@ func Prometheus(text []byte, o Options) ([]traces.Telemetry, error) {
 	for i, series := range m.Data.Result {
 		o.read(int64(len(series.Values)))
 		for _, pair := range series.Values {
-			seconds, err := strconv.ParseFloat(string(pair[0]), 64)
-			if err != nil || math.Abs(seconds) > 1<<40 {
-				return nil, bad(int64(i+1), "", string(pair[0]), "s since 1970")
-			}
-			var number string
-			if err := json.Unmarshal(pair[1], &number); err != nil {
-				return nil, bad(int64(i+1), "", string(pair[1]), "a number as text")
-			}
-			v, err := strconv.ParseFloat(number, 64)
+			at, v, err := point(int64(i+1), pair)
 			if err != nil {
-				return nil, bad(int64(i+1), "", number, "a number")
+				if err := o.unread(err); err != nil {
+					return nil, err
+				}
+				continue
 			}
-			if err := table.put(series.Metric["__name__"], series.Metric, model.Time(math.Round(float64(seconds*1e6))), v); err != nil {
+			if err := table.put(int64(i+1), series.Metric["__name__"], series.Metric, at, v); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return table.end(), nil
+	return table.end()
+}
+
+// point reads a time and its value.
+func point(series int64, pair [2]json.RawMessage) (at model.Time, v float64, err error) {
+	seconds, err := strconv.ParseFloat(string(pair[0]), 64)
+	if err != nil || !(math.Abs(seconds) <= 1<<40) {
+		return 0, 0, bad(series, "", string(pair[0]), "s since 1970")
+	}
+	var number string
+	if err := json.Unmarshal(pair[1], &number); err != nil {
+		return 0, 0, bad(series, "", string(pair[1]), "a number as text")
+	}
+	if v, err = strconv.ParseFloat(number, 64); err != nil {
+		return 0, 0, bad(series, "", number, "a number")
+	}
+	return model.Time(math.Round(float64(seconds * 1e6))), v, nil
 }

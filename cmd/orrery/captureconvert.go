@@ -131,10 +131,31 @@ func (v *convertVerb) run(_ *cobra.Command, args []string) error {
 		}
 		rows = append(rows, more...)
 	}
+	if rows, err = v.named(rows); err != nil {
+		return input(err)
+	}
 	if err := v.bad.Check(account.Lines); err != nil {
 		return input(err)
 	}
 	return v.write(rows, account)
+}
+
+// named leaves out rows without a node where others name one: files that name none beside files that do.
+func (v *convertVerb) named(rows []traces.Telemetry) ([]traces.Telemetry, error) {
+	nameless := func(t traces.Telemetry) bool { return t.Node == "" }
+	if !slices.ContainsFunc(rows, func(t traces.Telemetry) bool { return !nameless(t) }) {
+		return rows, nil
+	}
+	for i := range rows {
+		if !nameless(rows[i]) {
+			continue
+		}
+		e := &traces.DataError{Row: int64(i + 1), Found: "no name of a node", Expected: "one, as the other files have", Mend: "give --node NAME for those without"}
+		if err := v.bad.Add(e); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(rows, nameless), nil
 }
 
 func (v *convertVerb) read(path string) ([]byte, error) {
