@@ -1,6 +1,7 @@
 package recorded
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
@@ -14,9 +15,10 @@ import (
 // MIG have of the whole GPU is taken once. Metrics that the table has no column for are counted by name.
 func Exposition(text []byte, o Options) ([]traces.Telemetry, error) {
 	table := newIndex(o)
-	open := openMetrics(string(text))
+	open := openMetrics(text)
 	number := int64(0)
-	for line := range strings.Lines(string(text)) {
+	for raw := range bytes.Lines(text) { // a copy of a line at a time
+		line := string(raw)
 		number++
 		cut := !strings.HasSuffix(line, "\n")
 		line = strings.TrimSpace(line)
@@ -42,9 +44,9 @@ func Exposition(text []byte, o Options) ([]traces.Telemetry, error) {
 }
 
 // openMetrics says whether a text is OpenMetrics: no other has this line.
-func openMetrics(text string) bool {
-	for line := range strings.Lines(text) {
-		if strings.TrimRight(line, " \r\n") == "# EOF" {
+func openMetrics(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if string(bytes.TrimRight(line, " \r\n")) == "# EOF" {
 			return true
 		}
 	}

@@ -50,3 +50,26 @@ func TestOneOddValueOfJSON(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 5}, []int{len(rows), left})
 }
+
+// An answer of Prometheus is read by its members in any order, and whole.
+func TestAnswersOfPrometheus(t *testing.T) {
+	series := func(gpu string) string {
+		return `{"metric":{"__name__":"DCGM_FI_DEV_GPU_UTIL","gpu":"` + gpu + `","Hostname":"n"},"values":[[1790000000,"5"]]}`
+	}
+	for text, says := range map[string]string{
+		`{"data":{"stats":{"a":[1]},"result":[` + series("0") + "," + series("1") + `],"resultType":"matrix"},"warnings":["w"],"status":"success"}`: "",
+		`{"status":"error","errorType":"bad_data","error":"no such query"}`:                                                                         "no such query",
+		`{"status":"success","data":{"resultType":"vector","result":[]}}`:                                                                           "a matrix",
+		`{"status":"success","data":{"resultType":"matrix","result":[` + series("0"):                                                                "the JSON of query_range",
+		`{"status":"success","data":{"resultType":"matrix","result":[]}} {}`:                                                                        "more behind the answer",
+		`[]`: "the JSON of query_range", "": "the JSON of query_range", `{"status":"success","data":{"resultType":"matrix","result":{}}}`: "no list of series",
+	} {
+		rows, err := recorded.Prometheus([]byte(text), recorded.Options{})
+		if says != "" {
+			require.ErrorContains(t, err, says, text)
+			continue
+		}
+		require.NoError(t, err)
+		require.Len(t, rows, 2)
+	}
+}

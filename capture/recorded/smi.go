@@ -1,6 +1,7 @@
 package recorded
 
 import (
+	"bytes"
 	"encoding/csv"
 	"slices"
 	"strconv"
@@ -46,7 +47,8 @@ func isMessage(line string) bool {
 func SMICSV(text []byte, o Options) ([]traces.Telemetry, error) {
 	r := smiReader{o: o, named: map[string]int32{}}
 	number := int64(0)
-	for line := range strings.Lines(string(text)) {
+	for raw := range bytes.Lines(text) { // a copy of a line at a time
+		line := string(raw)
 		number++
 		whole := strings.HasSuffix(line, "\n")
 		if line = strings.TrimSpace(line); line == "" {

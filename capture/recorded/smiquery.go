@@ -1,6 +1,7 @@
 package recorded
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"time"
@@ -28,9 +29,9 @@ var queryReasons = map[string]int64{"Idle": 0x1, "Applications Clocks Setting": 
 func SMIQuery(text []byte, o Options) ([]traces.Telemetry, error) {
 	r := queryReader{o: o, named: map[string]int32{}}
 	row := int64(0)
-	for line := range strings.Lines(string(text)) {
+	for line := range bytes.Lines(text) { // a copy of a line at a time
 		row++
-		if err := r.line(row, strings.TrimRight(line, "\r\n ")); err != nil {
+		if err := r.line(row, strings.TrimRight(string(line), "\r\n ")); err != nil {
 			if data, ok := err.(*traces.DataError); ok && data.Mend != "" { //nolint:errorlint // of the whole text
 				return nil, err
 			}

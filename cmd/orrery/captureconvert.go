@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ func (v *convertVerb) run(_ *cobra.Command, args []string) error {
 			e.File = path
 			return v.bad.Add(e)
 		}
-		text, err := v.read(path)
+		text, err := v.read(path, v.from != "prometheus" && v.from != "amd-smi")
 		if err != nil {
 			return input(err)
 		}
@@ -158,8 +159,16 @@ func (v *convertVerb) named(rows []traces.Telemetry) ([]traces.Telemetry, error)
 	return slices.DeleteFunc(rows, nameless), nil
 }
 
-func (v *convertVerb) read(path string) ([]byte, error) {
-	from := v.m.Stdin
+// Bounds of a file of another program, which is read whole. The JSON of a format is one value, and takes several times its room
+// while it is read; of a text no line is long.
+const (
+	mostRecording = 256 << 20
+	mostJSON      = 64 << 20
+	mostLine      = 1 << 20
+)
+
+func (v *convertVerb) read(path string, lines bool) ([]byte, error) {
+	from, size := v.m.Stdin, int64(0)
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
@@ -167,16 +176,53 @@ func (v *convertVerb) read(path string) ([]byte, error) {
 		}
 		defer f.Close() // only read
 		from = f
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			size = info.Size()
+		}
 	}
-	text, err := io.ReadAll(io.LimitReader(from, mostRecording+1))
-	if err == nil && len(text) > mostRecording {
-		return nil, fmt.Errorf("%s: it holds more than %d bytes, want at most so many: convert it in parts and merge them", path, mostRecording)
+	most, parts := int64(mostRecording), "convert it in parts and merge them"
+	if !lines {
+		most, parts = mostJSON, "ask for a shorter time at once, and give all the files together"
+	}
+	if size > most {
+		return nil, tooLarge(path, most, parts)
+	}
+	text, err := readBounded(from, size, most, lines)
+	switch {
+	case errors.Is(err, errLongLine):
+		return nil, &traces.DataError{File: path, Row: 1 + int64(bytes.Count(text, []byte("\n"))), Found: fmt.Sprintf("a line longer than %d bytes", mostLine), Expected: "lines that end", Mend: "name the format of the file with --from"}
+	case err == nil && int64(len(text)) > most:
+		return nil, tooLarge(path, most, parts)
 	}
 	return text, err
 }
 
-// mostRecording is how large a file of another program may be, which is read whole.
-const mostRecording = 256 << 20
+func tooLarge(path string, most int64, mend string) error {
+	return fmt.Errorf("%s: it holds more than %d bytes, want at most so many: %s", path, most, mend)
+}
+
+var errLongLine = errors.New("a line is too long")
+
+// readBounded reads up to most bytes and one, in a room of the size that is expected; with lines, none of them may be long, which is
+// found before more of it is held.
+func readBounded(from io.Reader, size, most int64, lines bool) ([]byte, error) {
+	text := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	from = io.LimitReader(from, most+1)
+	for begin := 0; ; { // of the line that is read
+		n, err := io.CopyN(text, from, mostLine)
+		if end := bytes.LastIndexByte(text.Bytes()[text.Len()-int(n):], '\n'); end >= 0 {
+			begin = text.Len() - int(n) + end + 1
+		}
+		switch {
+		case lines && text.Len()-begin > mostLine:
+			return text.Bytes(), errLongLine
+		case errors.Is(err, io.EOF):
+			return text.Bytes(), nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
 
 // write sorts the rows by time and puts them into the bundle.
 func (v *convertVerb) write(rows []traces.Telemetry, account *recordings.Account) (err error) {
