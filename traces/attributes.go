@@ -225,7 +225,7 @@ func (a *Attributes) resize(n int, wanted func(column string) bool) {
 func resizeWanted[T any](s *[]T, n int, wanted bool, absent T) {
 	grown := cap(*s) < n
 	resizeTo(s, n)
-	if grown && !wanted { // nobody writes it
+	if grown && !wanted { // it is never written
 		fill((*s)[:cap(*s)], absent)
 	}
 }

@@ -65,7 +65,7 @@ func resolved(c *profiles.Cluster) (siteOfFile, error) {
 		return siteOfFile{}, siteError{err}
 	}
 	text := c.JSON()
-	if len(text) > profiles.MaxText { // or nobody could read the spec again
+	if len(text) > profiles.MaxText { // or the spec could not be read again
 		return siteOfFile{}, usagef("the cluster file with the nodes and tenants of the trace has %d bytes, want at most %d: leave out tenants that have no limits of their own", len(text), profiles.MaxText)
 	}
 	return siteOfFile{text, res}, nil

@@ -219,23 +219,6 @@ func TestAPlantedGainIsFoundAndRecommended(t *testing.T) {
 	require.Equal(t, string(p.JSON()), string(again.JSON()), "the file says what was judged")
 }
 
-// TestUnheededIsToldFirst: what replays left unmet is told once, before anything else.
-func TestUnheededIsToldFirst(t *testing.T) {
-	const text = "4 of 6 jobs (92 % of the work) ask for GPUs, which the replay ignores"
-	o := small()
-	replay := planted(0.05, 0.01)
-	o.Evaluate = func(ctx context.Context, tasks []task.Task) ([]task.Result, error) {
-		out, err := replay(ctx, tasks)
-		for i := range out {
-			out[i].Unheeded = []string{text}
-		}
-		return out, err
-	}
-	r := newWorld(t, 3000, 0.8, halves).tune(t, o)
-	require.Equal(t, []string{text}, r.Unheeded)
-	require.Contains(t, string(r.Markdown()), "\n\n**UNHEEDED**: "+text+"\n\n")
-}
-
 // inert are the settings that move no objective by more than the noise.
 func inert(r *Report) []string {
 	idle, withinNoise := r.inertSettings()

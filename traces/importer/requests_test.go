@@ -64,7 +64,7 @@ func TestRequestsOfPBS(t *testing.T) {
 	}
 }
 
-// A count that nobody can ask for is no other count.
+// A count beyond all clusters is no other count.
 func TestAbsurdCountsOfPBS(t *testing.T) {
 	for _, line := range []string{
 		pbsEnd("2", "Resource_List.select=5000000000:ncpus=4"), pbsEnd("2", "Resource_List.nodes=4294967297:ppn=2"), pbsEnd("2", "Resource_List.nodes=1:ppn=4294967297"),
