@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -312,4 +313,16 @@ func TestWhatClassesArePromised(t *testing.T) {
 		_, err := ParseCluster("c.yaml", []byte(text))
 		require.ErrorContains(t, err, says, text)
 	}
+}
+
+// A document that holds a spec indents it, which is no part of its size.
+func TestSiteOfASpecMayBeIndented(t *testing.T) {
+	c, err := ParseCluster("site.yaml", []byte("groups: [{name: a, nodes: 4}]\n"))
+	require.NoError(t, err)
+	wide := bytes.ReplaceAll(c.JSON(), []byte(`"groups":`), append([]byte(`"groups":`), bytes.Repeat([]byte{' '}, MaxText)...))
+	again, err := ParseSite("site", wide)
+	require.NoError(t, err)
+	require.Equal(t, string(c.JSON()), string(again.JSON()))
+	_, err = ParseCluster("site", wide)
+	require.ErrorContains(t, err, "want at most")
 }
