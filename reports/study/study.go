@@ -25,8 +25,8 @@ type Study struct {
 	Good    bool     `json:"good,omitempty"`    // the verdict is good news
 	// Unheeded says what jobs requested and the replays left unmet: it stands before all figures.
 	Unheeded []string `json:"unheeded,omitempty"`
-	Warn    []string `json:"warnings,omitempty"`
-	Facts   []Fact   `json:"facts,omitempty"` // provenance: trace, windows, seeds, method, budget
+	Warn     []string `json:"warnings,omitempty"`
+	Facts    []Fact   `json:"facts,omitempty"` // provenance: trace, windows, seeds, method, budget
 	// Headlines are the figures at the head; without them it shows the objectives.
 	Headlines []Headline `json:"headlines,omitempty"`
 	// Sections stand before the candidates.

@@ -298,8 +298,8 @@ func (t *Site) anyOf(types []int32) int32 {
 // readIncluded reads names of nodes like n[001-004,7],m1, all of which a job must have: it
 // can never run if one is not there.
 func (t *Site) readIncluded(text string) (int32, error) {
-	names, err := nodesNamed(text)
-	if err != nil {
+	names, ok := understood(text)
+	if !ok {
 		t.lacks("node_include", strconv.Quote(text)+" (not understood)")
 		return nowhere, nil
 	}
@@ -317,8 +317,8 @@ func (t *Site) readIncluded(text string) (int32, error) {
 
 // readExcluded reads names of nodes that a job must not have. It has none that are not there.
 func (t *Site) readExcluded(text string) (int32, error) {
-	names, err := nodesNamed(text)
-	if err != nil {
+	names, ok := understood(text)
+	if !ok {
 		t.lacks("node_exclude", strconv.Quote(text))
 		return nowhere, nil
 	}
@@ -430,6 +430,12 @@ func nodesNamed(text string) ([]string, error) {
 		out = append(out, names...)
 	}
 	return out, nil
+}
+
+// understood is nodesNamed where a text that is no list is counted with its row, and no error.
+func understood(text string) (names []string, ok bool) {
+	names, err := nodesNamed(text)
+	return names, err == nil
 }
 
 // mostNamed is how many names the nodes of one job may have.

@@ -141,10 +141,10 @@ func chunks(list string, ran []string) (sum chunk, ok bool) {
 }
 
 // uncommon leaves out features that some terms alone have.
-func (c *chunk) uncommon(of []string) {
-	common := slices.DeleteFunc(slices.Clone(c.features), func(f string) bool { return !slices.Contains(of, f) })
-	c.features = common
-	c.left = append(c.left, "features of some chunks")
+func (one *chunk) uncommon(of []string) {
+	common := slices.DeleteFunc(slices.Clone(one.features), func(f string) bool { return !slices.Contains(of, f) })
+	one.features = common
+	one.left = append(one.left, "features of some chunks")
 }
 
 // pbsAsked is what select, nodes and nodect ask for: of a log that has several the most, and what the first of them that has
