@@ -182,7 +182,13 @@ func (w *naive) enter(b *traces.Batch, i int) {
 	if j.units == 0 {
 		j.units = present(b.ProcsAllocated[i])
 	}
-	switch nodes, cpus := present(b.NodesMin[i]), max(1, present(b.CPUsPerNode[i])); {
+	nodes, cpus := present(b.NodesMin[i]), present(b.CPUsPerNode[i])
+	if procs := present(b.ProcsRequested[i]); cpus == 0 && nodes > 0 { // each node has its part of what the row asks for in all
+		for cpus*nodes < procs {
+			cpus++
+		}
+	}
+	switch cpus = max(1, cpus); {
 	case w.spec.Cluster.Table && nodes > 0:
 		j.nodes, j.perNode, j.units = nodes, cpus, nodes*cpus
 	case j.units == 0:
