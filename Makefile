@@ -11,7 +11,7 @@ build: ## the binary, in bin/orrery
 	go build -o bin/orrery ./cmd/orrery
 
 test: ## all tests, those of the code rules among them
-	go test ./...
+	go test -timeout 30m ./...
 
 race: ## the short tests of what is concurrent, under the race detector
 	bash .ci/run race
