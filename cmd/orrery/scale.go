@@ -66,6 +66,7 @@ Exit codes: 0 done, 1 failed, 2 usage (a scaling file that is wrong too), 3 bad 
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and -o json, csv or markdown)")
 	forceFlag(cmd, &v.force)
 	v.print = m.printFlag(cmd)
+	m.logFlags(cmd)
 	return cmd
 }
 
