@@ -136,10 +136,15 @@ func TestRefusedArchives(t *testing.T) {
 				require.ErrorContains(t, err, c.found)
 			})
 			require.Empty(t, inventory(t, dir))
-			require.Less(t, grown, uint64(128<<20))
+			if !underRace { // the detector allocates beside each thing
+				require.Less(t, grown, uint64(128<<20))
+			}
 		})
 	}
 }
+
+// underRace says whether the race detector looks on.
+var underRace bool
 
 // sparse is an archive whose member says that it has so many bytes of zeros, in the old
 // format of GNU tar, behind rows that are read.
