@@ -196,7 +196,7 @@ func submitAll(t *testing.T, n int, captured string) (marks map[string]string) {
 func awaitPolled(t *testing.T, captured, id string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		files, err := filepath.Glob(filepath.Join(captured, "polls", "[0-9]*.jsonl"))
+		files, err := filepath.Glob(filepath.Join(captured, "polls", "[0-9]*.polls"))
 		require.NoError(t, err)
 		for _, path := range files {
 			text, err := os.ReadFile(path) // it may have been put into a larger one meanwhile
