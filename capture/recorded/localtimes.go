@@ -70,27 +70,24 @@ func (l *localTimes) resolve(o Options, rows []traces.Telemetry) []traces.Teleme
 // ruleYields counts rows of a time that never was where another row of the GPU shows the instant that it would be moved to.
 const ruleYields = "row of a local time that never was, for whose instant there is another"
 
-// yield leaves out such rows: of two for one instant the first would stay otherwise, which is the one that cannot be.
+// yield leaves out such rows.
 func (l *localTimes) yield(o Options, rows []traces.Telemetry, all []localtime.Reading) []traces.Telemetry {
-	skipped := func(i int) bool { return l.dated[i] && all[i].How == localtime.Skipped }
-	plain := map[place]bool{}
-	for i := range rows {
-		if skipped(i) {
-			plain[place{rows[i].Node, rows[i].GPU, rows[i].Time}] = false
+	var gaps localtime.Gaps[place]
+	moved := func(i int) bool { return l.dated[i] && all[i].How == localtime.Skipped }
+	kind := func(i int) func() place {
+		return func() place { return place{rows[i].Node, rows[i].GPU, rows[i].Time} }
+	}
+	for range 2 {
+		for i := range rows {
+			gaps.Look(moved(i), kind(i))
 		}
 	}
-	if len(plain) == 0 {
+	if !gaps.Any() {
 		return rows
-	}
-	for i := range rows {
-		of := place{rows[i].Node, rows[i].GPU, rows[i].Time}
-		if _, known := plain[of]; known && !skipped(i) {
-			plain[of] = true
-		}
 	}
 	kept := rows[:0]
 	for i := range rows {
-		if skipped(i) && plain[place{rows[i].Node, rows[i].GPU, rows[i].Time}] {
+		if gaps.Yields(moved(i), kind(i)) {
 			o.left(ruleYields, l.walls[i].Format("2006-01-02 15:04:05"), 1)
 			continue
 		}
