@@ -71,8 +71,7 @@ func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, 
 	held.Finish()
 	s.held = p.Beyond(&held)
 	s.gpus = judge.IgnoredGPUs()
-	judge.Lacking = w.lacking()
-	if s.unheeded, s.beyond = judge.Unheeded(); s.beyond && !p.Spec.AllowUnheeded {
+	if s.unheeded, s.beyond = judge.Unheeded(w.lacking()); s.beyond && !p.Spec.AllowUnheeded {
 		return s, &plan.UnheededError{Trace: src.Info().Name, Strict: p.Strict, Found: s.unheeded}
 	}
 	return s, nil

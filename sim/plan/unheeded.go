@@ -158,8 +158,6 @@ type Judge struct {
 	asked     capacity // the most that a rejected row asks for
 	types     []string // of GPUs that rejected rows ask for and no node has, the first few
 	attribute bool
-	// Lacking is what rows name and the cluster does not have.
-	Lacking []translate.Lack
 }
 
 // firstIDs is how many jobs are named as examples.
@@ -285,7 +283,7 @@ func workOf(b *traces.Batch, i int) (hi, lo uint64) {
 
 // Unheeded lists what was found, resource by resource; beyond says whether any of it is
 // more than a run may leave unmet without being allowed to.
-func (j *Judge) Unheeded() (found []Unheeded, beyond bool) {
+func (j *Judge) Unheeded(lacking []translate.Lack) (found []Unheeded, beyond bool) {
 	add := func(resource, fate, text, mend string, t *tally) {
 		if t.jobs == 0 {
 			return
@@ -309,8 +307,8 @@ func (j *Judge) Unheeded() (found []Unheeded, beyond bool) {
 	if len(j.types) > 0 {
 		text = fmt.Sprintf("GPUs of type %s, of which no node has any (there are %s)", strings.Join(j.types, ", "), strings.Join(j.p.Site.World.Rows.GPUTypes, ", "))
 	}
-	for i := range j.Lacking {
-		text, mend = with(text, j.Lacking[i].String()), with(mend, j.Lacking[i].Mend())
+	for i := range lacking {
+		text, mend = with(text, lacking[i].String()), with(mend, lacking[i].Mend())
 	}
 	add("more than the cluster has", fateRejected, cmp.Or(text, unexplained), cmp.Or(mend, mendSite), &j.rejected)
 	return found, beyond

@@ -41,7 +41,7 @@ func TestShareOfTheWork(t *testing.T) {
 				b.ID[i], b.Runtime[i], b.ProcsRequested[i] = int64(i), model.Hour, 1
 				j.Row(&b, i, i < c.large)
 			}
-			found, beyond := j.Unheeded()
+			found, beyond := j.Unheeded(nil)
 			require.Equal(t, c.found, len(found) > 0)
 			require.Equal(t, c.beyond, beyond)
 		})

@@ -25,7 +25,6 @@ type featureSet struct {
 	// row asks for: those of one alternative, or so many of each kind.
 	approximate bool
 	text        string
-	told        bool // that a job has too few nodes for it
 }
 
 // readFeatures reads features that must all be there, apart by &, a comma or a blank, or an
@@ -39,7 +38,10 @@ func (t *Site) readFeatures(text string) (int32, error) {
 		slices.Sort(set.names)
 		set.names = slices.Compact(set.names)
 		for _, f := range set.names {
-			ok = (t.hasFeature(f) || f == featureUnified || f == featureCXL || !t.lacks("features", f)) && ok
+			if !t.hasFeature(f) && f != featureUnified && f != featureCXL {
+				t.lacks("features", f)
+				ok = false
+			}
 		}
 	}
 	if !ok {

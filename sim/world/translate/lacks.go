@@ -43,8 +43,8 @@ func (l *Lack) String() string {
 // Mend says what helps.
 func (l *Lack) Mend() string { return lackWords[l.Column][2] }
 
-// lacks notes a name in a column that the site does not have. It is true.
-func (t *Site) lacks(column, name string) bool {
+// lacks notes a name in a column that the site does not have, once.
+func (t *Site) lacks(column, name string) {
 	k := slices.IndexFunc(t.lacking, func(l Lack) bool { return l.Column == column })
 	if k < 0 {
 		k = len(t.lacking)
@@ -61,7 +61,6 @@ func (t *Site) lacks(column, name string) bool {
 	default:
 		l.more = true
 	}
-	return true
 }
 
 // Lacking is what the rows that were met so far name and the site does not have.

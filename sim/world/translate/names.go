@@ -357,9 +357,7 @@ func (t *Site) nodeOf(name string) model.NodeID {
 func (t *Site) weigh(set *featureSet, a *model.Allocation, r *rowState) {
 	switch most := max(a.NodesMin, a.NodesMax); {
 	case most < set.need:
-		if !set.told {
-			set.told = t.lacks("counts", set.text)
-		}
+		t.lacks("counts", set.text)
 		t.neverRuns(r)
 	case most > 1 && set.approximate:
 		r.met.Add(RuleFeaturesApproximate)

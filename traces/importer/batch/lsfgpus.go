@@ -147,14 +147,12 @@ func lsfGPUs(c *format.Cells, a *format.Account, j *traces.Job, g *gpuRequest, h
 		nodes = hosts
 		c.Repair("nodes-as-allocated")
 	}
-	each, total := g.n, g.n*max(nodes, 1)
+	total := g.n * max(nodes, 1)
 	switch g.of {
 	case "job":
 		total = g.n
-		each = (total + max(nodes, 1) - 1) / max(nodes, 1)
 	case "task":
 		total = g.n * slots
-		each = (total + max(nodes, 1) - 1) / max(nodes, 1)
 	case "":
 		a.Assume("jobs.gpus_per_node of LSF", "the number of rusage or -gpu, on each host", "nothing stands behind it, and the record does not have RESOURCE_RESERVE_PER_TASK and LSB_GPU_REQ of the site")
 		c.Repair("gpus-per-host-assumed")
@@ -164,8 +162,8 @@ func lsfGPUs(c *format.Cells, a *format.Account, j *traces.Job, g *gpuRequest, h
 		return
 	}
 	j.GPUType = g.kind
-	if nodes == 0 { // so many on each, however many there are
-		j.GPUsTotal, j.GPUsPerNode = traces.Some(int32(total)), traces.Some(int32(each))
+	if nodes == 0 { // so many on one, however many there are
+		j.GPUsTotal, j.GPUsPerNode = traces.Some(int32(total)), traces.Some(int32(total))
 		return
 	}
 	spread(c, j, chunk{nodes: nodes, cpus: int64(j.ProcsRequested.V), gpus: total})
