@@ -69,24 +69,29 @@ func NewCosines(n int) *Cosines {
 	for k := range dependences {
 		total += float64(dependences - k)
 	}
-	level := make([]float64, n) // the mean as a wave: Σ x/√n
-	for t := range level {
-		level[t] = 1 / math.Sqrt(float64(n))
-	}
 	for k := range dependences {
-		phi := stepOfPhi * float64(k)
-		s := shape{weight: float64(dependences-k) / total}
-		of := variance(level, phi) * float64(b)
-		for _, wave := range c.waves {
-			s.ratio = append(s.ratio, variance(wave, phi)/of)
-		}
-		c.shapes = append(c.shapes, s)
+		c.shapes = append(c.shapes, c.shapeOf(stepOfPhi*float64(k), float64(dependences-k)/total))
 	}
 	for k := range places {
 		sine := math.Sin((float64(k) + 0.5) / places * math.Pi / 2)
 		c.nodes = append(c.nodes, 1/(sine*sine))
 	}
 	return c
+}
+
+// shapeOf is what a dependence of φ makes of the cosines.
+func (c *Cosines) shapeOf(phi, weight float64) shape {
+	n := len(c.waves[0])
+	level := make([]float64, n) // the mean as a wave: Σ x/√n
+	for t := range level {
+		level[t] = 1 / math.Sqrt(float64(n))
+	}
+	s := shape{weight: weight}
+	of := variance(level, phi) * float64(len(c.waves))
+	for _, wave := range c.waves {
+		s.ratio = append(s.ratio, variance(wave, phi)/of)
+	}
+	return s
 }
 
 // variance of Σ a(t)·x(t) for an autoregressive series x of variance 1.

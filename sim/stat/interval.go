@@ -100,17 +100,26 @@ func (s Settings) around(estimate, reach float64) Interval {
 // has an interval that never reaches -100 %, and since exchanging the sides changes
 // nothing but the sign.
 func (c *Cosines) LogRatio(p *Pairs, scratch []float64) (logarithm, standardError float64, ok bool) {
+	logarithm, ok = p.residuals(scratch)
+	if !ok {
+		return 0, 0, false
+	}
+	return logarithm, c.StandardError(scratch), true
+}
+
+// residuals are those of LogRatio by window, and the logarithm that they are about.
+func (p *Pairs) residuals(out []float64) (logarithm float64, ok bool) {
 	baseline, candidate, ok := p.sums()
 	if !ok || candidate == 0 {
-		return 0, 0, false
+		return 0, false
 	}
 	for i, b := range p.Baseline {
 		if b == baseline || p.Candidate[i] == candidate {
-			return 0, 0, false
+			return 0, false
 		}
-		scratch[i] = float64(len(scratch)-1) * (math.Log1p(-b/baseline) - math.Log1p(-p.Candidate[i]/candidate))
+		out[i] = float64(len(out)-1) * (math.Log1p(-b/baseline) - math.Log1p(-p.Candidate[i]/candidate))
 	}
-	return math.Log(candidate / baseline), c.StandardError(scratch), true
+	return math.Log(candidate / baseline), true
 }
 
 // sums are those of both sides; false when a ratio of them means nothing.

@@ -1,0 +1,64 @@
+package stat
+
+import (
+	"math"
+	"slices"
+)
+
+// mostDependence is the largest φ that Dependence gives: beyond it a series of
+// windows is one long wave, of which no law is known.
+const mostDependence = 0.9
+
+// Dependence is how far values depend on the ones before them, as φ of an
+// autoregressive series, read on the safe side: the median over the series of
+// the correlation r of neighbours, corrected for its bias, plus one standard
+// error,
+//
+//	φ = r + (1 + 3·max(r, 0))/n + √((1 - r²)/n),   from 0 to 0.9
+//
+// The bias is that of Kendall (1954) and of Marriott and Pope (1954), and never
+// taken to raise a negative r to a positive one by more than 1/n. Series are of
+// equal length, in the order of time. Those that are constant say nothing, and
+// where all are it is 0.
+func Dependence(series ...[]float64) float64 {
+	var all []float64
+	for _, x := range series {
+		if r, ok := neighbours(x); ok {
+			all = append(all, r)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	r := (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+	n := float64(len(series[0]))
+	return min(max(r+(1+3*max(r, 0))/n+math.Sqrt((1-r*r)/n), 0), mostDependence)
+}
+
+// neighbours is the correlation of the values of a series with the ones before
+// them, from -1 to 1; false of a constant series.
+func neighbours(x []float64) (float64, bool) {
+	mean := Mean(x)
+	products, squares := 0.0, 0.0
+	for t, v := range x {
+		squares += (v - mean) * (v - mean)
+		if t > 0 {
+			products += (v - mean) * (x[t-1] - mean)
+		}
+	}
+	if !(squares > 0) {
+		return 0, false
+	}
+	return products / squares, true
+}
+
+// At is c with the law of one dependence in place of the average over many: its P
+// and Quantile are those of a series of that φ, from 0 to 0.9 (Dependence). What is
+// shared is not copied. Cost: that of n·B multiplications.
+func (c *Cosines) At(phi float64) *Cosines {
+	out := *c
+	out.shapes = []shape{c.shapeOf(phi, 1)}
+	out.scaled = make([]float64, len(c.waves))
+	return &out
+}

@@ -1,0 +1,207 @@
+package stat
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"orrery/scheduler/model/draw"
+)
+
+// TestDependenceByHand: of 1, 2, 3, 4 about 2.5 the products of neighbours are
+// 0.75 - 0.25 + 0.75 and the squares 5, so r is 0.25.
+func TestDependenceByHand(t *testing.T) {
+	up := []float64{1, 2, 3, 4}
+	r, ok := neighbours(up)
+	require.True(t, ok)
+	require.InDelta(t, 0.25, r, 1e-15)
+	require.Equal(t, 0.9, Dependence(up), "0.25 + 1.75/4 + √(0.9375/4) is more")
+	zigzag := []float64{1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1}
+	require.Zero(t, Dependence(zigzag), "values that turn back are taken as independent")
+	long := series(400, 0.5, 1)
+	r, _ = neighbours(long)
+	require.InDelta(t, r+(1+3*r)/400+math.Sqrt((1-r*r)/400), Dependence(long), 1e-12)
+	require.InDelta(t, 0.5, r, 0.1)
+	require.Zero(t, Dependence([]float64{3, 3, 3}), "a constant series says nothing")
+	require.Equal(t, Dependence(long), Dependence(long, slices.Repeat([]float64{7}, 400)))
+}
+
+// TestCoverageAtTheDependenceSeen: 95 % intervals by the law at the φ that the series
+// itself shows. The bands are four standard deviations of 2,000 about what larger runs
+// gave. With the average over φ of NewCosines the last one is covered by 84 %.
+func TestCoverageAtTheDependenceSeen(t *testing.T) {
+	covered := func(n int, phi float64, at func(*Cosines, []float64) *Cosines) float64 {
+		const runs = 2000
+		cosines, hits := NewCosines(n), 0
+		for k := range uint64(runs) {
+			x := series(n, phi, k)
+			if at(cosines, x).P(Mean(x)/cosines.StandardError(x)) > 0.05 {
+				hits++
+			}
+		}
+		return float64(hits) / runs
+	}
+	seen := func(c *Cosines, x []float64) *Cosines { return c.At(Dependence(x)) }
+	for _, c := range []struct {
+		n        int
+		phi      float64
+		from, to float64
+	}{{20, 0, 0.92, 0.97}, {20, 0.5, 0.92, 0.97}, {20, 0.8, 0.905, 0.96}, {40, 0.3, 0.92, 0.975}, {40, 0.8, 0.92, 0.965}} {
+		share := covered(c.n, c.phi, seen)
+		require.True(t, c.from <= share && share <= c.to, "%d windows, phi %v: covered %.3f, stated %v to %v", c.n, c.phi, share, c.from, c.to)
+	}
+	require.Less(t, covered(20, 0.8, func(c *Cosines, _ []float64) *Cosines { return c }), 0.88, "the law that does not look")
+}
+
+// family is a baseline and candidates whose windows differ from it by chance alone:
+// lognormal levels, and noise that depends on the window before and is in part that of
+// all candidates.
+func family(n, candidates int, phi float64, key uint64) (baseline []float64, out [][]float64) {
+	levels, shared := series(n, phi, key*1000), series(n, phi, key*1000+1)
+	for t := range levels {
+		levels[t] = math.Exp(levels[t])
+		baseline = append(baseline, levels[t])
+	}
+	for k := range candidates {
+		own := series(n, phi, key*1000+2+uint64(k))
+		values := make([]float64, n)
+		for t := range values {
+			values[t] = levels[t] * math.Exp(0.3*math.Sqrt(1-phi*phi)*(math.Sqrt(0.7)*shared[t]+math.Sqrt(0.3)*own[t]))
+		}
+		out = append(out, values)
+	}
+	return baseline, out
+}
+
+// TestJointClaimsNothing: families of candidates that differ by chance alone, in which
+// 5 % may claim something; the bands are three standard deviations. The same test with
+// the law of independent windows is shown to claim too much.
+func TestJointClaimsNothing(t *testing.T) {
+	const families = 60
+	for _, c := range []struct {
+		phi  float64
+		most int
+	}{{0, 8}, {0.5, 10}} {
+		claims, blind := 0, 0
+		for k := range uint64(families) {
+			baseline, candidates := family(40, 5, c.phi, k)
+			j, err := Defaults().Joint(baseline, candidates)
+			require.NoError(t, err)
+			least, largest := 1.0, 0.0
+			for _, r := range j.Candidates {
+				least, largest = min(least, r.P), max(largest, math.Abs(r.Windows.T), math.Abs(r.Sums.T))
+			}
+			require.Equal(t, largest > j.Critical, least <= 0.05, "the two ways to say it")
+			if least <= 0.05 {
+				claims++
+			}
+			if largest > 2.6 { // near the critical value of independent windows
+				blind++
+			}
+		}
+		require.LessOrEqual(t, claims, c.most, "phi %v", c.phi)
+		if c.phi > 0 {
+			require.Greater(t, blind, max(10, 2*claims), "a law that does not look at the dependence")
+		}
+	}
+}
+
+// TestJointFinds what was planted, and says beforehand how large a gain it would find.
+func TestJointFinds(t *testing.T) {
+	const runs = 80
+	found := 0
+	for k := range uint64(runs) {
+		source := draw.New(2, testStream, k, 0)
+		baseline, same, better := make([]float64, 40), make([]float64, 40), make([]float64, 40)
+		for i := range baseline {
+			baseline[i] = math.Exp(source.Normal())
+			same[i] = baseline[i] * math.Exp(0.3*source.Normal())
+			better[i] = baseline[i] * math.Exp(0.3*source.Normal())
+		}
+		j, err := Defaults().Joint(baseline, [][]float64{same, better})
+		require.NoError(t, err)
+		planted := j.Detectable(j.Candidates[1].Windows, 40, 0.8)
+		for i := range better {
+			better[i] *= math.Exp(-planted)
+		}
+		j, err = Defaults().Joint(baseline, [][]float64{same, better})
+		require.NoError(t, err)
+		if r := j.Candidates[1]; r.P <= 0.05 {
+			found++
+			require.Negative(t, r.Windows.Estimate)
+			require.LessOrEqual(t, r.P, j.Candidates[0].P)
+		}
+		m := j.Candidates[1].Windows
+		enough := int(j.WindowsFor(m, 0.8))
+		require.LessOrEqual(t, j.Detectable(m, enough, 0.8), math.Abs(m.Estimate)*(1+1e-9))
+		require.Greater(t, j.Detectable(m, enough-1, 0.8), math.Abs(m.Estimate)*(1-1e-9))
+	}
+	require.Greater(t, found, runs*65/100)
+	require.Less(t, found, runs*95/100, "a gain that is always found is no least one")
+}
+
+// TestJointProperties: units do not matter, exchanging the sides changes signs alone, and
+// candidates that are there twice, in any order, change no verdict.
+func TestJointProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		baseline, candidates := family(rapid.IntRange(8, 30).Draw(t, "windows"), rapid.IntRange(1, 4).Draw(t, "candidates"), 0.3, rapid.Uint64Range(0, 1000).Draw(t, "key"))
+		of := func(baseline []float64, candidates [][]float64) *Joint {
+			j, err := Defaults().Joint(baseline, candidates)
+			require.NoError(t, err)
+			return j
+		}
+		now := of(baseline, candidates)
+		doubled := of(baseline, append(slices.Clone(candidates), candidates...))
+		for i := range candidates {
+			require.InDelta(t, now.Candidates[i].P, doubled.Candidates[i].P, 0.02)
+			require.Equal(t, doubled.Candidates[i], doubled.Candidates[i+len(candidates)])
+		}
+		scaled := of(times(baseline, 4), [][]float64{times(candidates[0], 4)})
+		alone := of(baseline, candidates[:1])
+		require.Equal(t, alone, scaled)
+		back := of(candidates[0], [][]float64{baseline}).Candidates[0]
+		require.InDelta(t, -alone.Candidates[0].Windows.Estimate, back.Windows.Estimate, 1e-12)
+		require.InDelta(t, -alone.Candidates[0].Sums.Estimate, back.Sums.Estimate, 1e-12)
+		require.InDelta(t, alone.Candidates[0].P, back.P, 0.01)
+	})
+}
+
+func times(values []float64, by float64) []float64 {
+	out := slices.Clone(values)
+	for i := range out {
+		out[i] *= by
+	}
+	return out
+}
+
+// TestJointEdges: what cannot be said is not said.
+func TestJointEdges(t *testing.T) {
+	ten := func(values ...float64) []float64 {
+		return append(slices.Repeat([]float64{1}, 10-len(values)), values...)
+	}
+	s := Defaults()
+	_, err := s.Joint(ten()[:7], nil)
+	require.ErrorContains(t, err, "7 windows, at least 8 needed")
+	_, err = s.Joint(ten(), [][]float64{ten()[:9]})
+	require.ErrorContains(t, err, "9 windows of candidate 0, and 10")
+	for _, bad := range []float64{math.NaN(), -1, math.Inf(1)} {
+		_, err = s.Joint(ten(), [][]float64{ten(bad)})
+		require.ErrorContains(t, err, "candidate 0: stat: a window without a number")
+	}
+	j, err := s.Joint(ten(2, 3), [][]float64{ten(2, 3), ten(2, 0), slices.Repeat([]float64{0}, 10)})
+	require.NoError(t, err)
+	require.Equal(t, JointRow{JointMean{}, JointMean{}, 1}, j.Candidates[0], "it does not differ")
+	require.True(t, math.IsNaN(j.Candidates[1].Windows.T), "the ratio of a window that is 0 on one side")
+	require.True(t, Finite(j.Candidates[1].Sums.T))
+	require.Equal(t, 1.0, j.Candidates[2].P, "no ratio of any kind")
+	require.True(t, math.IsInf(j.WindowsFor(j.Candidates[0].Windows, 0.8), 1) || math.IsNaN(j.WindowsFor(j.Candidates[0].Windows, 0.8)))
+	j, err = s.Joint(ten(), nil)
+	require.NoError(t, err)
+	require.Empty(t, j.Candidates)
+	j, err = s.Joint(ten(2, 3), [][]float64{times(ten(2, 3), 0.5)})
+	require.NoError(t, err)
+	require.Less(t, j.Candidates[0].P, 0.001, "half in every window")
+}
