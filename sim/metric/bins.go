@@ -20,6 +20,7 @@ type bins struct {
 	width  model.Duration // a power of two seconds
 	n      int            // bins begun
 	bin    [maxBins]column.Bin
+	least  [maxBins]int64 // queued units at the least, math.MaxInt64 before any state
 
 	// The bin that was looked at last, and its place in time, for the next look is
 	// mostly at the same.
@@ -47,7 +48,9 @@ func (b *bins) at(t model.Time) *column.Bin {
 func (b *bins) find(t model.Time) {
 	b.reach(t)
 	i := b.index(t)
-	b.n = max(b.n, int(i)+1)
+	for ; b.n <= int(i); b.n++ {
+		b.least[b.n] = math.MaxInt64
+	}
 	b.last, b.from = int(i), b.begin(int(i))
 	b.until = b.from.Add(b.width)
 }
@@ -90,6 +93,7 @@ func (b *bins) integrate(from, to model.Time, st *State) {
 		c.QueuedJobsMax = max(c.QueuedJobsMax, st.QueuedJobs)
 		c.BusyUnitsMax = max(c.BusyUnitsMax, int32(st.BusyUnits))
 		c.QueuedUnitsMax = max(c.QueuedUnitsMax, st.QueuedUnits)
+		b.least[b.last] = min(b.least[b.last], st.QueuedUnits)
 		b.hold(b.last, model.Duration(min(d, math.MaxInt64)))
 		from = end
 	}
@@ -110,6 +114,9 @@ func accrue(sum *int64, x, y uint64) {
 func (b *bins) merge() {
 	for i := 0; i < b.n; i += 2 {
 		b.bin[i/2] = joined(&b.bin[i], &b.bin[i+1])
+		if b.least[i/2] = b.least[i]; i+1 < b.n {
+			b.least[i/2] = min(b.least[i], b.least[i+1])
+		}
 	}
 	half := (b.n + 1) / 2
 	b.mergeShares(half)

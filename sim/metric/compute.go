@@ -30,7 +30,10 @@ func tabulate(jobs column.Scanner, s *Series, keep int) (Table, error) {
 	if s.hasSteady() {
 		steady.open, steady.from, steady.to = true, int64(s.warm), int64(s.lastOfSteady())
 	}
+	whole := s.submissions()
+	at, demand := newCells(whole), newDemands(whole)
 	err := s.firstPass(jobs, func(o *observation) {
+		demand.add(o, at.holding(model.Time(o.submit)))
 		if steady.holds(o.submit) {
 			steady.add(o)
 		} else {
@@ -60,8 +63,10 @@ func tabulate(jobs column.Scanner, s *Series, keep int) (Table, error) {
 	for _, r := range windows {
 		r.units = s.cfg.Units
 	}
+	if len(whole) > 0 && all.started > 0 {
+		t.Verdict = s.verdict(&demand.list[0])
+	}
 	if q, ok := s.quarters(); ok && all.started > 0 {
-		t.Verdict = judge(q, s.cfg.Units)
 		steady.growth = new(big.Rat).Sub(q[3], q[0])
 	}
 	for _, r := range windows {

@@ -28,11 +28,13 @@ func ComputeParts(jobs column.Scanner, s *Series, parts []Span) ([]Table, error)
 		}
 		windows[i] = r
 	}
-	at := newCells(parts)
+	at, demand := newCells(parts), newDemands(parts)
 	err := s.firstPass(jobs, func(o *observation) {
-		for _, i := range at.holding(model.Time(o.submit)) {
+		in := at.holding(model.Time(o.submit))
+		for _, i := range in {
 			windows[i].add(o)
 		}
+		demand.add(o, in)
 		if !o.ended {
 			return
 		}
@@ -54,8 +56,10 @@ func ComputeParts(jobs column.Scanner, s *Series, parts []Span) ([]Table, error)
 	out := make([]Table, len(parts))
 	for i, r := range windows {
 		out[i] = Table{Schema: TableSchema, Verdict: Unknown}
+		if r.started > 0 {
+			out[i].Verdict = s.verdict(&demand.list[i])
+		}
 		if q, ok := s.quartersOf(parts[i].From, parts[i].To); ok && r.started > 0 {
-			out[i].Verdict = judge(q, s.cfg.Units)
 			r.growth = new(big.Rat).Sub(q[3], q[0])
 		}
 		out[i].Metrics, out[i].Groups = r.metrics(), r.groups()

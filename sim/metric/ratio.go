@@ -60,6 +60,7 @@ const (
 // observation is a job as the reductions see it.
 type observation struct {
 	submit, end int64
+	leftQueue   int64 // for the first time; math.MaxInt64 of one that still waits
 	state       model.JobState
 	started     bool // has a wait
 	waiting     bool // its wait is that until the run stopped
@@ -92,6 +93,13 @@ func (o *observation) observe(c *column.Jobs, i int) {
 	submit, start, end, runtime := c.Submit[i], c.Start[i], c.End[i], uint64(c.Runtime[i])
 	o.submit, o.end, o.state, o.runtime = submit, end, model.JobState(c.State[i]), runtime
 	o.started, o.waiting = start != column.Absent, false
+	switch o.leftQueue = start; {
+	case o.started:
+	case o.state.Terminal():
+		o.leftQueue = end
+	default:
+		o.leftQueue = math.MaxInt64
+	}
 	o.ended = o.started && (o.state == model.Completed || o.state == model.Timeout)
 	o.finished = o.ended
 	if o.unfinished && !o.state.Terminal() {

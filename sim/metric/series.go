@@ -82,18 +82,19 @@ type Series struct {
 	cur   State      // since now
 	total integrals  // since the first call
 
-	first     model.Time // submission; AbsentTime before any
-	lastEnd   model.Time // end of a running job; AbsentTime before any
-	submits   int64
-	atFirst   integrals // at the first submission
-	atLastEnd integrals
-	warm      model.Time // the warm-up boundary, AbsentTime until known
-	cool      model.Time // the end of the steady window, as far as known
-	atWarm    integrals
-	atCool    integrals
-	windowMax int32 // longest queue since the warm-up boundary
-	warmed    bool  // now has reached warm
-	cooled    bool  // now has reached a cool that is known in advance
+	first      model.Time // submission; AbsentTime before any
+	lastSubmit model.Time
+	lastEnd    model.Time // end of a running job; AbsentTime before any
+	submits    int64
+	atFirst    integrals // at the first submission
+	atLastEnd  integrals
+	warm       model.Time // the warm-up boundary, AbsentTime until known
+	cool       model.Time // the end of the steady window, as far as known
+	atWarm     integrals
+	atCool     integrals
+	windowMax  int32 // longest queue since the warm-up boundary
+	warmed     bool  // now has reached warm
+	cooled     bool  // now has reached a cool that is known in advance
 	// bound is the next instant at which sums are to be remembered, model.Never
 	// for none: that of warm, of a cool that is known, or a mark.
 	bound   model.Time
@@ -176,6 +177,7 @@ func (s *Series) CountSubmit(now model.Time, n int32) {
 			s.rebound()
 		}
 	}
+	s.lastSubmit = now
 	s.submits += int64(n)
 	if s.warm == model.AbsentTime && s.submits > s.cfg.WarmupJobs {
 		s.warm = now

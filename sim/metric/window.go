@@ -99,26 +99,3 @@ func (s *Series) quartersOf(from, to model.Time) (q [4]*big.Rat, ok bool) {
 	}
 	return q, true
 }
-
-// judge is the saturation verdict on the quarters of the queue of a cluster:
-//
-//   - OVERLOADED: the queue rises from each quarter to the next, and from the
-//     first to the last by more than the cluster holds. Work came faster than
-//     it could be done, so waits measure the length of the log.
-//   - BACKLOGGED: otherwise, when on average more waits than the cluster holds.
-//   - STABLE: otherwise.
-func judge(q [4]*big.Rat, units int64) Verdict {
-	size := big.NewRat(units, 1)
-	rising := q[0].Cmp(q[1]) < 0 && q[1].Cmp(q[2]) < 0 && q[2].Cmp(q[3]) < 0
-	if rising && new(big.Rat).Sub(q[3], q[0]).Cmp(size) > 0 {
-		return Overloaded
-	}
-	mean := new(big.Rat)
-	for _, m := range q {
-		mean.Add(mean, m)
-	}
-	if mean.Cmp(size.Mul(size, big.NewRat(4, 1))) > 0 {
-		return Backlogged
-	}
-	return Stable
-}

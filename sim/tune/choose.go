@@ -82,7 +82,7 @@ func (t *tuner) ahead() []int {
 		if i == 0 || slices.Contains(t.raced, i) || t.result(c, s, 0, 0) == nil {
 			continue
 		}
-		now, _ := cost(t.base(), wholeScope, windows)
+		now, _ := cost(t.base(), s, windows)
 		if x, ok := cost(c, s, windows); ok && x < now {
 			rest = append(rest, shown{i, (x - now) / math.Abs(now)})
 		}
@@ -105,7 +105,7 @@ func (t *tuner) barred() string {
 	}
 	var best *contender
 	n := 0
-	now, _ := t.read(t.base(), wholeScope, t.screening)
+	now, _ := t.read(t.base(), screeningScope, t.screening)
 	for _, c := range t.candidates[1:] {
 		if t.result(c, screeningScope, 0, 0) == nil {
 			continue
@@ -177,7 +177,7 @@ func (k *Kept) Broken() bool {
 // keptOn holds the constraints against the acceptance windows and the whole traces.
 func (t *tuner) keptOn(c *candidate) []Kept {
 	var out []Kept
-	before, after := t.all(t.base(), wholeScope, t.acceptance), t.all(c, wholeScope, t.acceptance)
+	before, after := t.beside(c, wholeScope).figures(t.acceptance)
 	for i, k := range t.goal.written {
 		b := &t.out.Bounds[i]
 		out = append(out, Kept{
@@ -208,8 +208,8 @@ func keeps(k search.Constraint, bound, now, then float64) KeptOn {
 // whole traces, or on the acceptance windows.
 func (t *tuner) broken(c *candidate, f *Finalist, s scope) string {
 	var why []string
-	if t.piling(c, wholeScope) && slices.ContainsFunc(t.goal.Objectives, func(o search.Objective) bool { return metric.Lengthens(o.Metric) }) {
-		why = append(why, "its queue grows to the end of the trace, and that of the current policy does not")
+	if t.beside(c, wholeScope).piling() && slices.ContainsFunc(t.goal.Objectives, func(o search.Objective) bool { return metric.Lengthens(o.Metric) }) {
+		why = append(why, "it is overloaded on the whole trace, and the current policy is not")
 	}
 	for i := range f.Constraints {
 		k := &f.Constraints[i]
@@ -242,7 +242,7 @@ func (t *tuner) nearest() string {
 			continue
 		}
 		excess := 0.0
-		if t.piling(t.candidates[f.at], wholeScope) {
+		if t.beside(t.candidates[f.at], wholeScope).piling() {
 			excess = math.MaxFloat64
 		}
 		for j := range f.Constraints {

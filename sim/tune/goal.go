@@ -58,9 +58,9 @@ func (t *tuner) values(c *candidate, s scope, name string, windows []int) []floa
 func (t *tuner) constrain(metrics map[string]float64, c *candidate, s scope, windows []int) (failed bool) {
 	g := &t.goal
 	for _, o := range g.Objectives {
-		failed = failed || metric.Lengthens(o.Metric) && t.piling(c, s)
+		failed = failed || metric.Lengthens(o.Metric) && t.beside(c, s).piling()
 	}
-	now, then := t.all(t.base(), wholeScope, windows), t.all(c, s, windows)
+	now, then := t.beside(c, s).figures(windows)
 	for i, k := range g.Constraints {
 		metrics[k.Metric] = k.Value // kept where nothing is said of it
 		if x := worstBeside(now, then, g.written[i]); !silent(x) {
@@ -73,15 +73,28 @@ func (t *tuner) constrain(metrics map[string]float64, c *candidate, s scope, win
 	return failed
 }
 
-// piling says whether the queue of a candidate grows without end in a scope in
-// which that of the current policy does not.
-func (t *tuner) piling(c *candidate, s scope) bool {
-	for k := range t.problem.Traces {
-		now := s
-		if t.result(t.base(), s, k, 0) == nil { // it was eliminated, and is known of the whole
-			now = wholeScope
-		}
-		if t.overloaded(c, s, k) && !t.overloaded(t.base(), now, k) {
+// sides are a candidate and the current policy over one part of the traces: what is
+// said of one beside the other is said of the same jobs.
+type sides struct {
+	t     *tuner
+	c     *candidate
+	scope scope
+}
+
+// beside are the sides of a candidate in a scope, in which the current policy was run
+// as well.
+func (t *tuner) beside(c *candidate, s scope) sides { return sides{t, c, s} }
+
+// figures are those of both by window.
+func (b sides) figures(windows []int) (now, then []*task.Figures) {
+	return b.t.all(b.t.base(), b.scope, windows), b.t.all(b.c, b.scope, windows)
+}
+
+// piling says whether the queue of the candidate grows without end where that of the
+// current policy does not.
+func (b sides) piling() bool {
+	for k := range b.t.problem.Traces {
+		if b.t.overloaded(b.c, b.scope, k) && !b.t.overloaded(b.t.base(), b.scope, k) {
 			return true
 		}
 	}

@@ -35,6 +35,8 @@ type Report struct {
 	// Unheeded says, a sentence each, what more of the work asked for than a replay may leave
 	// unmet, where it was allowed to.
 	Unheeded []string `json:"unheeded,omitempty"`
+	// Overloaded names the traces on which the current policy is overloaded.
+	Overloaded []string `json:"overloaded,omitempty"`
 
 	Decision string `json:"decision"`
 	Why      string `json:"why"`
@@ -253,7 +255,7 @@ func (t *tuner) finish() *Report {
 		r.Current = t.base().name
 	}
 	if len(t.history) > 0 {
-		now, _ := t.read(t.base(), wholeScope, t.screening)
+		now, _ := t.read(t.base(), screeningScope, t.screening)
 		for _, o := range t.goal.Objectives {
 			r.SearchNow = append(r.SearchNow, metric.Number(now[o.Metric]))
 		}
@@ -320,13 +322,10 @@ func (t *tuner) tried(i int) Tried {
 		return out
 	}
 	s, windows := screeningScope, t.screening
-	switch {
-	case i == 0:
-		s, windows = wholeScope, t.tuning
-	case t.result(c, tuningScope, 0, 0) != nil:
+	if t.result(c, tuningScope, 0, 0) != nil {
 		s, windows = tuningScope, t.tuning
 	}
-	out.Windows, out.Overloaded = len(windows), t.piling(c, s)
+	out.Windows, out.Overloaded = len(windows), t.beside(c, s).piling()
 	metrics, failed := t.read(c, s, windows)
 	out.run = t.task(runRequest{of: c, scope: s})
 	if t.result(c, wholeScope, 0, 0) != nil {

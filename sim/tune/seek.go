@@ -204,7 +204,9 @@ func (t *tuner) heats(heats []search.Heat, windows []int) ([]search.HeatResult, 
 	}
 	var asked []runRequest
 	for _, h := range heats {
-		asked = append(asked, t.on(t.candidates[h.Candidate], scopeOf(h))...)
+		for _, c := range []*candidate{t.candidates[h.Candidate], t.base()} { // the latter although it may be eliminated
+			asked = append(asked, t.on(c, scopeOf(h))...)
+		}
 	}
 	if err := t.run(asked); err != nil {
 		return nil, err

@@ -172,7 +172,7 @@ func (t *tuner) objectives(points []*candidate, name string) []float64 {
 	out := make([]float64, len(points))
 	for i, c := range points {
 		out[i] = math.NaN()
-		if metric.Lengthens(name) && t.piling(c, screeningScope) {
+		if metric.Lengthens(name) && t.beside(c, screeningScope).piling() {
 			continue
 		}
 		values := make([]float64, len(t.screening))

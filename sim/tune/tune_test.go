@@ -517,23 +517,6 @@ func TestTheWholeTraceDecidesAboutTheGain(t *testing.T) {
 	require.Contains(t, r.Why, "the replay of the whole trace says otherwise")
 }
 
-func TestOverloadedCandidatesHaveNoRank(t *testing.T) {
-	w := newWorld(t, 3000, 0.8, halves)
-	o := small()
-	o.Evaluate = changed(planted(0.2, 0.005), func(k *task.Task, r *task.Result) {
-		if partOf(k.Spec.Site) > 0.51 {
-			r.Verdict = metric.Overloaded
-		}
-	})
-	r := w.tune(t, o)
-	require.NotEqual(t, Change, r.Decision)
-	o.Evaluate = changed(planted(0.2, 0.005), func(_ *task.Task, r *task.Result) { r.Verdict = metric.Overloaded })
-	r = w.tune(t, o)
-	require.Equal(t, Unsure, r.Decision)
-	require.Contains(t, r.Why, "is overloaded under the current policy")
-	require.NotEmpty(t, r.Markdown())
-}
-
 // Where two candidates are as good, and which is best hangs on the windows, both are
 // named, and the one with the shorter longest wait comes first.
 func TestEqualsAreNamed(t *testing.T) {

@@ -55,6 +55,9 @@ func (r *Report) Summary() []string {
 			out = append(out, closest+r.Trade())
 		}
 	}
+	if len(r.Overloaded) > 0 {
+		out = append(out, fmt.Sprintf("Under the current policy the trace %s is overloaded: waits go with the length of the log, so expect a change of this size of a log as long as this one only.", list(r.Overloaded)))
+	}
 	out = append(out, r.boundSentences()...)
 	if s := r.againSentence(); s != "" {
 		out = append(out, s)

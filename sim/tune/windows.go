@@ -213,15 +213,13 @@ func (t *tuner) wholly(c *candidate) error {
 	return t.run(asked)
 }
 
-// sane refuses objectives that say nothing under the current policy: waits of a
-// queue that grows without end, and parts of 0 where several traces are weighed.
+// sane refuses objectives that say nothing under the current policy, parts of 0 where
+// several traces are weighed, and notes where its queue grows without end.
 func (t *tuner) sane() error {
 	for k := range t.problem.Traces {
 		name := t.problem.Traces[k].Set.Name
-		for _, o := range t.opt.Objectives {
-			if metric.Lengthens(o.Metric) && t.overloaded(t.base(), wholeScope, k) {
-				t.refuse(fmt.Sprintf("the trace %s is overloaded under the current policy: its queue grows to the end, so %s says how long the log is", name, o.Metric))
-			}
+		if t.overloaded(t.base(), wholeScope, k) {
+			t.out.Overloaded = append(t.out.Overloaded, name)
 		}
 		if len(t.problem.Traces) == 1 {
 			continue
