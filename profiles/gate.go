@@ -189,7 +189,7 @@ type GateBalance struct {
 type GateSteady struct {
 	Name    string `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
 	Run     string `yaml:"run" unit:"name" doc:"that it is about"`
-	Backlog bool   `yaml:"backlog" default:"false" doc:"a standing queue is fine, as long as it does not grow throughout"`
+	Backlog bool   `yaml:"backlog" default:"false" doc:"a standing queue is fine, as long as the run is not overloaded"`
 }
 
 // GateThrash asserts that work is left alone, in every replay of a run.

@@ -57,11 +57,11 @@ func VerdictWords(v metric.Verdict) string {
 	case metric.Stable:
 		return "the queue stayed within what the cluster can hold"
 	case metric.Backlogged:
-		return "on average the waiting jobs asked for more than the whole cluster, but the queue did not keep growing"
+		return "on average the waiting jobs asked for more than the whole cluster, and the log does not show that the queue grows without end"
 	case metric.Unknown:
-		return "there is no steady window to judge the queue by, or no job started"
+		return "there is no time between the first submission and the last to judge the queue by, or no job started"
 	case metric.Overloaded:
-		return "more work arrived than the cluster can do, so the queue kept growing and waits measure the length of the log: do not rank this run by them"
+		return "the queue never drained in the last half, and more work waits at the end than chance explains: waits measure the length of the log, so do not rank this run by them"
 	}
 	return ""
 }

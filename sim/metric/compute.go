@@ -46,6 +46,7 @@ func tabulate(jobs column.Scanner, s *Series, keep int) (Table, error) {
 	if err != nil {
 		return Table{}, err
 	}
+	demand.close()
 	all.join(steady)
 	all.site.closeCells()
 	steady.site.closeCells()

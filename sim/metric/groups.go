@@ -22,7 +22,7 @@ const numClasses = model.SensitiveClass + 1
 // site.
 const (
 	groupColumns = column.VCluster | column.Tenant | column.Class
-	siteColumns  = groupColumns | column.Requeues | column.Preemptions | column.NumAttempts |
+	siteColumns  = groupColumns | column.Kind | column.Requeues | column.Preemptions | column.NumAttempts |
 		column.NodeUS | column.GPUUS | column.BorrowedUS | column.KeptUS | column.LostUS
 )
 
@@ -32,6 +32,7 @@ func (o *observation) observeSite(c *column.Jobs, i int) {
 	o.own = held{nodes: c.NodeUS[i], gpus: c.GPUUS[i], borrowed: c.BorrowedUS[i], kept: c.KeptUS[i], lost: c.LostUS[i]}
 	o.preemptions, o.requeues = int64(c.Preemptions[i]), int64(c.Requeues[i])
 	o.again = c.Attempts[i] > 0
+	o.service = model.Kind(c.Kind[i]) != model.Bounded
 }
 
 // groupSum gathers the jobs of a group in a window.

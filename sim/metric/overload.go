@@ -18,15 +18,28 @@ const arrivalBins = 20
 // that is the 95 % point of reflected Brownian motion, 1.96·σ·√20, squared.
 var beyondChance = big.NewRat(196*196*arrivalBins, 100*100)
 
-// demand is the work, in unit·µs, that arrives in a span of a run, and that waits at its
-// end.
+// demand is the work, in unit·µs, that arrives in a span of a run, and that waits at both
+// of its ends. Services are left out, for they run as long as they are wanted.
 type demand struct {
-	from, to model.Time // both included
-	arrived  [arrivalBins]sum
-	ran      sum    // the same, of all bins
-	units    uint64 // of the jobs that ran
-	waiting  sum    // of jobs that ran later
-	unknown  uint64 // units of waiting jobs that never ran
+	from, to   model.Time // both included
+	arrived    [arrivalBins]sum
+	ran        sum    // the same, of all bins
+	units      uint64 // of the jobs that ran
+	begin, end backlog
+}
+
+// backlog is the work that waits at an instant.
+type backlog struct {
+	work    sum // of jobs that ran later
+	unknown sum // units of those that never did
+}
+
+func (w *backlog) add(o *observation) {
+	if o.runtime > 0 {
+		w.work.addProduct(o.procs, o.runtime)
+	} else {
+		w.unknown.add(o.procs)
+	}
 }
 
 // arrive counts a job that is submitted in the span.
@@ -41,43 +54,55 @@ func (d *demand) arrive(o *observation) {
 	d.units += o.procs
 }
 
-// wait counts a job that waits at the end of the span.
-func (d *demand) wait(o *observation) {
-	if o.runtime > 0 {
-		d.waiting.addProduct(o.procs, o.runtime)
-	} else {
-		d.unknown += o.procs
-	}
-}
-
-// backlog is the work that waits at the end of the span. What never ran counts with the
-// mean run time of a unit of the jobs that did.
-func (d *demand) backlog() *big.Rat {
-	out := new(big.Rat).SetInt(d.waiting.big())
+// workOf is a backlog in unit·µs. What never ran counts with the mean run time of a unit
+// of the jobs of the span that did.
+func (d *demand) workOf(w *backlog) *big.Rat {
+	out := new(big.Rat).SetInt(w.work.big())
 	if d.units > 0 {
-		units := new(big.Rat).SetFrac(new(big.Int).SetUint64(d.unknown), new(big.Int).SetUint64(d.units))
+		units := new(big.Rat).SetFrac(w.unknown.big(), new(big.Int).SetUint64(d.units))
 		out.Add(out, units.Mul(units, new(big.Rat).SetInt(d.ran.big())))
 	}
 	return out
 }
 
-// variance of the work that arrives in a bin.
+// lags is over how many bins the dependence of arrivals is looked at.
+const lags = 2
+
+// variance of the work that arrives in a bin, or where that is more, the long-run one,
+// that of a sum over many bins by their number: with the covariances γ of bins that are k
+// apart, γ₀ + 2·(⅔·γ₁ + ⅓·γ₂) (Bartlett's weights, Newey and West 1987). Days of much work
+// come in rows, and then a sum over them varies more than single days say.
 func (d *demand) variance() *big.Rat {
-	total, squares := new(big.Int), new(big.Int)
-	for i := range d.arrived {
-		x := d.arrived[i].big()
-		total.Add(total, x)
-		squares.Add(squares, product(x, x))
+	n, total := big.NewInt(arrivalBins), d.ran.big()
+	var above [arrivalBins]*big.Int // of the mean, times n
+	for i := range above {
+		above[i] = new(big.Int).Sub(product(d.arrived[i].big(), n), total)
 	}
-	n := big.NewInt(arrivalBins)
-	above := squares.Sub(product(squares, n), product(total, total))
-	return new(big.Rat).SetFrac(above, big.NewInt(arrivalBins*(arrivalBins-1)))
+	single, long := new(big.Int), new(big.Int)
+	for k := range lags + 1 {
+		sum := new(big.Int)
+		for i := k; i < arrivalBins; i++ {
+			sum.Add(sum, product(above[i], above[i-k]))
+		}
+		if k == 0 {
+			single.Set(sum)
+			long.Mul(sum, big.NewInt(lags+1))
+			continue
+		}
+		long.Add(long, sum.Mul(sum, big.NewInt(2*(lags+1-int64(k)))))
+	}
+	if single.Mul(single, big.NewInt(lags+1)); single.Cmp(long) < 0 {
+		single = long
+	}
+	return new(big.Rat).SetFrac(single, big.NewInt((lags+1)*arrivalBins*arrivalBins*(arrivalBins-1)))
 }
 
-// beyond says whether more work waits at the end than chance explains at a load of 1.
+// beyond says whether the work that waits has grown by more than chance explains at a
+// load of 1.
 func (d *demand) beyond() bool {
-	waits := d.backlog()
-	return waits.Sign() > 0 && waits.Mul(waits, waits).Cmp(new(big.Rat).Mul(d.variance(), beyondChance)) > 0
+	grown := d.workOf(&d.end)
+	grown.Sub(grown, d.workOf(&d.begin))
+	return grown.Sign() > 0 && grown.Mul(grown, grown).Cmp(new(big.Rat).Mul(d.variance(), beyondChance)) > 0
 }
 
 // submissions is the span from the first submission to the last, or the part of the
@@ -93,25 +118,34 @@ func (s *Series) submissions() []Span {
 }
 
 // undrained says whether the waiting demand never falls below what the cluster holds in
-// the last half of a span, by the bins that lie in it. Where none does it is not known to.
+// the last half of a span: by the bins that lie in it, or where none is so short, by those
+// that overlap it.
 func (s *Series) undrained(from, to model.Time) bool {
-	half, least := from+(to-from)/2, int64(math.MaxInt64)
-	b := &s.bins
+	half, b := from+(to-from)/2, &s.bins
+	inside, overlapping := int64(math.MaxInt64), int64(math.MaxInt64)
 	for i := range b.n {
-		if begin := b.begin(i); begin >= half && begin.Add(b.width) <= to+1 {
-			least = min(least, b.least[i])
+		begin := b.begin(i)
+		end := begin.Add(b.width)
+		if begin >= half && end <= to+1 {
+			inside = min(inside, b.least[i])
+		}
+		if begin <= to && end > half {
+			overlapping = min(overlapping, b.least[i])
 		}
 	}
-	return least != math.MaxInt64 && least >= s.cfg.Units
+	if inside == math.MaxInt64 {
+		inside = overlapping
+	}
+	return inside != math.MaxInt64 && inside >= s.cfg.Units
 }
 
 // leastJudged is the shortest span that is judged.
 const leastJudged = 4 * model.Microsecond
 
-// verdict judges the queue in a span of the run, of which some job started:
+// verdict judges the queue in a span of the run in which some job started:
 //
-//   - OVERLOADED: it never drains in the last half of the span, and more work waits at
-//     its end than a cluster at a load of exactly 1 comes to by chance. Waits then
+//   - OVERLOADED: it never drains in the last half of the span, and the work that waits
+//     has grown by more than at a load of exactly 1 comes about by chance. Waits then
 //     measure the length of the log.
 //   - BACKLOGGED: otherwise, when on average more waits than the cluster holds.
 //   - STABLE: otherwise.
@@ -132,28 +166,79 @@ func (s *Series) verdict(d *demand) Verdict {
 
 // demands are those of spans, which may overlap.
 type demands struct {
-	list  []demand
-	byEnd []*demand // of list, ascending
+	list         []demand
+	begins, ends instants
 }
 
 func newDemands(spans []Span) *demands {
 	d := &demands{list: make([]demand, len(spans))}
 	for i, p := range spans {
 		d.list[i].from, d.list[i].to = p.From, p.To-1
-		d.byEnd = append(d.byEnd, &d.list[i])
 	}
-	slices.SortStableFunc(d.byEnd, func(a, b *demand) int { return cmp.Compare(a.to, b.to) })
+	d.begins = newInstants(len(spans), func(i int) model.Time { return spans[i].From - 1 })
+	d.ends = newInstants(len(spans), func(i int) model.Time { return spans[i].To - 1 })
 	return d
 }
 
-// add counts a job, which is submitted in some of the spans. It costs a search, and what
-// there are of spans that end while it waits.
+// add counts a job, which is submitted in some of the spans. Beside these it costs four
+// searches.
 func (d *demands) add(o *observation, in []int) {
+	if o.service {
+		return
+	}
 	for _, i := range in {
 		d.list[i].arrive(o)
 	}
-	k, _ := slices.BinarySearchFunc(d.byEnd, model.Time(o.submit), func(d *demand, t model.Time) int { return cmp.Compare(d.to, t) })
-	for ; k < len(d.byEnd) && int64(d.byEnd[k].to) < o.leftQueue; k++ {
-		d.byEnd[k].wait(o)
+	d.begins.waits(o)
+	d.ends.waits(o)
+}
+
+// close is to come after all jobs.
+func (d *demands) close() {
+	d.begins.each(func(span int, w backlog) { d.list[span].begin = w })
+	d.ends.each(func(span int, w backlog) { d.list[span].end = w })
+}
+
+// instants are one of each span, with the work that waits then: each job is added at the
+// first instant of its wait, and taken away at the first one behind it.
+type instants struct {
+	at       []model.Time // ascending
+	span     []int
+	from, to []backlog
+}
+
+func newInstants(n int, of func(int) model.Time) instants {
+	t := instants{from: make([]backlog, n), to: make([]backlog, n)}
+	for i := range n {
+		t.span = append(t.span, i)
+	}
+	slices.SortStableFunc(t.span, func(a, b int) int { return cmp.Compare(of(a), of(b)) })
+	for _, i := range t.span {
+		t.at = append(t.at, of(i))
+	}
+	return t
+}
+
+// waits counts a job at the instants from its submission until it leaves the queue.
+func (t *instants) waits(o *observation) {
+	from, _ := slices.BinarySearch(t.at, model.Time(o.submit))
+	to, _ := slices.BinarySearch(t.at, model.Time(o.leftQueue))
+	if from >= to {
+		return
+	}
+	if t.from[from].add(o); to < len(t.at) {
+		t.to[to].add(o)
+	}
+}
+
+// each gives the work that waits at the instant of each span.
+func (t *instants) each(visit func(span int, w backlog)) {
+	var now backlog
+	for k, span := range t.span {
+		now.work.join(t.from[k].work)
+		now.unknown.join(t.from[k].unknown)
+		now.work = now.work.minus(t.to[k].work)
+		now.unknown = now.unknown.minus(t.to[k].unknown)
+		visit(span, now)
 	}
 }

@@ -45,6 +45,7 @@ func ComputeParts(jobs column.Scanner, s *Series, parts []Span) ([]Table, error)
 	if err != nil {
 		return nil, err
 	}
+	demand.close()
 	for _, r := range windows {
 		r.site.closeCells()
 	}

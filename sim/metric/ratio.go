@@ -78,6 +78,7 @@ type observation struct {
 	unfinished bool
 
 	site                    bool // what follows is set
+	service                 bool // it runs for as long as it is wanted; in the first pass only
 	vcluster, tenant, class int32
 	own                     held // in the first pass only, as what follows
 	preemptions, requeues   int64

@@ -19,7 +19,7 @@ const (
 	Stable     Verdict = "STABLE"
 	Backlogged Verdict = "BACKLOGGED"
 	Overloaded Verdict = "OVERLOADED"
-	// Unknown: there is no steady window to judge, or no job started.
+	// Unknown: there is no time between the submissions, or no job started.
 	Unknown Verdict = "UNKNOWN"
 )
 

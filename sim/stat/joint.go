@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 	gonum "gonum.org/v1/gonum/stat"
 
 	"orrery/internal/libm"
@@ -31,7 +30,7 @@ type Joint struct {
 // one of them sees is found by the other.
 type JointRow struct {
 	Windows JointMean // mean over windows of ln(candidate/baseline)
-	Sums    JointMean // ln of the ratio of the sums over all windows
+	Sums    JointMean // ln of the ratio of the sums over all windows, corrected by the jackknife
 	// P is how often chance alone makes the largest |T| of all candidates as large as
 	// the larger one of this candidate; 1 of one that does not differ at all.
 	P float64
@@ -85,7 +84,10 @@ func (s Settings) Joint(baseline []float64, candidates [][]float64) (*Joint, err
 	series = slices.DeleteFunc(series, func(x []float64) bool { _, varies := neighbours(x); return !varies })
 	out.Dependence = Dependence(series...)
 	largest := largestByChance(series, n, out.Dependence, s.Seed)
-	out.Critical = largest[min(int(math.Ceil((1-s.alpha())*jointDraws)), jointDraws-1)]
+	out.Critical = math.Inf(1) // of a level that so few draws cannot tell
+	if k := int(math.Floor(s.alpha() * (1 + jointDraws))); k > 0 {
+		out.Critical = largest[jointDraws-k]
+	}
 	for i := range out.Candidates {
 		r := &out.Candidates[i]
 		t := max(orElse(math.Abs(r.Windows.T), 0), orElse(math.Abs(r.Sums.T), 0))
@@ -140,7 +142,7 @@ func jointMean(x []float64) JointMean {
 // largestByChance are the largest |T| of all series in draws in which no mean differs
 // from 0, ascending.
 func largestByChance(series [][]float64, n int, phi float64, seed uint64) []float64 {
-	parts := independentParts(series, n)
+	parts := independentParts(series)
 	value, shock := make([]float64, len(series)), make([]float64, len(series))
 	sum, squares := make([]float64, len(series)), make([]float64, len(series))
 	out := make([]float64, jointDraws)
@@ -176,35 +178,36 @@ func largestByChance(series [][]float64, n int, phi float64, seed uint64) []floa
 }
 
 // independentParts are lists of a number for each series, of which a sum with
-// independent normal weights has the correlations of the series, which may be alike:
-// the rows of S·Vᵀ of their singular values, less those that are rounding.
-func independentParts(series [][]float64, n int) [][]float64 {
-	if len(series) == 0 {
-		return nil
-	}
-	standard := mat.NewDense(n, len(series), nil)
-	for k, x := range series {
-		mean, sd := gonum.MeanStdDev(x, nil)
-		for t, v := range x {
-			standard.Set(t, k, (v-mean)/sd)
+// independent normal weights has the correlations of the series: the columns of
+// Cholesky's factor. Series may be alike, so that pivots are 0 but for rounding; their
+// columns are left out, which factorisations for matrices of full rank refuse to do, and
+// those that exchange rows would make the draws hang on the last bits of a tie.
+func independentParts(series [][]float64) [][]float64 {
+	m := len(series)
+	var parts [][]float64
+	for j := range m {
+		part := make([]float64, m)
+		for i := j; i < m; i++ {
+			part[i] = correlation(series[i], series[j], i == j)
+			for _, before := range parts {
+				part[i] -= before[i] * before[j]
+			}
 		}
-	}
-	var svd mat.SVD
-	if !svd.Factorize(standard, mat.SVDThinV) {
-		panic("stat: no singular values of finite numbers")
-	}
-	var v mat.Dense
-	svd.VTo(&v)
-	var out [][]float64
-	for k, s := range svd.Values(nil) {
-		if s <= 1e-9*float64(n) {
-			break
+		pivot := part[j]
+		if pivot <= 1e-9 {
+			continue
 		}
-		part := mat.Col(nil, k, &v)
-		floats.Scale(s, part)
-		out = append(out, part)
+		floats.Scale(1/math.Sqrt(pivot), part)
+		parts = append(parts, part)
 	}
-	return out
+	return parts
+}
+
+func correlation(x, y []float64, same bool) float64 {
+	if same {
+		return 1
+	}
+	return gonum.Correlation(x, y, nil)
 }
 
 // Detectable is the smallest change of a statistic, as the absolute value of a
@@ -224,6 +227,9 @@ func (j *Joint) Detectable(m JointMean, windows int, power float64) float64 {
 // WindowsFor is how many windows like these would show a change as large as the one
 // that was seen with a probability of power; +Inf where none was seen.
 func (j *Joint) WindowsFor(m JointMean, power float64) float64 {
+	if m.Estimate == 0 {
+		return math.Inf(1)
+	}
 	x := j.Detectable(m, 1, power) / math.Abs(m.Estimate)
 	return math.Ceil(x * x)
 }

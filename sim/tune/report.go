@@ -35,7 +35,8 @@ type Report struct {
 	// Unheeded says, a sentence each, what more of the work asked for than a replay may leave
 	// unmet, where it was allowed to.
 	Unheeded []string `json:"unheeded,omitempty"`
-	// Overloaded names the traces on which the current policy is overloaded.
+	// Overloaded names the traces on which the current policy is overloaded, where an
+	// objective is made of waits.
 	Overloaded []string `json:"overloaded,omitempty"`
 
 	Decision string `json:"decision"`

@@ -56,7 +56,11 @@ func (r *Report) Summary() []string {
 		}
 	}
 	if len(r.Overloaded) > 0 {
-		out = append(out, fmt.Sprintf("Under the current policy the trace %s is overloaded: waits go with the length of the log, so expect a change of this size of a log as long as this one only.", list(r.Overloaded)))
+		text := fmt.Sprintf("The current policy is overloaded on %s: its waits grow with the length of the log.", list(r.Overloaded))
+		if r.Decision == Change {
+			text += " Expect this change only of a log as long as this one."
+		}
+		out = append(out, text)
 	}
 	out = append(out, r.boundSentences()...)
 	if s := r.againSentence(); s != "" {

@@ -213,12 +213,14 @@ func (t *tuner) wholly(c *candidate) error {
 	return t.run(asked)
 }
 
-// sane refuses objectives that say nothing under the current policy, parts of 0 where
-// several traces are weighed, and notes where its queue grows without end.
+// sane notes the traces on which the current policy is overloaded, where an objective is
+// made of waits. It refuses objectives that are 0 under the current policy where several
+// traces are weighed, for no gain can be a part of that.
 func (t *tuner) sane() error {
 	for k := range t.problem.Traces {
 		name := t.problem.Traces[k].Set.Name
-		if t.overloaded(t.base(), wholeScope, k) {
+		waits := slices.ContainsFunc(t.opt.Objectives, func(o search.Objective) bool { return metric.Lengthens(o.Metric) })
+		if waits && t.overloaded(t.base(), wholeScope, k) {
 			t.out.Overloaded = append(t.out.Overloaded, name)
 		}
 		if len(t.problem.Traces) == 1 {
