@@ -78,23 +78,22 @@ func (d *demand) variance() *big.Rat {
 	for i := range above {
 		above[i] = new(big.Int).Sub(product(d.arrived[i].big(), n), total)
 	}
-	single, long := new(big.Int), new(big.Int)
-	for k := range lags + 1 {
-		sum := new(big.Int)
+	covariance := func(k int) *big.Int {
+		out := new(big.Int)
 		for i := k; i < arrivalBins; i++ {
-			sum.Add(sum, product(above[i], above[i-k]))
+			out.Add(out, product(above[i], above[i-k]))
 		}
-		if k == 0 {
-			single.Set(sum)
-			long.Mul(sum, big.NewInt(lags+1))
-			continue
-		}
-		long.Add(long, sum.Mul(sum, big.NewInt(2*(lags+1-int64(k)))))
+		return out
 	}
-	if single.Mul(single, big.NewInt(lags+1)); single.Cmp(long) < 0 {
-		single = long
+	single := product(covariance(0), big.NewInt(lags+1))
+	long := new(big.Int).Set(single)
+	for k := 1; k <= lags; k++ {
+		long.Add(long, product(covariance(k), big.NewInt(2*int64(lags+1-k))))
 	}
-	return new(big.Rat).SetFrac(single, big.NewInt((lags+1)*arrivalBins*arrivalBins*(arrivalBins-1)))
+	if long.Cmp(single) < 0 {
+		long = single
+	}
+	return new(big.Rat).SetFrac(long, big.NewInt((lags+1)*arrivalBins*arrivalBins*(arrivalBins-1)))
 }
 
 // beyond says whether the work that waits has grown by more than chance explains at a
@@ -123,14 +122,10 @@ func (s *Series) submissions() []Span {
 func (s *Series) undrained(from, to model.Time) bool {
 	half, b := from+(to-from)/2, &s.bins
 	inside, overlapping := int64(math.MaxInt64), int64(math.MaxInt64)
-	for i := range b.n {
-		begin := b.begin(i)
-		end := begin.Add(b.width)
-		if begin >= half && end <= to+1 {
+	for i := int(min(b.index(max(half, b.origin)), maxBins)); i < b.n && b.begin(i) <= to; i++ {
+		overlapping = min(overlapping, b.least[i])
+		if begin := b.begin(i); begin >= half && begin.Add(b.width) <= to+1 {
 			inside = min(inside, b.least[i])
-		}
-		if begin <= to && end > half {
-			overlapping = min(overlapping, b.least[i])
 		}
 	}
 	if inside == math.MaxInt64 {
@@ -175,8 +170,8 @@ func newDemands(spans []Span) *demands {
 	for i, p := range spans {
 		d.list[i].from, d.list[i].to = p.From, p.To-1
 	}
-	d.begins = newInstants(len(spans), func(i int) model.Time { return spans[i].From - 1 })
-	d.ends = newInstants(len(spans), func(i int) model.Time { return spans[i].To - 1 })
+	d.begins = newInstants(d.list, func(d *demand) model.Time { return d.from - 1 })
+	d.ends = newInstants(d.list, func(d *demand) model.Time { return d.to })
 	return d
 }
 
@@ -207,14 +202,14 @@ type instants struct {
 	from, to []backlog
 }
 
-func newInstants(n int, of func(int) model.Time) instants {
-	t := instants{from: make([]backlog, n), to: make([]backlog, n)}
-	for i := range n {
+func newInstants(spans []demand, of func(*demand) model.Time) instants {
+	t := instants{from: make([]backlog, len(spans)), to: make([]backlog, len(spans))}
+	for i := range spans {
 		t.span = append(t.span, i)
 	}
-	slices.SortStableFunc(t.span, func(a, b int) int { return cmp.Compare(of(a), of(b)) })
+	slices.SortStableFunc(t.span, func(a, b int) int { return cmp.Compare(of(&spans[a]), of(&spans[b])) })
 	for _, i := range t.span {
-		t.at = append(t.at, of(i))
+		t.at = append(t.at, of(&spans[i]))
 	}
 	return t
 }

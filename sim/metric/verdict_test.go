@@ -192,8 +192,11 @@ func TestVerdictByTheQueue(t *testing.T) {
 		{"empty", level(0), Stable},
 		{"a machine's worth", level(100), Stable},
 		{"more than a machine, level", level(101), Backlogged},
-		{"rising", func(i int64) int64 { return i * 40 }, Backlogged},
+		{"rising by less than a machine", func(i int64) int64 { return i * 3 }, Stable},
+		{"rising by more than a machine", func(i int64) int64 { return i * 40 }, Backlogged},
 		{"bathtub", func(i int64) int64 { return (i - 20) * (i - 20) }, Backlogged},
+		{"hump", func(i int64) int64 { return 4 * i * (40 - i) }, Backlogged},
+		{"falling", func(i int64) int64 { return 4000 - 100*i }, Backlogged},
 		{"one spike", func(i int64) int64 { return 3000 * (1 - min(1, (i-20)*(i-20))) }, Stable},
 	} {
 		s, err := NewSeries(Config{Units: 100})

@@ -188,7 +188,7 @@ func independentParts(series [][]float64) [][]float64 {
 	for j := range m {
 		part := make([]float64, m)
 		for i := j; i < m; i++ {
-			part[i] = correlation(series[i], series[j], i == j)
+			part[i] = gonum.Correlation(series[i], series[j], nil)
 			for _, before := range parts {
 				part[i] -= before[i] * before[j]
 			}
@@ -203,22 +203,15 @@ func independentParts(series [][]float64) [][]float64 {
 	return parts
 }
 
-func correlation(x, y []float64, same bool) float64 {
-	if same {
-		return 1
-	}
-	return gonum.Correlation(x, y, nil)
-}
-
 // Detectable is the smallest change of a statistic, as the absolute value of a
 // logarithm, that the test finds with a probability of power, in (0.5, 1), where the
 // windows differ as these do and there are so many of them:
 //
 //	SD/√n · (Critical + q(power)·√((1 + φ)/(1 - φ)))
 //
-// with the quantile q of Student's t with as many degrees of freedom as windows less one: Critical is what chance reaches, and what is behind it
-// is how far the estimate itself wanders. With other numbers of windows Critical is
-// taken as it is.
+// with the quantile q of Student's t with as many degrees of freedom as windows less
+// one. Critical is what chance reaches, and the other part is how far the estimate
+// itself wanders. With other numbers of windows Critical is taken as it is.
 func (j *Joint) Detectable(m JointMean, windows int, power float64) float64 {
 	wander := math.Sqrt((1 + j.Dependence) / (1 - j.Dependence))
 	return m.SD / math.Sqrt(float64(windows)) * (j.Critical + libm.StudentQuantile(power, float64(j.Windows-1))*wander)

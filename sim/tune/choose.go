@@ -208,7 +208,7 @@ func keeps(k search.Constraint, bound, now, then float64) KeptOn {
 // whole traces, or on the acceptance windows.
 func (t *tuner) broken(c *candidate, f *Finalist, s scope) string {
 	var why []string
-	if t.beside(c, wholeScope).piling() && slices.ContainsFunc(t.goal.Objectives, func(o search.Objective) bool { return metric.Lengthens(o.Metric) }) {
+	if t.aboutWaits() && t.beside(c, wholeScope).piling() {
 		why = append(why, "it is overloaded on the whole trace, and the current policy is not")
 	}
 	for i := range f.Constraints {

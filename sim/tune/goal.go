@@ -57,9 +57,7 @@ func (t *tuner) values(c *candidate, s scope, name string, windows []int) []floa
 // failed.
 func (t *tuner) constrain(metrics map[string]float64, c *candidate, s scope, windows []int) (failed bool) {
 	g := &t.goal
-	for _, o := range g.Objectives {
-		failed = failed || metric.Lengthens(o.Metric) && t.beside(c, s).piling()
-	}
+	failed = t.aboutWaits() && t.beside(c, s).piling()
 	now, then := t.beside(c, s).figures(windows)
 	for i, k := range g.Constraints {
 		metrics[k.Metric] = k.Value // kept where nothing is said of it

@@ -3,6 +3,7 @@ package tune
 import (
 	"slices"
 
+	"orrery/sim/metric"
 	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/task"
@@ -124,6 +125,12 @@ func partAt(r *task.Result, i int) *task.Figures {
 // aboutGroups says whether an objective is about a group of jobs.
 func (t *tuner) aboutGroups() bool {
 	return slices.ContainsFunc(t.opt.Objectives, func(o search.Objective) bool { return measureOf(o.Metric).By != "" })
+}
+
+// aboutWaits says whether an objective is made of waits, which say nothing of a queue
+// that grows without end.
+func (t *tuner) aboutWaits() bool {
+	return slices.ContainsFunc(t.opt.Objectives, func(o search.Objective) bool { return metric.Lengthens(o.Metric) })
 }
 
 // all are the figures of several windows.

@@ -219,8 +219,7 @@ func (t *tuner) wholly(c *candidate) error {
 func (t *tuner) sane() error {
 	for k := range t.problem.Traces {
 		name := t.problem.Traces[k].Set.Name
-		waits := slices.ContainsFunc(t.opt.Objectives, func(o search.Objective) bool { return metric.Lengthens(o.Metric) })
-		if waits && t.overloaded(t.base(), wholeScope, k) {
+		if t.aboutWaits() && t.overloaded(t.base(), wholeScope, k) {
 			t.out.Overloaded = append(t.out.Overloaded, name)
 		}
 		if len(t.problem.Traces) == 1 {
