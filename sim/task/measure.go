@@ -57,6 +57,11 @@ func (w *worker) measure(t *Task, id string, m *traces.Memory, res *sim.Result) 
 		return nil, err
 	}
 	w.groups(&out.Figures, res.Site, users, w.rows, measured)
+	if t.Cells {
+		if out.Cells, err = w.cells(m, res.Site); err != nil {
+			return nil, err
+		}
+	}
 	if len(parts) == 0 {
 		return out, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"orrery/sim/losers"
 	"orrery/sim/metric"
 )
 
@@ -20,6 +21,9 @@ type Result struct {
 	Parts []Figures `json:"parts,omitempty"`
 	Brief []Figures `json:"brief,omitempty"`
 	Work  Work      `json:"work"` // of the whole run
+	// Cells are all jobs of the whole run, if the task asks for them: also those before and
+	// behind its window. They are in order of their names.
+	Cells []losers.Cell `json:"cells,omitempty"`
 }
 
 // Figures are what was measured on a run, or on a part of it.

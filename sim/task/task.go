@@ -32,6 +32,8 @@ type Task struct {
 	// Parts of the window, or of the trace, are measured each by itself too. They may
 	// overlap. Of those in Brief the groups are left out.
 	Parts, Brief []metric.Span
+	// Cells asks for the waits of all jobs by user, size and so on: Result.Cells.
+	Cells bool
 }
 
 // Window is the part of a trace that is measured: the jobs submitted in
@@ -101,6 +103,7 @@ type wire struct {
 	Load   int             `json:"load_thousandths,omitempty"`
 	Parts  []metric.Span   `json:"parts,omitempty"`
 	Brief  []metric.Span   `json:"brief,omitempty"`
+	Cells  bool            `json:"cells,omitempty"`
 }
 
 // JSON is the canonical form.
@@ -111,7 +114,7 @@ func (t Task) Of(spec []byte) []byte { return t.with(spec) }
 
 // with is JSON where the canonical form of the spec is at hand.
 func (t Task) with(spec []byte) []byte {
-	b, err := json.Marshal(wire{Spec: spec, Window: t.Window, Jitter: t.Jitter, Load: t.Load, Parts: t.Parts, Brief: t.Brief})
+	b, err := json.Marshal(wire{Spec: spec, Window: t.Window, Jitter: t.Jitter, Load: t.Load, Parts: t.Parts, Brief: t.Brief, Cells: t.Cells})
 	if err != nil {
 		panic(err) // integers, and JSON
 	}
@@ -140,7 +143,7 @@ func Parse(b []byte) (Task, error) {
 	if err := strict(w.Spec, &t.Spec); err != nil {
 		return t, fmt.Errorf("reading the spec of a task: %w", err)
 	}
-	t.Window, t.Jitter, t.Load, t.Parts, t.Brief = w.Window, cmp.Or(w.Jitter, w.Before), w.Load, w.Parts, w.Brief
+	t.Window, t.Jitter, t.Load, t.Parts, t.Brief, t.Cells = w.Window, cmp.Or(w.Jitter, w.Before), w.Load, w.Parts, w.Brief, w.Cells
 	if w := t.Window; w != nil {
 		if err := w.validate(); err != nil {
 			return t, fmt.Errorf("reading a task: %w", err)

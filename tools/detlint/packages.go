@@ -178,7 +178,8 @@ var packageTable = []packageRule{
 		"a shell around pure tasks: when and where one is computed is up to it, what comes out is not, and is checked byte by byte"}}},
 	{dir: "sim/workerpool", free: []exemption{{[]string{"concurrency"}, "pieces of work are done side by side; each goes by its number, and so does the error"}}},
 	{dir: "sim/search", may: []string{"internal/libm", "scheduler/model/draw", "gonum.org/v1/gonum/..."}, free: []exemption{searches}},
-	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/des", "sim/metric", "sim/plan", "sim/record", "traces", "traces/transform"},
+	{dir: "sim/losers"},
+	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/des", "sim/losers", "sim/metric", "sim/plan", "sim/record", "traces", "traces/transform"},
 		free: []exemption{{[]string{"concurrency"}, "tasks are computed side by side and share the traces they replay; each result is a function of its " +
 			"task, and is given by index"}}},
 	{dir: "sim/tune", may: []string{"internal/libm", "internal/spelling", "scheduler/model", "scheduler/order", "profiles", "traces/transform", "sim/metric", "sim/plan", "sim/scaling", "sim/search", "sim/sensitivity",
