@@ -38,7 +38,8 @@ func Growth(l Loser) float64 {
 const (
 	leastGrowth = 60  // s by which the mean wait of a loser grows at least
 	mostLosers  = 20  // of a list
-	leastLeft   = 0.5 // of the most hours unexplained, and of its own hours unexplained, that a listed group has
+	leastOfMost = 0.5 // of the most hours unexplained, that the next loser has unexplained
+	leastOfOwn  = 0.5 // of the hours of a loser, that are unexplained when it is listed
 	noName      = "(none)"
 )
 
@@ -78,9 +79,9 @@ func Rank(now, then []Cell) []Loser {
 	return list
 }
 
-// choose is the group whose own mean loss explains most of what is unexplained; of equal
-// ones the first. Groups with few hours are left for later: the noise of single jobs is
-// large for their number. It is nil when no group is left.
+// choose is the group whose own mean loss explains most of what is unexplained: for losses
+// d of n jobs, (Σd)²/n. Of equal ones it is the first. It is nil when none is left. Groups
+// with few hours come later, for the noise of a single job is large.
 func choose(groups []*group) (best *group) {
 	most := Sum{}
 	for _, g := range groups {
@@ -91,7 +92,7 @@ func choose(groups []*group) (best *group) {
 	explained := 0.0
 	for _, g := range groups {
 		loss := g.loss.Seconds()
-		if !g.open() || loss < float64(leastLeft*most.Seconds()) {
+		if !g.open() || loss < float64(leastOfMost*most.Seconds()) {
 			continue
 		}
 		if x := float64(loss * (loss / float64(g.jobs))); x > explained {
@@ -177,7 +178,7 @@ func (g *group) loses() bool { return g.Hours > 0 && g.grows() }
 
 // open says whether the group may still be listed.
 func (g *group) open() bool {
-	return g.jobs > 0 && g.loss.Seconds() > 0 && g.loss.Seconds()/3600 >= float64(leastLeft*g.Hours)
+	return g.jobs > 0 && g.loss.Seconds() > 0 && g.loss.Seconds()/3600 >= float64(leastOfOwn*g.Hours)
 }
 
 // groupsOf are all groups by one dimension, and by two where most is 2. Those of one
