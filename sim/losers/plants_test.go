@@ -21,12 +21,21 @@ import (
 	"orrery/traces/transform"
 )
 
-var plants = flag.Int("plants", 30, "planted losses of each size")
+var (
+	plants    = flag.Int("plants", 30, "planted losses of each size")
+	otherLogs = flag.Bool("plants.other", false, "plant them in logs that the rule was not chosen by")
+)
+
+// swf is a log, with the size of its cluster where it does not say.
+type swf struct {
+	file  string
+	procs int32
+}
 
 // replays runs a log under the current policy, on two jittered logs, and under two others.
-func replays(t *testing.T, file string) (out [5][]losers.Cell) {
+func replays(t *testing.T, log swf) (out [5][]losers.Cell) {
 	path := filepath.Join(t.TempDir(), "log.trace")
-	_, err := importer.Import([]string{refdata.Path(t, "traces", "swf", file)}, path, importer.Options{})
+	_, err := importer.Import([]string{refdata.Path(t, "traces", "swf", log.file)}, path, importer.Options{})
 	require.NoError(t, err)
 	b, err := traces.Open(path)
 	require.NoError(t, err)
@@ -44,7 +53,7 @@ func replays(t *testing.T, file string) (out [5][]losers.Cell) {
 		jitter uint64
 	}{{jitter: 1}, {jitter: 2}, {}, {order: "sjf"}, {order: "unicef"}} {
 		spec := plan.DefaultSpec()
-		spec.Order = c.order
+		spec.Order, spec.Cluster.Procs = c.order, log.procs
 		spec, err = spec.Bind(src)
 		require.NoError(t, err)
 		work := task.Task{Spec: spec, Cells: true}
@@ -123,13 +132,16 @@ func (p *plant) first(hours float64, inProportion bool) losers.Group {
 // real logs is named first, by its name or another of the same jobs. docs/METRICS.md has
 // the table of 200 plants.
 func TestPlants(t *testing.T) {
-	logs := []string{"KTH-SP2-1996-2.1-cln.swf.gz", "SDSC-SP2-1998-4.2-cln.swf.gz", "theta-2023-jan-validation-dadyownes.swf.gz", "HPC2N-2002-2.1-cln.swf.gz"}
+	logs := []swf{{"KTH-SP2-1996-2.1-cln.swf.gz", 0}, {"SDSC-SP2-1998-4.2-cln.swf.gz", 0}, {"theta-2023-jan-validation-dadyownes.swf.gz", 0}, {"HPC2N-2002-2.1-cln.swf.gz", 0}}
 	if *plants < 100 {
 		logs = logs[:3] // the last takes as long as all others
 	}
+	if *otherLogs {
+		logs = []swf{{"RICC-2010-2.swf.gz", 8192}, {"METACENTRUM-2009-2.swf.gz", 806}, {"LLNL-Atlas-2006-2.1-cln.swf.gz", 0}, {"NASA-iPSC-1993-3.1-cln.swf.gz", 0}}
+	}
 	var pairs [][2][]losers.Cell
-	for _, file := range logs {
-		c := replays(t, file)
+	for _, log := range logs {
+		c := replays(t, log)
 		pairs = append(pairs, [2][]losers.Cell{c[0], c[1]}, [2][]losers.Cell{c[2], c[3]}, [2][]losers.Cell{c[2], c[4]})
 	}
 	for _, size := range []float64{1, 1.5, 2, 3, 4} {
