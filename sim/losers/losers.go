@@ -117,8 +117,8 @@ func Worst(now, then []Cell, leastPart float64) (worst Loser, found bool) {
 	return worst, found
 }
 
-// pair is a cell under both policies. A cell may be missing under one: a job that is
-// cancelled while it runs changes its class of run times.
+// pair is a cell under both policies. It may be missing under one: a job whose nodes fail
+// may run for less and be in another class.
 type pair struct {
 	names     *Cell
 	now, then Cell
