@@ -93,7 +93,7 @@ func TestDiskFaults(t *testing.T) {
 		{[]string{"trace", "transform", "log.swf", "--out", "y.parquet", "--step", "stretch by=2", "--quiet", "--force"}, []string{"trace", "validate", "y.parquet"}, 0, "y.parquet", true, 70},
 		{[]string{"gate", "gate.yaml", "--update-baseline", "--reason", "x", "--by", "a", "--force", "--markdown", "gate.md", "--quiet"}, []string{"gate", "gate.yaml"}, 0, "gate.baseline.json", false, 80},
 		{[]string{"report", "drawn", "--quiet", "--force"}, nil, 0, "drawn/summary.md", true, 85},
-		{[]string{"tune", "--profile", "default", "--windows", "3+8", "--out", "tune", "--workers", "1", "--quiet"}, nil, exitEvidence, "tune/tune.json", true, 95},
+		{[]string{"tune", "log.swf", "--out", "tune", "--workers", "1", "--quiet"}, nil, exitEvidence, "tune/tune.json", true, 95},
 		{[]string{"sweep", "exp.yaml", "--out", "study", "--workers", "1", "--lease", "200ms", "--quiet"}, nil, 0, "", false, 100},
 	}
 	for piece := range pieces {

@@ -83,6 +83,7 @@ var (
 	}}
 	tuneFormat = &fileFormat{"tune settings", "schema of settings.json", versionIn(tunedir.Schema), versionIn(tunedir.Schema), map[int]string{
 		2: "several logs, windows of one replay, bounds on the whole log",
+		3: "one joint test on the whole log, a budget in jobs",
 	}}
 	pageFormat = &fileFormat{"study report", "schema of report.json", study.Schema, 1, map[int]string{
 		2: "it has its SHA-256, which readers check",

@@ -132,7 +132,7 @@ func TestTuneOfTooLittleTwice(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "tune")
 	var first map[string]string
 	for range 2 {
-		got := inProcess(t, "tune", "--out", out, "--profile", "default", "--windows", "3+8", "--quiet")
+		got := inProcess(t, "tune", small(t), "--out", out, "--profile", "default", "--quiet")
 		require.Equal(t, exitEvidence, got.code, got.stderr)
 		require.Contains(t, got.stderr, "not enough evidence")
 		files := map[string]string{}

@@ -49,7 +49,7 @@ var jsonRuns = map[string][]struct {
 	"trace info":      {{"trace info month.trace", 0}, {"trace info window.trace", 0}},
 	"trace transform": {{"trace transform month.trace --out stretched.trace --step \"stretch by=2\"", 0}},
 	"trace validate":  {{"trace validate month.trace", 0}},
-	"tune":            {{"tune --out tuned --windows 3+8 --profile default --quiet --vary \"weights=wait_time,conformance\" --budget 4 --trajectories 2 --sobol 0", exitEvidence}},
+	"tune":            {{"tune --out tuned --windows 20 --profile default --quiet --vary \"weights=wait_time,conformance\" --points 4 --trajectories 2 --sobol 0 --replicas 2 --loads none", exitEvidence}},
 	"verify":          {{"verify log.swf.gz", 0}, {"verify log.swf.gz --invariants", 0}},
 	"version":         {{"version", 0}},
 }

@@ -52,7 +52,7 @@ func TestRecordedDemandOfATrace(t *testing.T) {
 	require.Contains(t, table.stdout, strconv.FormatFloat(replayed, 'g', -1, 64), "the target of 0.3 is that of the file")
 
 	tune := inProcess(t, "tune", "work.trace", "--cluster", "site.yaml", "--out", "tuned", "--vary", "services.chat.policy.target=0.3..0.95",
-		"--objective", "service_node_hours", "--subject-to", "service_missed <= 20%", "--windows", "4+12", "--replicas", "3", "--budget", "6", "--trajectories", "2", "--sobol", "0", "--loads", "none")
+		"--objective", "service_node_hours", "--subject-to", "service_missed <= 20%", "--windows", "20", "--replicas", "3", "--points", "6", "--trajectories", "2", "--sobol", "0", "--loads", "none")
 	require.Zero(t, tune.code, tune.stderr)
 	var report struct {
 		Finalists []struct {

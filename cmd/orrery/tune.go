@@ -29,18 +29,20 @@ import (
 // tuneVerb holds the flags of tune.
 type tuneVerb struct {
 	settings
-	m           *Main
-	print       *printer
-	by          executorFlags
-	opt         tune.Options
-	out         string
-	vcluster    string
-	objectives  []string
-	constraints []string
-	windows     string
-	loads       string
-	quiet       bool
-	owned       bool // the directory is of this tune already
+	m            *Main
+	print        *printer
+	by           executorFlags
+	opt          tune.Options
+	out          string
+	vcluster     string
+	objectives   []string
+	constraints  []string
+	windows      string
+	margin       string
+	noGroupWorse string
+	loads        string
+	quiet        bool
+	owned        bool // the directory is of this tune already
 }
 
 func (m *Main) tuneCommand() *cobra.Command {
@@ -53,15 +55,13 @@ what to change, which jobs it serves better and worse, how sure that is and what
 it costs: or that the current policy should be kept, when nothing is better. With
 several logs one answer is sought that holds on all.
 
-The log is divided into windows: some to tune on, later ones to accept on. All
-of them are parts of one replay, so each meets the backlog that a candidate has
-left itself, and the load goes on behind it. Baselines (the profiles of the
-program, FCFS, SJF, WFP3 and so on) and the points of a search are compared on the
-first. The best are replayed on the whole log, and excluded where they break a
-bound there. The others are compared with the current policy on the acceptance
-windows, with jittered arrivals on both sides, by intervals that are corrected
-for their number. The decision is repeated over other windows and replicas, and
-the gain is measured under other loads.
+Every candidate is replayed from end to end: on a plain cluster the orders with
+each way to backfill, on a site the profiles of the program, the orders, and the
+points of a search. What breaks a bound is out. One test holds all others
+against the current policy at once, over windows of equal numbers of jobs. What
+passes it is replayed again with jittered arrivals. It is recommended where the
+gain stays. Who pays is said with it: the groups of jobs that wait longer, those
+that lose most hours first.
 
 With --cluster or --profile the settings of the profile are searched, or those
 that --vary names; on a plain cluster the orders and ways to backfill are tried.
@@ -92,7 +92,6 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	v.by.register(m, cmd)
 	v.flags(cmd)
 	completeWith(cmd, "method", search.Methods()...)
-	completeWith(cmd, "race", search.Rules()...)
 	completeFlag(cmd, "vary", completeSetting("default", "weights="))
 	completeFlag(cmd, "objective", completeMetric)
 	completeFlag(cmd, "subject-to", completeBound)
@@ -109,16 +108,15 @@ func (v *tuneVerb) flags(cmd *cobra.Command) {
 	f.StringVar(&v.out, "out", "", "directory `DIR` for what was found, new or of an interrupted tune")
 	f.StringVar(&v.vcluster, "vcluster", "", "tune the vCluster `NAME` alone; without it all, alike")
 	f.StringArrayVar(&v.objectives, "objective", nil, "`METRIC` to make small or large, or METRIC of KIND NAME, with min: or max: before it where it is not clear; several are traded off, the first decides (default "+tune.DefaultObjective.Metric+")")
-	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) in each window and on the whole log, of the run or of a group of jobs: \"within_target of class 10 >= 100%\" (vcluster, tenant, class, kind, size, runtime or user); may be given several times (default "+tune.DefaultConstraints+")")
+	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) on the whole log, of the run or of a group of jobs: \"within_target of class 10 >= 100%\" (vcluster, tenant, class, kind, size, runtime or user); may be given several times (default "+tune.DefaultConstraints+")")
 	f.StringArrayVar(&o.Vary, "vary", nil, "setting `PATH=LOW..HIGH` or PATH=A,B,C of the profile, or of a service (services.NAME.policy.KEY, services.NAME.max), to search instead of the default ones; weights (or weights=A,B,C) stands for their shares, and default for the default ones; may be given several times")
-	f.IntVar(&o.Budget, "budget", o.Budget, "`N` points that the search tries")
+	f.Int64Var(&o.Budget, "budget", o.Budget, "`JOBS` that may be replayed in search of something better, counted for each candidate anew; replicas and loads come on top")
+	f.IntVar(&o.Trials, "points", o.Trials, "`N` points that the search tries, where the budget lasts")
 	f.Var(choice{word: &o.Method, of: search.Methods(), what: "method"}, "method", "method of the search (default by budget and objectives)")
 	f.IntVar(&o.Batch, "batch", o.Batch, "`N` points that the search asks for before it looks at results: more keep more workers busy, fewer find more (default 2 for bayes, the method's own for others)")
-	o.Race = search.Halving
-	f.Var(choice{word: (*string)(&o.Race), of: search.Rules(), what: "rule"}, "race", "which candidates are eliminated on the tuning windows")
-	f.StringVar(&v.windows, "windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance), "numbers of windows `TUNING+ACCEPTANCE`")
-	f.Var(span(&o.Length, "0s"), "window", "length of a window; 0s divides the log, but for one more at its beginning, which warms the cluster up, and one at its end")
-	f.Var(span(&o.Follow, o.Follow.String()), "follow", "how long the load goes on after the tuning windows, at most, until their jobs have left; those that have not count with their wait so far")
+	f.StringVar(&v.windows, "windows", strconv.Itoa(o.Windows), "`N` windows of equal numbers of jobs over which candidates are compared, or fewer where they would hold too few jobs")
+	f.StringVar(&v.margin, "least-gain", percentText(o.Margin), "least gain on the whole log for which a change is recommended, such as `5%`")
+	f.StringVar(&v.noGroupWorse, "no-group-worse", "", "bound on the mean wait of each group of jobs with 1 % of the work or more, such as `20%` longer than now")
 	f.StringVar(&v.loads, "loads", "0.8,0.9,1,1.1", "loads `A,B,...` under which the gain is measured too, as parts of that of the log; none leaves them out")
 	f.IntVar(&o.Replicas, "replicas", o.Replicas, "`N` runs with jittered arrivals of the current policy and of each finalist")
 	f.Var(span(&o.JitterBy, o.JitterBy.String()), "jitter", "how far an arrival is moved at most")
@@ -129,9 +127,9 @@ func (v *tuneVerb) flags(cmd *cobra.Command) {
 	for _, name := range []string{"shake", "warmup", "cooldown"} { // check refuses the last two
 		f.Lookup(name).Hidden = true
 	}
-	grouped(f, groupGoal, "objective", "subject-to", "vary", "vcluster")
-	grouped(f, groupSearch, "budget", "method", "batch", "race", "seed")
-	grouped(f, groupEvidence, "windows", "window", "follow", "loads", "replicas", "jitter", "shake")
+	grouped(f, groupGoal, "objective", "subject-to", "no-group-worse", "least-gain", "vary", "vcluster")
+	grouped(f, groupSearch, "budget", "points", "method", "batch", "seed")
+	grouped(f, groupEvidence, "windows", "loads", "replicas", "jitter", "shake")
 	grouped(f, groupSensitivity, "trajectories", "sobol")
 }
 
@@ -151,6 +149,33 @@ func loadsOf(text string) ([]int, error) {
 	return out, nil
 }
 
+// countOf reads a number of windows. Two that are added up are taken as their sum: they
+// were those to tune on and those to accept on, and none is set aside any more.
+func countOf(text string) (int, error) {
+	sum := 0
+	for word := range strings.SplitSeq(text, "+") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || n < 0 {
+			return 0, usagef("--windows %s: want a number, such as 80", text)
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// partOf reads a part in percent, such as 5%.
+func partOf(flag, text string) (float64, error) {
+	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
+	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if !ok || err != nil || !(x >= 0 && x <= 1000) {
+		return 0, usagef("--%s %s: want percent, from 0%% to 1000%%, such as 20%%", flag, text)
+	}
+	return x / 100, nil
+}
+
+// percentText writes a part as partOf reads it.
+func percentText(x float64) string { return strconv.FormatFloat(100*x, 'g', -1, 64) + "%" }
+
 // check reads what the flags hold as text.
 func (v *tuneVerb) check(cmd *cobra.Command) error {
 	if v.out == "" {
@@ -164,16 +189,24 @@ func (v *tuneVerb) check(cmd *cobra.Command) error {
 	}
 	for _, name := range []string{"warmup", "cooldown"} {
 		if cmd.Flags().Changed(name) {
-			return usagef("--%s goes with replay: tune measures the jobs of its windows, and the log before the first one warms the cluster up (--window, --windows)", name)
+			return usagef("--%s goes with replay: tune compares policies on all jobs of the log, from an idle cluster on", name)
 		}
 	}
-	tuning, acceptance, ok := strings.Cut(v.windows, "+")
-	n, err := strconv.Atoi(tuning)
-	a, bad := strconv.Atoi(acceptance)
-	if !ok || err != nil || bad != nil {
-		return usagef("--windows %s: want two numbers, those to tune on and those to accept on, such as 10+20", v.windows)
+	var err error
+	if v.opt.Windows, err = countOf(v.windows); err != nil {
+		return err
 	}
-	v.opt.Tuning, v.opt.Acceptance = n, a
+	if v.opt.Margin, err = partOf("least-gain", v.margin); err != nil {
+		return err
+	}
+	if v.noGroupWorse != "" {
+		if v.opt.NoGroupWorse, err = partOf("no-group-worse", v.noGroupWorse); err == nil && v.opt.NoGroupWorse == 0 {
+			err = usagef("--no-group-worse 0%%: jittered arrivals alone make some group wait longer: give a part above 0, such as 20%%")
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if v.opt.Loads, err = loadsOf(v.loads); err != nil {
 		return err
 	}
@@ -363,13 +396,13 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 			v.print.paragraph(s)
 		}
 		what := "What would change"
-		if r.Decision != tune.Change {
+		if r.Verdict != tune.Change {
 			what = "What the best of the others changes"
 		}
 		if err := v.print.section(what, tunepage.Changes(r)); err != nil {
 			return err
 		}
-		if err := v.print.section("Which jobs", tunepage.Groups(r)); err != nil {
+		if err := v.print.section("Who pays, and who gains", tunepage.Payers(r)); err != nil {
 			return err
 		}
 		if err := v.print.section("What it costs the scheduler, on the whole log", tunepage.Costs(r)); err != nil {
@@ -382,8 +415,8 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 		}
 		v.next(r, log)
 	}
-	if r.Decision == tune.Unsure {
-		return &codedError{exitEvidence, fmt.Errorf("%s: %s", r.Decision, r.Why)}
+	if r.Verdict == tune.Unsure {
+		return &codedError{exitEvidence, fmt.Errorf("%s: %s", r.Verdict, r.Why)}
 	}
 	return nil
 }
@@ -391,7 +424,7 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 // next says what may be done with it.
 func (v *tuneVerb) next(r *tune.Report, log []string) {
 	fmt.Fprintf(escaped{v.m.Stdout}, "\nreport: %s\n", filepath.Join(v.out, page.FileHTML))
-	if r.Decision != tune.Change {
+	if r.Verdict != tune.Change {
 		return
 	}
 	words := v.recommended(r)

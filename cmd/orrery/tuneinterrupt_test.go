@@ -24,7 +24,7 @@ func TestInterruptedTuneGoesOn(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	dir := t.TempDir()
 	command := func(out string) []string {
-		return []string{"tune", "--out", out, "--profile", "default", "--windows", "6+13", "--replicas", "2", "--budget", "4", "--vary", "weights=wait_time,conformance", "--trajectories", "2", "--sobol", "40", "--workers", "2"}
+		return []string{"tune", "--out", out, "--profile", "default", "--windows", "20", "--replicas", "2", "--points", "4", "--vary", "weights=wait_time,conformance", "--trajectories", "2", "--sobol", "40", "--workers", "2"}
 	}
 	whole := filepath.Join(dir, "whole")
 	want := inProcess(t, command(whole)...)

@@ -47,7 +47,7 @@ func TestTheCommandOfTunedServices(t *testing.T) {
 	command := []string{
 		"tune", "work.swf", "--cluster", "site.yaml", "--out", "tuned", "--vary", "services.chat.policy.target=0.3..0.95", "--vary", "services.chat.policy.down_window=30s..15m",
 		"--vary", "weights=wait_time,fair_share", "--objective", "service_node_hours", "--subject-to", "service_missed <= 20%",
-		"--windows", "4+12", "--replicas", "3", "--budget", "12", "--trajectories", "2", "--sobol", "0", "--loads", "none",
+		"--windows", "20", "--replicas", "3", "--points", "12", "--trajectories", "2", "--sobol", "0", "--loads", "none",
 	}
 	out := inProcess(t, command...)
 	require.Zero(t, out.code, out.stderr)
@@ -55,8 +55,8 @@ func TestTheCommandOfTunedServices(t *testing.T) {
 	next := regexp.MustCompile(`Next: orrery (replay work\.swf --cluster \./tuned/cluster\.yaml)\n`).FindStringSubmatch(out.stdout)
 	require.NotNil(t, next, out.stdout)
 	var report struct {
-		Schema           int
-		Decision, Chosen string
+		Schema         int
+		Verdict, About string
 		Finalists        []struct {
 			Name  string
 			Whole []struct {
@@ -68,8 +68,8 @@ func TestTheCommandOfTunedServices(t *testing.T) {
 	text, err := os.ReadFile("tuned/tune.json")
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &report))
-	require.Equal(t, tune.Change, report.Decision)
-	require.Equal(t, 4, report.Schema)
+	require.Equal(t, tune.Change, report.Verdict)
+	require.Equal(t, 5, report.Schema)
 
 	c, err := profiles.LoadCluster("tuned/cluster.yaml")
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestTheCommandOfTunedServices(t *testing.T) {
 	have := wholeMetrics(t, "run/metrics.json")
 	told := 0
 	for _, f := range report.Finalists {
-		if f.Name != report.Chosen {
+		if f.Name != report.About {
 			continue
 		}
 		for _, l := range f.Whole {

@@ -15,10 +15,13 @@ import (
 // whenever they left, and the state of the system from its begin to its end. All
 // numbers are of the window Steady, as those of one run over that part alone would
 // be; metrics of the window All alone are missing. The bounds of the parts must be
-// among Config.Marks, and the run must have come that far. Cost and memory are those
+// among Config.Marks, and the run must have come that far or have nothing left to do. Cost and memory are those
 // of Compute, and some 10 kB a part.
 func ComputeParts(jobs column.Scanner, s *Series, parts []Span) ([]Table, error) {
 	s.catchUp()
+	if s.cur.BusyUnits == 0 && s.cur.QueuedJobs == 0 { // what lies behind an empty end adds nothing
+		s.passMarks(model.Never)
+	}
 	in := &keyBudget{left: keptKeys}
 	windows := make([]*reduction, len(parts))
 	for i, p := range parts {

@@ -283,11 +283,16 @@ func (s *Series) pass(bound model.Time) {
 		s.cooled = true
 		s.reachCool()
 	}
+	s.passMarks(bound)
+	s.rebound()
+}
+
+// passMarks remembers the sums at all marks up to a bound.
+func (s *Series) passMarks(bound model.Time) {
 	for k := len(s.marks); k < len(s.cfg.Marks) && s.cfg.Marks[k] <= bound; k++ {
 		s.marks = append(s.marks, mark{s.cfg.Marks[k], s.total, s.markMax, s.held.totals()})
 		s.markMax = 0
 	}
-	s.rebound()
 }
 
 // mark is what had been summed up at an instant.

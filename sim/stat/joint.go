@@ -49,8 +49,12 @@ const jointDraws = 2000
 
 var jointStream = draw.StreamOf("stat.joint")
 
-// Joint tests candidates against a baseline by the sums, or means over equal numbers
-// of jobs, of n windows in the order of time. They are numbers from 0.
+// Sides are a candidate and the baseline that it is held against: sums, or means over equal
+// numbers of jobs, of windows in the order of time, or their means over replicas. They are
+// numbers from 0.
+type Sides struct{ Baseline, Candidate []float64 }
+
+// Joint tests candidates, each against its baseline, over the same n windows.
 //
 // The law of the largest |T| is that of normal autoregressive series of the same
 // length, with the correlations that the observed series have among each other, at
@@ -60,21 +64,24 @@ var jointStream = draw.StreamOf("stat.joint")
 // Westfall and Young 1993, with a parametric law).
 //
 // Cost: 2,000·n² normal numbers, and as many multiplications a candidate.
-func (s Settings) Joint(baseline []float64, candidates [][]float64) (*Joint, error) {
+func (s Settings) Joint(sides []Sides) (*Joint, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	n := len(baseline)
+	if len(sides) == 0 {
+		return nil, errors.New("stat: no candidate to test")
+	}
+	n := len(sides[0].Baseline)
 	if n < s.MinWindows {
 		return nil, fmt.Errorf("stat: %d windows, at least %d needed", n, s.MinWindows)
 	}
-	out := &Joint{Windows: n, Candidates: make([]JointRow, len(candidates))}
+	out := &Joint{Windows: n, Candidates: make([]JointRow, len(sides))}
 	var series [][]float64
-	for i, values := range candidates {
-		if len(values) != n {
-			return nil, fmt.Errorf("stat: %d windows of candidate %d, and %d of the baseline", len(values), i, n)
+	for i, x := range sides {
+		if len(x.Baseline) != n || len(x.Candidate) != n {
+			return nil, fmt.Errorf("stat: %d and %d windows of candidate %d, and %d of the first", len(x.Baseline), len(x.Candidate), i, n)
 		}
-		windows, sums, err := jointSeries(baseline, values)
+		windows, sums, err := jointSeries(x.Baseline, x.Candidate)
 		if err != nil {
 			return nil, fmt.Errorf("candidate %d: %w", i, err)
 		}

@@ -88,7 +88,7 @@ func TestJointClaimsNothing(t *testing.T) {
 		claims, blind := 0, 0
 		for k := range uint64(families) {
 			baseline, candidates := family(40, 5, c.phi, k)
-			j, err := Defaults().Joint(baseline, candidates)
+			j, err := Defaults().Joint(against(baseline, candidates...))
 			require.NoError(t, err)
 			least, largest := 1.0, 0.0
 			for _, r := range j.Candidates {
@@ -121,13 +121,13 @@ func TestJointFinds(t *testing.T) {
 			same[i] = baseline[i] * math.Exp(0.3*source.Normal())
 			better[i] = baseline[i] * math.Exp(0.3*source.Normal())
 		}
-		j, err := Defaults().Joint(baseline, [][]float64{same, better})
+		j, err := Defaults().Joint(against(baseline, same, better))
 		require.NoError(t, err)
 		planted := j.Detectable(j.Candidates[1].Windows, 40, 0.8)
 		for i := range better {
 			better[i] *= math.Exp(-planted)
 		}
-		j, err = Defaults().Joint(baseline, [][]float64{same, better})
+		j, err = Defaults().Joint(against(baseline, same, better))
 		require.NoError(t, err)
 		if r := j.Candidates[1]; r.P <= 0.05 {
 			found++
@@ -150,7 +150,7 @@ func TestJointProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		baseline, candidates := family(rapid.IntRange(8, 30).Draw(t, "windows"), rapid.IntRange(1, 4).Draw(t, "candidates"), 0.3, rapid.Uint64Range(0, 1000).Draw(t, "key"))
 		of := func(baseline []float64, candidates [][]float64) *Joint {
-			j, err := Defaults().Joint(baseline, candidates)
+			j, err := Defaults().Joint(against(baseline, candidates...))
 			require.NoError(t, err)
 			return j
 		}
@@ -185,31 +185,38 @@ func times(values []float64, by float64) []float64 {
 	return out
 }
 
+// against holds candidates against one baseline.
+func against(baseline []float64, candidates ...[]float64) (out []Sides) {
+	for _, c := range candidates {
+		out = append(out, Sides{baseline, c})
+	}
+	return out
+}
+
 // TestJointEdges: what cannot be said is not said.
 func TestJointEdges(t *testing.T) {
 	ten := func(values ...float64) []float64 {
 		return append(slices.Repeat([]float64{1}, 10-len(values)), values...)
 	}
 	s := Defaults()
-	_, err := s.Joint(ten()[:7], nil)
+	_, err := s.Joint(against(ten()[:7], ten()[:7]))
 	require.ErrorContains(t, err, "7 windows, at least 8 needed")
-	_, err = s.Joint(ten(), [][]float64{ten()[:9]})
+	_, err = s.Joint(against(ten(), ten()[:9]))
 	require.ErrorContains(t, err, "9 windows of candidate 0, and 10")
 	for _, bad := range []float64{math.NaN(), -1, math.Inf(1)} {
-		_, err = s.Joint(ten(), [][]float64{ten(bad)})
+		_, err = s.Joint(against(ten(), ten(bad)))
 		require.ErrorContains(t, err, "candidate 0: stat: a window without a number")
 	}
-	j, err := s.Joint(ten(2, 3), [][]float64{ten(2, 3), ten(2, 0), slices.Repeat([]float64{0}, 10)})
+	j, err := s.Joint(against(ten(2, 3), ten(2, 3), ten(2, 0), slices.Repeat([]float64{0}, 10)))
 	require.NoError(t, err)
 	require.Equal(t, JointRow{JointMean{}, JointMean{}, 1}, j.Candidates[0], "it does not differ")
 	require.True(t, math.IsNaN(j.Candidates[1].Windows.T), "the ratio of a window that is 0 on one side")
 	require.True(t, Finite(j.Candidates[1].Sums.T))
 	require.Equal(t, 1.0, j.Candidates[2].P, "no ratio of any kind")
 	require.True(t, math.IsInf(j.WindowsFor(j.Candidates[0].Windows, 0.8), 1), "no change, so no number of windows shows it")
-	j, err = s.Joint(ten(), nil)
-	require.NoError(t, err)
-	require.Empty(t, j.Candidates)
-	j, err = s.Joint(ten(2, 3), [][]float64{times(ten(2, 3), 0.5)})
+	_, err = s.Joint(nil)
+	require.ErrorContains(t, err, "no candidate to test")
+	j, err = s.Joint(against(ten(2, 3), times(ten(2, 3), 0.5)))
 	require.NoError(t, err)
 	require.Less(t, j.Candidates[0].P, 0.001, "half in every window")
 }

@@ -58,14 +58,10 @@ func Around(windows []metric.Span, follow model.Duration) *Window {
 // Submitted counts the jobs of a trace that are submitted in each window. It costs a
 // pass over the rows and 8 bytes a job.
 func Submitted(set *transform.Set, windows []metric.Span) ([]int, error) {
-	var at []model.Time
-	for job, err := range set.Rows() {
-		if err != nil {
-			return nil, err
-		}
-		at = append(at, job.Submit)
+	at, err := Submissions(set)
+	if err != nil {
+		return nil, err
 	}
-	slices.Sort(at)
 	out := make([]int, len(windows))
 	for i, w := range windows {
 		from, _ := slices.BinarySearch(at, w.From)
@@ -87,4 +83,18 @@ func Started(set *transform.Set) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// Submissions are the times at which the jobs of a trace are submitted, ascending. It
+// costs a pass over the rows and 8 bytes a job.
+func Submissions(set *transform.Set) ([]model.Time, error) {
+	var at []model.Time
+	for job, err := range set.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		at = append(at, job.Submit)
+	}
+	slices.Sort(at)
+	return at, nil
 }

@@ -41,7 +41,7 @@ func newCandidate(name, role string, cluster *profiles.Cluster, specs []plan.Spe
 var named = []string{"default", "hpc-batch", "ml-training", "service", "sensitive", "interactive"}
 
 // orders are the baselines that need no weights.
-var orders = []string{"fcfs", "sjf", "saf", "sqf", "wfp3", "unicef", "expansion", "dirlab-f1", "dirlab-f2", "dirlab-f3", "dirlab-f4"}
+var orders = order.Names()
 
 // current is the current policy.
 func (t *tuner) current() (*candidate, error) {
@@ -211,19 +211,24 @@ func plainName(by, backfill string, depth int) string {
 	return by + " with " + backfill
 }
 
-// tryKnown runs the baselines on the windows that the search looks at.
+// tryKnown replays the baselines on the whole traces: all of them, or in their order as
+// many as the budget pays for.
 func (t *tuner) tryKnown() error {
 	list, err := t.baselines()
 	if err != nil {
 		return err
 	}
-	for _, c := range list {
-		t.add(c)
+	list = slices.DeleteFunc(list, func(c *candidate) bool { return c.id == t.base().id })
+	n := min(len(list), t.affordable(wholeScope))
+	for _, c := range list[n:] {
+		t.out.NotReplayed = append(t.out.NotReplayed, c.name)
 	}
-	t.stage("%d baselines on %d windows", len(t.candidates)-1, len(t.screening))
+	t.stage("replaying %s under %d baselines", t.traceWords(), n)
 	var asked []runRequest
-	for _, c := range t.candidates {
-		asked = append(asked, t.on(c, screeningScope)...)
+	for _, c := range list[:n] {
+		if t.add(c) == len(t.candidates)-1 {
+			asked = append(asked, t.on(c, wholeScope)...)
+		}
 	}
 	return t.run(asked)
 }

@@ -14,7 +14,7 @@ var secondaryMetrics = []string{
 }
 
 // explain says what else the chosen candidate, or the one that came closest,
-// would change, for which jobs, and what it costs.
+// would change, who pays for it, and what it costs.
 func (t *tuner) explain() error {
 	c := t.about()
 	if c == nil {
@@ -41,42 +41,16 @@ func (t *tuner) explain() error {
 	for _, r := range rows {
 		t.out.Secondary = append(t.out.Secondary, lineOf(r))
 	}
-	if err := t.groupEffects(c); err != nil {
+	t.payers(c)
+	if err := t.holdings(c); err != nil {
 		return err
 	}
-	t.holdings(c)
 	for k := range t.problem.Traces {
 		for i, side := range []*candidate{t.base(), c} {
 			w, r := &t.out.Work[i], t.result(side, wholeScope, k, 0)
 			w.Instants += r.Work.Instants
 			w.Passes += r.Work.Passes
 			w.Examined += r.Work.Examined
-		}
-	}
-	return nil
-}
-
-// about is the candidate that the report tells of: what is recommended, or the
-// finalist that came closest.
-func (t *tuner) about() *candidate {
-	if c := t.chosen(); c != nil {
-		return c
-	}
-	if t.out.at > 0 { // the choice that repetitions have not confirmed
-		return t.candidates[t.out.at]
-	}
-	var list []int
-	for i, f := range t.out.Finalists {
-		if len(f.Lines) > 0 && f.Broken == "" {
-			list = append(list, i)
-		}
-	}
-	if len(list) > 0 {
-		return t.candidates[t.out.Finalists[t.bestOf(list)].at]
-	}
-	for _, f := range t.out.Finalists {
-		if len(f.Lines) > 0 {
-			return t.candidates[f.at]
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package tune
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
-	"orrery/sim/metric"
 	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/task"
@@ -114,7 +112,7 @@ func (w world) once() func(context.Context, []task.Task) ([]task.Result, error) 
 func TestAConstraintOfAGroupBinds(t *testing.T) {
 	w := fourWorld(t, 8000, 3.4)
 	o := small()
-	o.Budget, o.Tuning, o.Acceptance, o.Trajectories, o.Replicas = 1, 4, 20, 0, 4
+	o.Trials, o.Trajectories, o.Replicas = 1, 0, 4
 	o.Evaluate = w.once()
 	tuned := func(constraints ...search.Constraint) *Report {
 		o.Constraints = constraints
@@ -122,41 +120,39 @@ func TestAConstraintOfAGroupBinds(t *testing.T) {
 	}
 	short := []string{"saf", "sjf", "dirlab-f4"} // orders that prefer what is short or small
 	free := tuned([]search.Constraint{}...)
-	require.Equal(t, Change, free.Decision)
-	require.Contains(t, short, free.Chosen)
+	require.Equal(t, Change, free.Verdict)
+	require.Contains(t, short, free.About)
 
 	promise := search.Constraint{Metric: "within_target of class 10", Relation: search.AtLeast, Value: 1}
 	kept := tuned(promise)
-	require.NotContains(t, short, kept.Chosen, "%s", kept.Markdown())
-	f := kept.Finalists[slices.IndexFunc(kept.Finalists, func(f Finalist) bool { return f.Name == free.Chosen })]
-	require.Contains(t, f.Broken, "within_target of class 10 is 9")
-	require.Contains(t, f.Broken, "on the whole trace, and >= 100 % was to hold (beyond it by")
-	k := f.Constraints[0]
-	require.False(t, k.Whole.Holds)
-	require.EqualValues(t, 1, k.Whole.Now)
-	require.Positive(t, float64(k.Whole.Beyond))
+	require.Equal(t, Change, kept.Verdict, "%s", kept.Markdown())
+	require.NotContains(t, short, kept.About)
+	out := kept.Tried[slices.IndexFunc(kept.Tried, func(c Tried) bool { return c.Name == free.About })]
+	require.Contains(t, out.Out, "within_target of class 10 is 9")
+	require.Contains(t, out.Out, "and >= 100 % was to hold (beyond it by")
+	require.EqualValues(t, 1, kept.Bounds[0].Now)
+	require.EqualValues(t, 1, kept.Bounds[0].Then)
+	require.True(t, kept.Bounds[0].Kept)
 	page := string(kept.Markdown())
-	require.Contains(t, page, "| "+free.Chosen+" | within_target of class 10 >= 100 % | whole trace | 100 % | 100 % | 9")
-	require.Contains(t, page, "Goal: minimise bounded_slowdown_mean; within_target of class 10 >= 100 % in each window and on the whole trace.")
-	require.Contains(t, page, "| within_target of class 10 in the worst window |")
+	require.Contains(t, page, "| "+kept.About+" | within_target of class 10 >= 100 % | 100 % | 100 % | 100 % |")
+	require.Contains(t, page, "Goal: minimise bounded_slowdown_mean; within_target of class 10 >= 100 %.")
 
 	other := tuned(search.Constraint{Metric: "wait_max of vcluster sensitive", Relation: search.AtMost, Value: 45 * 3600})
-	require.Equal(t, Change, other.Decision, "%s", other.Markdown())
-	require.NotContains(t, short, other.Chosen, "these let it wait longer than now")
+	require.Equal(t, Change, other.Verdict, "%s", other.Markdown())
+	require.NotContains(t, short, other.About, "these let it wait longer than now")
 
 	// A bound that no schedule reaches changes nothing.
 	loose := tuned(search.Constraint{Metric: "wait_p95 of tenant clinic", Relation: search.AtMost, Value: 30 * 86400}, search.Constraint{Metric: "share of tenant clinic", Relation: search.AtLeast, Value: 0.01})
-	require.Equal(t, free.Chosen, loose.Chosen)
-	for _, k := range loose.Finalists[0].Constraints {
-		require.True(t, k.Whole.Holds && k.Windows.Holds)
-		require.Negative(t, float64(k.Whole.Beyond))
+	require.Equal(t, free.About, loose.About)
+	for _, b := range loose.Bounds {
+		require.True(t, b.Kept)
+		require.Negative(t, float64(b.Beyond))
 	}
 
 	o.Objectives = []search.Objective{{Metric: "bounded_slowdown_mean of vcluster hpc", Direction: search.Minimise}}
 	one := tuned(promise)
-	require.Equal(t, free.Counted(ForAcceptance), one.Counted(ForAcceptance))
-	lines := one.Finalists[slices.IndexFunc(one.Finalists, func(f Finalist) bool { return len(f.Lines) > 0 })].Lines
-	require.Equal(t, "bounded_slowdown_mean of vcluster hpc", lines[0].Metric)
+	require.Equal(t, "bounded_slowdown_mean of vcluster hpc", one.Finalists[0].Lines[0].Metric)
+	require.LessOrEqual(t, one.Counted(), free.Counted())
 }
 
 func TestGroupsThatThereAreNot(t *testing.T) {
@@ -165,13 +161,13 @@ func TestGroupsThatThereAreNot(t *testing.T) {
 		"wait_p95 of vcluster sensible":   `found the vcluster "sensible", which the site does not have (did you mean sensitive?): want one of hpc, ml, service, sensitive`,
 		"wait_p95 of tenant physics":      "want one of red, blue, clinic",
 		"within_target of class 5":        "promises nothing to class 5: add to it classes: [{class: 5, target_wait: 15m}]",
-		"wait_p95 of class 2":             "has no value under the current policy, on the whole trace or in any window",
+		"wait_p95 of class 2":             "has no value under the current policy",
 		"wait_p42 of class 10":            `found "wait_p42", which is no number of a class`,
 		"wait_p95 of vcluster":            "want METRIC, or METRIC of KIND NAME",
 		"bounded_slowdown_mean of size 3": `found the size "3"`,
 	} {
 		o := small()
-		o.Tuning, o.Acceptance, o.Replicas = 2, 8, 2
+		o.Windows, o.Replicas = 20, 2
 		o.Evaluate = w.real(2)
 		o.Constraints = []search.Constraint{{Metric: name, Relation: search.AtMost, Value: 1}}
 		_, err := Run(context.Background(), w.problem(), o)
@@ -186,32 +182,26 @@ func TestGroupsThatThereAreNot(t *testing.T) {
 	require.ErrorContains(t, err, "a plain cluster knows jobs by size, run time and user alone")
 }
 
-// A window without a job of the group says nothing of its constraint.
-func TestWindowsThatSayNothing(t *testing.T) {
-	one := func(x float64) *task.Figures {
-		r := &task.Figures{GroupsOf: metric.Steady, Groups: map[string]map[string]task.Group{}}
-		if !math.IsNaN(x) {
-			var g task.Group
-			require.NoError(t, g.UnmarshalJSON(fmt.Appendf(nil, `{"wait_max":%v}`, x)))
-			r.Groups["class"] = map[string]task.Group{"10": g}
+// TestNoGroupWorse: a bound on the mean wait of every group with 1 % of the work.
+func TestNoGroupWorse(t *testing.T) {
+	w := fourWorld(t, 8000, 3.4)
+	o := small()
+	o.Trials, o.Trajectories, o.Replicas, o.Loads = 1, 0, 2, nil
+	o.Evaluate = w.once()
+	free := w.tune(t, o)
+	require.Equal(t, Change, free.Verdict)
+	require.NotEmpty(t, free.Losers)
+	worst := free.Tried[slices.IndexFunc(free.Tried, func(c Tried) bool { return c.Name == free.About })]
+	require.Greater(t, float64(worst.Worse), 0.2)
+	o.NoGroupWorse = 0.2
+	bound := w.tune(t, o)
+	require.NotEqual(t, free.About, bound.About)
+	for _, c := range bound.Tried {
+		if c.Worse > 0.2 {
+			require.Contains(t, c.Out, "longer, and no group may wait more than 20 % longer", c.Name)
+		} else if c.Role != Current {
+			require.NotContains(t, c.Out, "no group", c.Name)
 		}
-		return r
 	}
-	none := math.NaN()
-	c := search.Constraint{Metric: "wait_max of class 10", Relation: search.AtMost, Value: 5}
-	for _, x := range []struct{ now, then, want []float64 }{
-		{[]float64{1, none, 3}, []float64{4, none, 2}, []float64{4}},
-		{[]float64{1, none, 3}, []float64{4, 9, 2}, []float64{9}},
-		{[]float64{1, 2, 3}, []float64{4, none, 2}, []float64{none}},
-		{[]float64{none}, []float64{none}, []float64{math.Inf(-1)}},
-	} {
-		var sides [2][]*task.Figures
-		for i, values := range [][]float64{x.now, x.then} {
-			for _, v := range values {
-				sides[i] = append(sides[i], one(v))
-			}
-		}
-		got := worstBeside(sides[0], sides[1], c)
-		require.True(t, got == x.want[0] || math.IsNaN(got) && math.IsNaN(x.want[0]), "%v: %v", x, got)
-	}
+	require.Contains(t, string(bound.Markdown()), "No group with 1 % of the work may wait more than 20 % longer.")
 }

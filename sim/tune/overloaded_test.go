@@ -20,16 +20,16 @@ func TestOverloadedCandidatesHaveNoRank(t *testing.T) {
 		}
 	})
 	r := w.tune(t, o)
-	require.NotEqual(t, Change, r.Decision)
+	require.NotEqual(t, Change, r.Verdict)
 	o.Evaluate = changed(planted(0.2, 0.005), func(_ *task.Task, r *task.Result) { r.Verdict = metric.Overloaded })
 	r = w.tune(t, o)
-	require.Equal(t, Change, r.Decision, "an overloaded current policy is no reason to keep it")
+	require.Equal(t, Change, r.Verdict, "an overloaded current policy is no reason to keep it")
 	require.Len(t, r.Overloaded, 1)
 	require.Contains(t, string(r.Markdown()), "its waits grow with the length of the log. Expect this change only")
 }
 
-// TestQueuesAreComparedOnTheSamePart: a part of the log that is overloaded under every
-// policy speaks against none, also where the race has eliminated the current policy.
+// TestQueuesAreComparedOnTheSamePart: the first quarter of the log, which the sensitivity
+// looks at, may be overloaded under every policy. That speaks against none.
 func TestQueuesAreComparedOnTheSamePart(t *testing.T) {
 	w := newWorld(t, 3000, 0.8, halves)
 	o := small()
@@ -39,14 +39,8 @@ func TestQueuesAreComparedOnTheSamePart(t *testing.T) {
 		}
 	})
 	r := w.tune(t, o)
-	require.Equal(t, Change, r.Decision)
+	require.Equal(t, Change, r.Verdict)
 	require.Empty(t, r.Overloaded, "the whole log is not")
-	require.Contains(t, namesOf(r.Dropped), r.Current, "the race eliminates the current policy")
-}
-
-func namesOf(dropped []Dropped) (out []string) {
-	for _, d := range dropped {
-		out = append(out, d.Name)
-	}
-	return out
+	require.NotContains(t, string(r.Markdown()), "rows of the base sample are left out")
+	require.NotEmpty(t, r.Slopes)
 }

@@ -2,13 +2,12 @@ package tune
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"orrery/scheduler/model"
+	"orrery/sim/losers"
 	"orrery/sim/metric"
 	"orrery/sim/search"
-	"orrery/sim/stat"
 )
 
 // Section is a part of the page under a title.
@@ -115,7 +114,7 @@ func (r *Report) pageChanges(p *page) {
 		return
 	}
 	p.head("What changes")
-	if r.Decision != Change {
+	if r.Verdict != Change {
 		p.say("Nothing. The candidate that came closest, %s, would change this:", r.About)
 	}
 	head := []string{"vCluster", "key", "now", "then"}
@@ -139,70 +138,75 @@ func (r *Report) pageFinalists(p *page) {
 		return
 	}
 	p.head("How sure")
-	var rows, out [][]string
+	p.say("One test of the %d candidates that keep their bounds, over %d windows of equal numbers of jobs (dependence of windows φ %s). p is how often chance alone does as much for one of them. Windows is the change where each window weighs alike, sums where each job does: both must say the same. Over replicas submissions are moved by up to %s.",
+		r.Tested, r.Counted(), figure(float64(r.Dependence)), model.Duration(r.JitterUS))
+	rows := make([][]string, len(r.Finalists))
 	for i := range r.Finalists {
 		f := &r.Finalists[i]
-		for k := range f.Lines {
-			l := &f.Lines[k]
-			verdict := l.Verdict.String() + ": " + l.Reason
-			if f.Broken != "" {
-				verdict = "out: " + f.Broken
-			}
-			end := metric.Undefined
-			if w, _ := r.whole(f, l.Metric); w != nil {
-				end = w.Relative
-			}
-			rows = append(rows, append(append([]string{f.Name}, lineCells(l)...), percent(end), verdict, percent(r.sign(k)*f.Fits[k].Tuned.Estimate), fitWord(f.Fits[k])))
+		end := metric.Undefined
+		if w, _ := r.whole(f, r.Goal.Objectives[0].Metric); w != nil {
+			end = w.Relative
 		}
-		if len(f.Lines) == 0 {
-			out = append(out, []string{f.Name, f.Broken})
+		verdict := "passes"
+		switch {
+		case f.Out != "":
+			verdict = "out: " + f.Out
+		case r.Verdict != Change:
+			verdict = "not shown"
+		}
+		rows[i] = []string{
+			f.Name, percent(end), figure(float64(f.P)), percent(f.Windows), percent(f.Sums), portion(f.Replicas.Mean), portion(f.Replicas.Low) + " to " + portion(f.Replicas.High), portion(f.Replicas.SD), verdict,
 		}
 	}
-	if len(rows) > 0 {
-		p.say("The finalists against the current policy on %d acceptance windows, which have no part in the search, each with %d jittered replicas of both sides. Intervals are of the change (%.0f %%); p is corrected for all lines of this table; noise is the part of the variance that jittered arrivals make. An interval in its unit that says another thing of the sign than that in per cent ends at 0. End to end is the whole trace as orrery replay has it.",
-			r.Counted(ForAcceptance), r.Replicas, 100*r.Confidence)
-		p.table([]string{"candidate", "metric", "now", "then", "change", "interval", "in its unit", "noise", "p", "end to end", "verdict", "on tuning windows", "overfitted"}, rows)
+	p.table([]string{"candidate", "whole log", "p", "windows", "sums", "gain over replicas", "interval", "one replay ±", "verdict"}, rows)
+	if r.DetectableGain.Defined() {
+		p.say("%s", r.chanceSentence())
 	}
-	if len(out) > 0 {
-		p.say("Candidates that were better on the tuning windows, and break a bound when the whole trace is replayed:")
-		p.table([]string{"candidate", "why it is out"}, out)
-	}
-	r.pageConstraints(p)
+	r.pageLines(p)
+	r.pageBounds(p)
 	r.pageWhole(p)
-	r.pageAgain(p)
-	if len(r.Secondary) == 0 {
-		return
-	}
-	p.say("What else %s changes on the same windows (p corrected for all lines of this table):", r.About)
-	rows = nil
-	for i := range r.Secondary {
-		rows = append(rows, append(lineCells(&r.Secondary[i]), r.Secondary[i].Verdict.String()))
-	}
-	p.table([]string{"metric", "now", "then", "change", "interval", "in its unit", "noise", "p", "verdict"}, rows)
+	r.pageLoads(p)
 }
 
-// pageConstraints says which constraints the finalists keep, and by how much.
-func (r *Report) pageConstraints(p *page) {
+// pageLines has the changes of the finalists with their intervals, and what else changes.
+func (r *Report) pageLines(p *page) {
 	var rows [][]string
 	for i := range r.Finalists {
 		f := &r.Finalists[i]
-		for j := range f.Constraints {
-			k := &f.Constraints[j]
-			for _, on := range []struct {
-				where string
-				*KeptOn
-			}{{"whole trace", &k.Whole}, {"worst acceptance window", &k.Windows}} {
-				rows = append(rows, []string{
-					f.Name, k.Metric + " " + string(k.Relation) + " " + said(metric.Number(k.Asked), k.Metric), on.where, said(on.Bound, k.Metric), said(on.Now, k.Metric), said(on.Then, k.Metric), percent(on.Beyond), k.word(on.KeptOn),
-				})
-			}
+		for k := range f.Lines {
+			rows = append(rows, append([]string{f.Name}, lineCells(&f.Lines[k])...))
+		}
+	}
+	head := []string{"metric", "now", "then", "change", "interval", "in its unit", "noise"}
+	p.say("Intervals of the change (%.0f %%) over windows and replicas; noise is the part of the variance that jittered arrivals make. They decide nothing.", 100*r.Confidence)
+	p.table(append([]string{"candidate"}, head...), rows)
+	if len(r.Secondary) == 0 {
+		return
+	}
+	p.say("What else %s changes (p corrected for all lines of this table):", r.About)
+	rows = nil
+	for i := range r.Secondary {
+		l := &r.Secondary[i]
+		rows = append(rows, append(lineCells(l), figure(float64(l.P)), l.Verdict.String()))
+	}
+	p.table(append(head, "p", "verdict"), rows)
+}
+
+// pageBounds says which bounds the finalists keep, and by how much.
+func (r *Report) pageBounds(p *page) {
+	var rows [][]string
+	for i := range r.Finalists {
+		f := &r.Finalists[i]
+		for j := range f.Bounds {
+			b := &f.Bounds[j]
+			rows = append(rows, []string{f.Name, b.String(), said(b.Limit, b.Metric), said(b.Now, b.Metric), said(b.Then, b.Metric), percent(b.Beyond), b.word()})
 		}
 	}
 	if len(rows) == 0 {
 		return
 	}
-	p.say("Bounds. What the current policy breaks may be broken as far; a bound that was not asked for may be exceeded by half of what it is now. Beyond says how far a value is beyond what is to hold; below 0 it is kept by so much.")
-	p.table([]string{"candidate", "bound", "on", "to hold", "now", "then", "beyond", ""}, rows)
+	p.say("Bounds, on the whole log. What the current policy breaks may be broken as far; a bound that was not asked for may be exceeded by half of what it is now. Beyond says how far a value is beyond what is to hold; below 0 it is kept by so much.")
+	p.table([]string{"candidate", "bound", "to hold", "now", "then", "beyond", ""}, rows)
 }
 
 // pageWhole has the figures of the whole trace.
@@ -227,16 +231,8 @@ func (r *Report) pageWhole(p *page) {
 	p.table(head, rows)
 }
 
-// pageAgain says how the decision holds over other windows, replicas and loads.
-func (r *Report) pageAgain(p *page) {
-	if len(r.Again) > 0 {
-		p.say("Decided again between the finalists, from the same runs:")
-		var rows [][]string
-		for _, a := range r.Again {
-			rows = append(rows, []string{a.Windows, a.Replicas, or(a.Choice, "none")})
-		}
-		p.table([]string{"windows", "replicas", "choice"}, rows)
-	}
+// pageLoads says how the gain holds under other loads.
+func (r *Report) pageLoads(p *page) {
 	if len(r.Loads) > 0 {
 		name := r.Goal.Objectives[0].Metric
 		p.say("%s of %s under other loads: the same jobs with the time between submissions divided by the load; the range is over %d replicas.", name, r.About, loadReplicas+1)
@@ -248,15 +244,8 @@ func (r *Report) pageAgain(p *page) {
 	}
 }
 
-func fitWord(f Fit) string {
-	if f.Shown {
-		return "shown, gap " + percent(f.Gap.Estimate)
-	}
-	return "not shown"
-}
-
 // lineCells are metric, now, then, change in percent with its interval, the
-// interval in the unit of the metric, noise and p.
+// interval in the unit of the metric, and noise.
 func lineCells(l *Line) []string {
 	name := l.Metric
 	if l.Unit != "" && l.Unit != "s" {
@@ -265,58 +254,38 @@ func lineCells(l *Line) []string {
 	say := func(x float64) string { return said(metric.Number(x), l.Metric) }
 	return []string{
 		name, say(float64(l.Now.Estimate)), say(float64(l.Then.Estimate)), percent(l.Relative.Estimate), percents(l.Relative),
-		span(l.Difference, say), portion(l.Noise), figure(float64(l.P)),
+		span(l.Difference, say), portion(l.Noise),
 	}
 }
 
-// mostNamed groups stand in a sentence.
-const mostNamed = 10
-
 func (r *Report) pageGroups(p *page) {
-	if len(r.Groups) == 0 {
+	if r.about() == nil {
 		return
 	}
-	p.head("For which jobs")
-	p.say("%s against the current policy. The change of the mean wait has its interval on the acceptance windows, p is corrected for all lines of this table; the other columns are of the whole trace. Sizes are in the units that a job asks for. Of users the %d with the most work are told.", r.About, 20)
+	p.head("Who pays")
+	p.say("%s against the current policy, over all jobs of the log. Groups are by run time, size, user, tenant, partition and vCluster, and by two of these; each says what the ones above it do not. Hours are those of waiting, of all their jobs together. A group whose mean wait changes by less than a minute is not listed.", r.About)
 	for _, side := range []struct {
 		word string
-		is   func(g *GroupLine) bool
-	}{
-		{"Longer", func(g *GroupLine) bool { return g.Verdict == stat.Worse || g.Of("wait_mean").Relative >= longerBy }},
-		{"Shorter", func(g *GroupLine) bool { return g.Verdict == stat.Better || g.Of("wait_mean").Relative <= -longerBy }},
-	} {
-		var names []string
-		for i := range r.Groups {
-			if g := &r.Groups[i]; side.is(g) {
-				text := fmt.Sprintf("%s %s (%s", kindWord(g.By), g.Name, percent(g.Of("wait_mean").Relative))
-				if g.Verdict == stat.NotEnoughEvidence {
-					text += ", not shown by the windows"
-				}
-				names = append(names, text+")")
+		list []LoserLine
+	}{{"longer", r.Losers}, {"less", r.Gainers}} {
+		if len(side.list) == 0 {
+			p.say("No group waits %s.", side.word)
+			continue
+		}
+		p.say("Groups that wait %s:", side.word)
+		rows := make([][]string, len(side.list))
+		for i := range side.list {
+			l := &side.list[i]
+			rows[i] = []string{
+				byWord(l.By), l.Name, fmt.Sprint(l.Jobs), portion(metric.Number(l.PartOfJobs)), portion(metric.Number(l.PartOfWork)),
+				said(metric.Number(l.WaitNow), "wait_mean"), said(metric.Number(l.WaitThen), "wait_mean"), percent(metric.Number(losers.Growth(l.Loser))), fmt.Sprintf("%+.0f", l.Hours),
+			}
+			if len(r.Traces) > 1 {
+				rows[i][1] += " on " + r.Traces[l.Trace].Name
 			}
 		}
-		if n := len(names) - mostNamed; n > 0 {
-			names = append(names[:mostNamed], fmt.Sprintf("and %d more, see the table", n))
-		}
-		if len(names) == 0 {
-			names = []string{"no group"}
-		}
-		p.say("%s mean wait: %s.", side.word, strings.Join(names, ", "))
+		p.table([]string{"by", "group", "jobs", "of the jobs", "of the work", "mean wait, now", "then", "change", "hours"}, rows)
 	}
-	rows := make([][]string, len(r.Groups))
-	for i := range r.Groups {
-		g := &r.Groups[i]
-		row := []string{kindWord(g.By) + " " + g.Name, fmt.Sprint(g.Jobs), portion(g.PartOfWork)}
-		for _, name := range groupMetrics[:4] {
-			l := g.Of(name)
-			row = append(row, said(l.Now, name)+" → "+said(l.Then, name))
-		}
-		rows[i] = append(row, percent(g.Of("wait_mean").Relative), percents(g.Relative), figure(float64(g.P)), g.Verdict.String())
-		if len(r.Traces) > 1 {
-			rows[i][0] = r.Traces[g.Trace].Name + ": " + rows[i][0]
-		}
-	}
-	p.table([]string{"jobs by", "jobs", "of the work", "mean wait", "p95 wait", "p99 wait", "longest wait", "change of the mean", "interval on windows", "p", "verdict"}, rows)
 }
 
 func (r *Report) pageCost(p *page) {
@@ -338,27 +307,24 @@ func (r *Report) pageTried(p *page) {
 		return
 	}
 	p.head("What was tried")
-	p.say("On the tuning windows. Candidates with fewer windows were eliminated early; means over different windows do not compare. A candidate is out when its queue grows without end and that of the current policy does not. Jobs that still waited %s after the windows count with their wait so far.", model.Duration(r.FollowUS))
-	head := []string{"candidate", "windows"}
-	for _, o := range r.Goal.Objectives {
-		head = append(head, o.Metric)
+	p.say("Each replayed from end to end. Rank is by the gain, among those that keep their bounds. The worst group is that with 1 %% of the work or more whose mean wait grows by the largest factor.")
+	head := []string{"candidate"}
+	for k := range r.Tried[0].Metrics {
+		head = append(head, r.metricAt(k))
 	}
-	for _, c := range r.Goal.Constraints {
-		head = append(head, c.Metric+worstOf)
-	}
-	head = append(head, "still waiting", "rank")
+	head = append(head, "gain", "p", "worst group", "waits longer by", "rank")
 	rows := make([][]string, len(r.Tried))
 	for i := range r.Tried {
 		t := &r.Tried[i]
-		row := []string{t.Name, fmt.Sprint(t.Windows)}
+		row := []string{t.Name}
 		for k, m := range t.Metrics {
 			row = append(row, said(m, r.metricAt(k)))
 		}
-		rows[i] = append(row, fmt.Sprint(t.Waiting), rankWord(t))
+		rows[i] = append(row, percent(t.Gain), figure(float64(t.P)), or(t.WorstGroup, "–"), portion(t.Worse), rankWord(t))
 	}
 	p.table(head, rows)
 	if len(r.Search) > 0 {
-		p.say("The search (%s, batches of %d) tried %d points on its windows, of which the best entered the race.", r.Method, r.Batch, len(r.Search))
+		p.say("The search (%s, batches of %d) tried %d points.", r.Method, r.Batch, len(r.Search))
 	}
 }
 
@@ -373,48 +339,55 @@ func (r *Report) metricAt(k int) string {
 
 func rankWord(t *Tried) string {
 	switch {
+	case t.Same:
+		return "the same schedule as now"
 	case t.Rank > 0:
 		return fmt.Sprint(t.Rank)
-	case t.Overloaded:
-		return "overloaded"
-	case !slices.ContainsFunc(t.Metrics, metric.Number.Defined):
-		return "not compared"
-	case !t.Feasible:
-		return "breaks a constraint"
+	case t.Role == Current:
+		return "–"
 	}
-	return "eliminated early"
+	return "out: " + t.Out
 }
 
 func (r *Report) pageHow(p *page) {
 	p.head("How it was found")
 	for _, t := range r.Traces {
-		p.say("Trace %s, content %.12s. %s of it before the first window warm the cluster up.", t.Name, t.Hash, model.Duration(t.LeadUS))
+		p.say("Trace %s, content %.12s, %d jobs.", t.Name, t.Hash, t.Jobs)
 	}
-	p.say("%d runs; seed %d. All windows of a trace are parts of one replay, which begins with it, so each window meets the backlog that the candidate has left, and the load goes on behind it.", r.Runs, r.Seed)
+	p.say("%d runs; %d of the %d jobs of the budget; seed %d. All windows of a trace are parts of one replay, which begins with it, so each window meets the backlog that the candidate has left, and the load goes on behind it.", r.Runs, r.Replayed, r.Budget, r.Seed)
 	var goals []string
 	for _, o := range r.Goal.Objectives {
 		goals = append(goals, string(o.Direction)+" "+o.Metric)
 	}
 	for _, c := range r.Goal.Constraints {
-		goals = append(goals, fmt.Sprintf("%s %s %s in each window and on the whole trace", c.Metric, c.Relation, said(metric.Number(c.Value), c.Metric)))
+		goals = append(goals, fmt.Sprintf("%s %s %s", c.Metric, c.Relation, said(metric.Number(c.Value), c.Metric)))
 	}
 	p.say("Goal: %s.", strings.Join(goals, "; "))
+	p.say("A change is recommended from a gain of %s on.", portion(r.Margin))
+	if r.NoGroupWorse.Defined() {
+		p.say("No group with 1 %% of the work may wait more than %s longer.", portion(r.NoGroupWorse))
+	}
 	if len(r.Varied) > 0 {
 		p.say("Settings that were varied: %s.", strings.Join(r.Varied, "; "))
 	}
 	for _, f := range r.Floors {
-		p.say("Jittered arrivals alone move %s on the %s windows by %s, at most %s (%.1f %%): %d replicas, each submission moved by up to %s.", f.Metric, f.Windows,
+		p.say("Jittered arrivals alone move %s by %s, at most %s (%.1f %%): %d replicas, each submission moved by up to %s.", f.Metric,
 			said(f.Value, f.Metric), said(f.High, f.Metric), 100*float64(f.Share), r.Replicas, model.Duration(r.JitterUS))
 	}
 	if r.Goal.ofServices() {
 		p.say("With jittered arrivals each replica also has other requests of the services, drawn anew.")
 	}
-	var rows [][]string
-	for i := range r.Windows {
-		w := &r.Windows[i]
-		rows = append(rows, []string{w.Set, w.Begin.String(), w.End.Sub(w.Begin).String(), fmt.Sprint(w.Jobs), or(w.Aside, "counts")})
+	if len(r.Windows) == 0 {
+		return
 	}
-	if len(rows) > 0 {
-		p.table([]string{"window", "begins", "length", "jobs", ""}, rows)
+	least, most := r.Windows[0].Jobs, r.Windows[0].Jobs
+	for i := range r.Windows {
+		least, most = min(least, r.Windows[i].Jobs), max(most, r.Windows[i].Jobs)
+	}
+	p.say("%d windows of %d to %d jobs, from the first submission to the last.", len(r.Windows), least, most)
+	for i := range r.Windows {
+		if w := &r.Windows[i]; w.Aside != "" {
+			p.say("The window from %s to %s is left out: %s.", w.Begin, w.End, w.Aside)
+		}
 	}
 }

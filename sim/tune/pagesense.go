@@ -45,7 +45,7 @@ func (s *Sensitivity) says() string {
 		out = append(out, fmt.Sprintf("the part of its variance that a setting explains alone and in all, together with the others (Sobol indices from %d points, %d rows); all settings alone explain %s of it",
 			v.Points, v.Rows, share(v.Alone)))
 	}
-	text := fmt.Sprintf("What each setting does to %s on %d tuning windows: %s. A setting is inert when the whole interval lies within the noise, %s: parts of the variance are then parts of noise.",
+	text := fmt.Sprintf("What each setting does to %s on the first %d windows: %s. A setting is inert when the whole interval lies within the noise, %s: parts of the variance are then parts of noise.",
 		s.Metric, s.Runs, strings.Join(out, "; "), said(s.Floor, s.Metric))
 	if v := s.Spread; v != nil && v.Dropped > 0 {
 		text += fmt.Sprintf(" %d rows of the base sample are left out, since a point of theirs is overloaded or has no value", v.Dropped)

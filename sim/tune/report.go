@@ -10,17 +10,16 @@ import (
 	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
-	"orrery/sim/stat"
 	"orrery/sim/task"
 )
 
 // reportSchema is the version of the report's JSON.
-const reportSchema = 4
+const reportSchema = 5
 
-// Decisions.
+// Verdicts.
 const (
 	Change = "change"
-	Keep   = "keep the current policy"
+	Keep   = "keep"
 	Unsure = "not enough evidence"
 )
 
@@ -39,45 +38,59 @@ type Report struct {
 	// objective is made of waits.
 	Overloaded []string `json:"overloaded,omitempty"`
 
-	Decision string `json:"decision"`
-	Why      string `json:"why"`
-	Chosen   string `json:"chosen,omitempty"`
-	// Equal are the candidates between which nothing decides, Chosen the first; none
-	// where one is best.
+	Verdict string `json:"verdict"`
+	Why     string `json:"why"`
+	// Recommended is what to change to; nil where nothing is.
+	Recommended *Recommendation `json:"recommended,omitempty"`
+	// Gain and P are of the candidate in About: the gain in the first objective on the whole
+	// traces, as a part of the current policy, and its p-value in the joint test.
+	Gain metric.Number `json:"gain"`
+	P    metric.Number `json:"p"`
+	// DetectableGain is the smallest gain that the test would have found with a probability
+	// of 0.8, and WeeksNeeded how long a log would show the gain of About as surely;
+	// undefined where none does, and of a recommendation.
+	DetectableGain metric.Number `json:"detectable_gain"`
+	WeeksNeeded    metric.Number `json:"weeks_needed"`
+	Tested         int           `json:"tested"` // candidates in the joint test: those that keep their bounds
+	Dependence     metric.Number `json:"dependence"`
+	// Equal are candidates that pass too, and that jittered arrivals do not tell from the one
+	// that is recommended.
 	Equal   []string        `json:"equal,omitempty"`
-	Again   []Again         `json:"again,omitempty"`
 	Changes []SettingChange `json:"changes,omitempty"` // from the current policy to the candidate in About
 
-	Goal       Goal        `json:"goal"`
-	Bounds     []Bound     `json:"bounds,omitempty"` // by constraint
-	Method     string      `json:"method,omitempty"`
-	Batch      int         `json:"batch,omitempty"` // points that were asked for at a time, the first ones
-	Race       search.Rule `json:"race,omitempty"`
-	Budget     int         `json:"budget"`
-	Seed       uint64      `json:"seed"`
-	Replicas   int         `json:"replicas"`
-	JitterUS   int64       `json:"jitter_us"`
-	FollowUS   int64       `json:"follow_us"`
-	Confidence float64     `json:"confidence"`
-	Runs       int         `json:"runs"`
-	Windows    []Window    `json:"windows"`
-	Floors     []FloorLine `json:"noise"`
+	Goal   Goal    `json:"goal"`
+	Bounds []Bound `json:"bounds"` // by constraint, of About
+	// Losers are groups of jobs that wait longer under About on the whole traces, those that
+	// lose most hours first; Gainers those that wait less.
+	Losers  []LoserLine `json:"losers"`
+	Gainers []LoserLine `json:"gainers"`
+
+	Method   string `json:"method,omitempty"`
+	Batch    int    `json:"batch,omitempty"` // points that were asked for at a time, the first ones
+	Budget   int64  `json:"budget_jobs"`
+	Replayed int64  `json:"replayed_jobs"` // of the budget
+	// NotReplayed are candidates, and LeftOut what else, that the budget did not pay for.
+	NotReplayed  []string      `json:"not_replayed,omitempty"`
+	LeftOut      []string      `json:"left_out,omitempty"`
+	Margin       metric.Number `json:"margin"`         // the least gain for a change
+	NoGroupWorse metric.Number `json:"no_group_worse"` // undefined where it was not asked for
+	Seed         uint64        `json:"seed"`
+	Replicas     int           `json:"replicas"`
+	JitterUS     int64         `json:"jitter_us"`
+	Confidence   float64       `json:"confidence"`
+	Runs         int           `json:"runs"`
+	Windows      []Window      `json:"windows"`
+	Floors       []FloorLine   `json:"noise"`
 
 	Tried    []Tried  `json:"tried"`
 	Varied   []string `json:"varied,omitempty"`   // settings with what they may be, before the screening
 	Settings []string `json:"settings,omitempty"` // of the search, by column
 	Search   []Trial  `json:"search,omitempty"`
-	// SearchNow are the objectives under the current policy on the windows of the
-	// search, which Search is to be compared with.
-	SearchNow []metric.Number `json:"search_now,omitempty"`
-	Dropped   []Dropped       `json:"dropped,omitempty"`
-	// Finalists are the candidates that were replayed on the whole traces, in the
-	// order of the race. Those that break a bound there have no lines.
+	// Finalists pass the test, or came closest; the best first.
 	Finalists []Finalist `json:"finalists,omitempty"`
 
 	About       string        `json:"about,omitempty"` // the candidate that the following is of
 	Secondary   []Line        `json:"besides,omitempty"`
-	Groups      []GroupLine   `json:"groups,omitempty"`
 	Shares      []ShareSeries `json:"shares,omitempty"` // now, then
 	Loads       []LoadLine    `json:"loads,omitempty"`
 	Work        [2]task.Work  `json:"work"` // on the whole traces: now, then
@@ -99,14 +112,12 @@ type TraceInfo struct {
 	Hash   string `json:"hash"`
 	SpecID string `json:"spec_id"` // of the current policy on it
 	Jobs   int64  `json:"jobs"`    // submitted in its windows
-	// LeadUS is how much of the trace before the first window warms the cluster up.
-	LeadUS int64 `json:"lead_us"`
 }
 
 // Goal is what was asked for.
 type Goal struct {
 	Objectives  []search.Objective  `json:"objectives"`
-	Constraints []search.Constraint `json:"constraints,omitempty"` // on the worst window, and on the whole trace
+	Constraints []search.Constraint `json:"constraints,omitempty"` // on the whole traces
 }
 
 // SettingChange is a key that changes: of the profile of a vCluster, or without one of a
@@ -121,98 +132,44 @@ type SettingChange struct {
 // FloorLine is how far an objective moves by jittered arrivals alone, under the
 // current policy.
 type FloorLine struct {
-	Metric  string        `json:"metric"`
-	Windows string        `json:"windows"` // the set
-	Value   metric.Number `json:"value"`
-	High    metric.Number `json:"high"`  // upper end of its interval
-	Share   metric.Number `json:"share"` // High as a part of the objective
+	Metric string        `json:"metric"`
+	Value  metric.Number `json:"value"`
+	High   metric.Number `json:"high"`  // upper end of its interval
+	Share  metric.Number `json:"share"` // High as a part of the objective
 }
 
-// Tried is a candidate of the race on the tuning windows that it has run.
+// Tried is a candidate on the whole traces.
 type Tried struct {
-	Name    string `json:"name"`
-	Role    string `json:"role"`
-	Windows int    `json:"windows"`
-	// Metrics are the means of the objectives, and the worst of the constraints.
-	Metrics    []metric.Number `json:"metrics"`
-	Feasible   bool            `json:"feasible"`
-	Overloaded bool            `json:"overloaded,omitempty"` // its queue grows without end
-	// Waiting is how many jobs still waited when its run stopped, FollowUS after the
-	// last of these windows. They count with their wait so far.
-	Waiting  int64 `json:"still_waiting,omitempty"`
-	Finalist bool  `json:"finalist,omitempty"`
-	Rank     int   `json:"rank,omitempty"` // among those left at the end, 1 the best
+	Name string `json:"name"`
+	Role string `json:"role"`
+	// Metrics are the objectives, and then what the constraints are of.
+	Metrics []metric.Number `json:"metrics"`
+	Gain    metric.Number   `json:"gain"` // in the first objective
+	P       metric.Number   `json:"p"`
+	Out     string          `json:"out,omitempty"` // why it is none to recommend, whatever it gains
+	// Same says that each job starts and leaves as under the current policy.
+	Same bool `json:"same_schedule,omitempty"`
+	// Overloaded says that its queue grows without end, and that of the current policy does
+	// not.
+	Overloaded bool `json:"overloaded,omitempty"`
+	// WorstGroup is the group with 1 % of the work or more whose mean wait grows by the
+	// largest factor, and Worse by how much, as a part.
+	WorstGroup string        `json:"worst_group,omitempty"`
+	Worse      metric.Number `json:"worst_group_longer"`
+	Finalist   bool          `json:"finalist,omitempty"`
+	Rank       int           `json:"rank,omitempty"` // by gain among those that keep their bounds, 1 the best
 
 	values []float64
 	run    task.Task
 }
 
-// Finalist is a candidate on the whole traces and on the acceptance windows.
-type Finalist struct {
-	Name  string `json:"name"`
-	Role  string `json:"role"`
-	Lines []Line `json:"lines,omitempty"` // by objective
-	Fits  []Fit  `json:"fits,omitempty"`
-	// Whole are figures of the whole traces, end to end.
-	Whole  []WholeLine `json:"whole"`
-	Broken string      `json:"broken,omitempty"` // why it is out
-	// Constraints are in the order of the goal.
-	Constraints []Kept `json:"constraints,omitempty"`
-
-	at int
-}
-
-// Line is one number of a candidate against the current policy.
-type Line struct {
-	Metric     string        `json:"metric"`
-	Unit       string        `json:"unit,omitempty"`
-	Now        Range         `json:"now"`
-	Then       Range         `json:"then"`
-	Difference Range         `json:"difference"`
-	Relative   Range         `json:"relative"`
-	P          metric.Number `json:"p"` // corrected
-	// Noise is the part of the variance of the change that the jitter of arrivals makes.
-	Noise   metric.Number `json:"noise"`
-	Windows int           `json:"windows"`
-	Runs    int           `json:"runs"` // of both sides
-	Verdict stat.Verdict  `json:"verdict"`
-	Reason  string        `json:"reason"`
-}
-
-// Fit holds the gain on the tuning windows against that on the others, as parts
-// of the current policy.
-type Fit struct {
-	Metric string `json:"metric"`
-	Tuned  Range  `json:"tuned"`
-	Held   Range  `json:"held"`
-	Gap    Range  `json:"gap"`
-	Shown  bool   `json:"shown"` // that it is overfitted
-}
-
-// Range is an estimate with its interval.
-type Range struct {
-	Estimate metric.Number `json:"estimate"`
-	Low      metric.Number `json:"low"`
-	High     metric.Number `json:"high"`
-}
-
-// unknown is the Range of what has no value.
-var unknown = Range{metric.Undefined, metric.Undefined, metric.Undefined}
-
-func rangeOf(i stat.Interval) Range {
-	return Range{metric.Number(i.Estimate), metric.Number(i.Low), metric.Number(i.High)}
-}
-
-func lineOf(r stat.Row) Line {
-	return Line{
-		Metric: r.Metric, Unit: unitOf(r.Metric), Now: rangeOf(r.Baseline), Then: rangeOf(r.CandidateValue),
-		Difference: rangeOf(r.Difference), Relative: rangeOf(r.Relative), P: metric.Number(r.Corrected), Noise: metric.Number(r.Noise.Share),
-		Windows: r.Windows, Runs: r.Runs, Verdict: r.Verdict, Reason: r.Reason,
-	}
-}
-
-func fitOf(name string, o stat.Overfitting) Fit {
-	return Fit{Metric: name, Tuned: rangeOf(o.Tuning), Held: rangeOf(o.Acceptance), Gap: rangeOf(o.Gap), Shown: o.Shown}
+// Recommendation says what to change to.
+type Recommendation struct {
+	Name string `json:"name"`
+	// Order and Backfill are those of a plain cluster, or of a site where all vClusters that
+	// are tuned have the same.
+	Order    string `json:"order,omitempty"`
+	Backfill string `json:"backfill,omitempty"`
 }
 
 // Recommended is a profile that is to be used, of one vCluster.
@@ -240,13 +197,15 @@ func (r *Report) UnitOf(setting string) string { return r.units[setting] }
 func (t *tuner) finish() *Report {
 	r := &t.out
 	r.Schema, r.VCluster = reportSchema, t.problem.VCluster
-	t.traces()
 	r.Goal = Goal{t.goal.Objectives, t.goal.written}
 	if len(r.Goal.Objectives) == 0 {
 		r.Goal.Objectives = t.opt.Objectives
 	}
-	r.Seed, r.Replicas, r.JitterUS, r.FollowUS, r.Confidence = t.opt.Seed, t.opt.Replicas, int64(t.opt.JitterBy), int64(t.opt.Follow), t.opt.Stat.Confidence
-	r.Budget = len(t.history)
+	r.Seed, r.Replicas, r.JitterUS, r.Confidence = t.opt.Seed, t.opt.Replicas, int64(t.opt.JitterBy), t.opt.Stat.Confidence
+	r.Budget, r.Replayed, r.Margin, r.NoGroupWorse = t.opt.Budget, t.replayed, metric.Number(t.opt.Margin), metric.Undefined
+	if t.opt.NoGroupWorse > 0 {
+		r.NoGroupWorse = metric.Number(t.opt.NoGroupWorse)
+	}
 	r.Runs, r.Windows, r.Search, r.space = t.runs, t.windows, t.history, t.space.Space
 	r.units = t.space.units
 	if len(t.space.Space) > 0 {
@@ -255,18 +214,20 @@ func (t *tuner) finish() *Report {
 	if len(t.candidates) > 0 {
 		r.Current = t.base().name
 	}
-	if len(t.history) > 0 {
-		now, _ := t.read(t.base(), screeningScope, t.screening)
-		for _, o := range t.goal.Objectives {
-			r.SearchNow = append(r.SearchNow, metric.Number(now[o.Metric]))
-		}
-	}
+	t.traces()
 	t.noise()
-	for i := range t.candidates {
-		r.Tried = append(r.Tried, t.tried(i))
-	}
+	t.tried()
+	r.Gain, r.P = metric.Undefined, metric.Undefined
 	if c := t.about(); c != nil {
+		f := t.finding(r.at)
+		r.Gain, r.P = metric.Number(f.Gain), metric.Number(f.P)
+		for i := range r.Bounds {
+			r.Bounds[i] = t.boundOn(c, i)
+		}
 		t.changes(c)
+	}
+	if t.evidence == nil {
+		r.DetectableGain, r.WeeksNeeded, r.Dependence = metric.Undefined, metric.Undefined, metric.Undefined
 	}
 	return r
 }
@@ -276,12 +237,8 @@ func (t *tuner) traces() {
 	for k := range t.problem.Traces {
 		p := &t.problem.Traces[k]
 		info := TraceInfo{Name: p.Set.Name, Hash: p.Spec.Trace, SpecID: p.Spec.ID()}
-		list := wholeScope.of(t, k)
-		for i := range list {
-			info.Jobs += list[i].Jobs
-		}
-		if first, _, ok, err := p.Set.Bounds(); err == nil && ok && len(list) > 0 {
-			info.LeadUS = int64(list[0].Begin.Sub(first))
+		for _, w := range t.of(k) {
+			info.Jobs += w.Jobs
 		}
 		t.out.Traces = append(t.out.Traces, info)
 	}
@@ -290,64 +247,61 @@ func (t *tuner) traces() {
 // noise lists how far the objectives move by jittered arrivals.
 func (t *tuner) noise() {
 	t.out.Floors = []FloorLine{} // a list, also where nothing was measured
-	if len(t.goal.Objectives) == 0 {
+	if len(t.goal.Objectives) == 0 || t.result(t.base(), wholeScope, 0, t.opt.Replicas) == nil {
 		return
 	}
 	for _, o := range t.out.Goal.Objectives {
-		for _, set := range []struct {
-			name    string
-			windows []int
-		}{{"screening", t.screening}, {ForAcceptance, t.acceptance}} {
-			f, err := t.floor(o.Metric, set.windows)
-			if err != nil {
-				continue // of a group, which replicas do not tell of
-			}
-			now := stat.Mean(t.values(t.base(), wholeScope, o.Metric, set.windows))
-			t.out.Floors = append(t.out.Floors, FloorLine{
-				Metric: o.Metric, Windows: set.name, Value: metric.Number(f.Value), High: metric.Number(f.High), Share: metric.Number(f.High / math.Abs(now)),
-			})
+		f, err := t.floor(o.Metric, t.counting)
+		if err != nil {
+			continue // of a group, which replicas do not tell of
 		}
+		now := t.whole(t.base(), o.Metric, 0)
+		t.out.Floors = append(t.out.Floors, FloorLine{
+			Metric: o.Metric, Value: metric.Number(f.Value), High: metric.Number(f.High), Share: metric.Number(f.High / math.Abs(now)),
+		})
 	}
 }
 
-// tried is a candidate on the tuning windows that it has run: all of them, or those
-// that the search looks at.
-func (t *tuner) tried(i int) Tried {
-	c := t.candidates[i]
-	out := Tried{Name: c.name, Role: c.role, values: c.values}
-	if i == 0 {
-		out.values = t.currentValues()
+// tried lists all candidates, the current policy first.
+func (t *tuner) tried() {
+	t.out.Tried = []Tried{}
+	if t.evidence == nil { // it ended before anything was compared
+		return
 	}
-	if len(t.goal.Objectives) == 0 { // it ended before anything was compared
-		out.Metrics = slices.Repeat([]metric.Number{metric.Undefined}, len(t.out.Goal.Objectives))
-		return out
+	ranked := t.evidence.Ranked(func(i int) bool { return t.noted[i+1].out == "" })
+	for i, c := range t.candidates {
+		out := Tried{Name: c.name, Role: c.role, values: c.values, Gain: metric.Undefined, P: metric.Undefined, Worse: metric.Undefined, run: t.task(runRequest{of: c, scope: wholeScope})}
+		for _, o := range t.goal.Objectives {
+			out.Metrics = append(out.Metrics, metric.Number(t.whole(c, o.Metric, 0)))
+		}
+		for k := range t.out.Bounds {
+			out.Metrics = append(out.Metrics, t.boundOn(c, k).Then)
+		}
+		if i == 0 {
+			out.values = t.currentValues()
+			t.out.Tried = append(t.out.Tried, out)
+			continue
+		}
+		f, n := t.finding(i), &t.noted[i]
+		out.Gain, out.P, out.Out, out.Worse = metric.Number(f.Gain), metric.Number(f.P), n.out, n.growth()
+		if n.harmed {
+			out.WorstGroup = n.worst.By + " " + n.worst.Name
+		}
+		out.Overloaded, out.Same = t.piling(c, wholeScope), t.same(c)
+		out.Finalist = slices.ContainsFunc(t.out.Finalists, func(f Finalist) bool { return f.Name == c.name })
+		out.Rank = slices.Index(ranked, i-1) + 1
+		t.out.Tried = append(t.out.Tried, out)
 	}
-	s, windows := screeningScope, t.screening
-	if t.result(c, tuningScope, 0, 0) != nil {
-		s, windows = tuningScope, t.tuning
-	}
-	out.Windows, out.Overloaded = len(windows), t.beside(c, s).piling()
-	metrics, failed := t.read(c, s, windows)
-	out.run = t.task(runRequest{of: c, scope: s})
-	if t.result(c, wholeScope, 0, 0) != nil {
-		out.run = t.task(runRequest{of: c, scope: wholeScope})
-	}
-	for _, o := range t.goal.Objectives {
-		out.Metrics = append(out.Metrics, metric.Number(metrics[o.Metric]))
-	}
-	for _, k := range t.goal.Constraints {
-		out.Metrics = append(out.Metrics, metric.Number(metrics[k.Metric]))
-	}
+}
+
+// same says whether the schedules of a candidate are those of the current policy.
+func (t *tuner) same(c *candidate) bool {
 	for k := range t.problem.Traces {
-		if x, ok := t.result(c, s, k, 0).Value("jobs_unfinished", metric.Steady); ok && s != wholeScope {
-			out.Waiting += int64(x)
+		if t.result(c, wholeScope, k, 0).Fingerprint != t.result(t.base(), wholeScope, k, 0).Fingerprint {
+			return false
 		}
 	}
-	score, err := t.goal.Score(search.Result{Metrics: metrics, Failed: failed})
-	out.Feasible = err == nil && score.Feasible()
-	out.Finalist = slices.ContainsFunc(t.out.Finalists, func(f Finalist) bool { return f.at == i })
-	out.Rank = slices.Index(t.raced, i) + 1
-	return out
+	return true
 }
 
 // currentValues are the settings of the search as the current policy has them, NaN for a
@@ -367,8 +321,7 @@ func (t *tuner) currentValues() []float64 {
 	return out
 }
 
-// Task is the longest run of the candidate on the first trace, without jitter. It is
-// the zero Task where nothing was compared.
+// Task is the run of the candidate on the first trace, without jitter.
 func (t *Tried) Task() task.Task { return t.run }
 
 // Values of the search's settings, of the current policy as they are; nil for a baseline.
@@ -377,8 +330,13 @@ func (t *Tried) Values() []float64 { return t.values }
 // changes lists the keys that differ from the current policy, and the profiles to use.
 func (t *tuner) changes(c *candidate) {
 	now := t.candidates[0]
+	recommended := &Recommendation{Name: c.name}
+	if t.out.Verdict == Change {
+		t.out.Recommended = recommended
+	}
 	if c.cluster == nil {
 		a, b := &now.specs[0], &c.specs[0]
+		recommended.Order, recommended.Backfill = or(b.Order, "fcfs"), backfillOf(b)
 		for _, k := range []SettingChange{
 			{Key: "order", Before: or(a.Order, "fcfs"), After: or(b.Order, "fcfs")},
 			{Key: "backfill", Before: backfillOf(a), After: backfillOf(b)},
@@ -389,7 +347,14 @@ func (t *tuner) changes(c *candidate) {
 		}
 		return
 	}
-	for _, i := range t.tuned() {
+	for k, i := range t.tuned() {
+		p := c.cluster.VClusters[i].Profile.Inline
+		if k == 0 {
+			recommended.Order, recommended.Backfill = p.Order, p.Backfill
+		}
+		if recommended.Order != p.Order || recommended.Backfill != p.Backfill { // no one word is true of all
+			recommended.Order, recommended.Backfill = "", ""
+		}
 		before, after := now.cluster.VClusters[i].Profile.Inline, c.cluster.VClusters[i].Profile.Inline
 		name := c.cluster.VClusters[i].Name
 		for _, d := range profiles.Diff(before, after) {
@@ -400,7 +365,7 @@ func (t *tuner) changes(c *candidate) {
 	for _, d := range ofServices {
 		t.out.Changes = append(t.out.Changes, SettingChange{"", d.Key, d.Before, d.After})
 	}
-	if t.out.Decision == Change {
+	if t.out.Verdict == Change {
 		t.out.recommend(c.cluster, t.tuned(), ofProfiles || len(ofServices) == 0, len(ofServices) > 0)
 	}
 }
@@ -445,11 +410,11 @@ func or(s, otherwise string) string {
 	return s
 }
 
-// Counted says how many windows of a set count.
-func (r *Report) Counted(set string) int {
+// Counted says how many windows count.
+func (r *Report) Counted() int {
 	n := 0
 	for i := range r.Windows {
-		if r.Windows[i].Set == set && r.Windows[i].Aside == "" {
+		if r.Windows[i].Aside == "" {
 			n++
 		}
 	}

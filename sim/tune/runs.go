@@ -40,24 +40,45 @@ func (t *tuner) task(a runRequest) task.Task {
 			out.Spec.Seed = out.Jitter.Seed
 		}
 	}
-	list := a.scope.of(t, a.trace)
-	for i := range list {
-		out.Parts = append(out.Parts, list[i].span())
-	}
+	spans := a.scope.spans(t, a.trace)
 	switch {
-	case a.scope != wholeScope:
-		out.Window = task.Around(out.Parts, t.opt.Follow)
+	case a.scope == screeningScope:
+		out.Window, out.Brief = task.Around(spans, plan.DefaultFollow), spans
 	case a.load > 0: // its windows are no windows of the trace
-		out.Spec.WarmupJobs, out.Parts = plan.NoWarmup, nil
-	case t.aboutGroups(): // replicas and other windows must tell of groups, too
-		out.Spec.WarmupJobs, out.Parts = plan.NoWarmup, append(out.Parts, t.brief(a.trace)...)
-	case a.replica > 0: // of which groups are in no figure
 		out.Spec.WarmupJobs = plan.NoWarmup
-		out.Parts, out.Brief = nil, append(out.Parts, t.brief(a.trace)...)
 	default:
-		out.Spec.WarmupJobs, out.Brief = plan.NoWarmup, t.brief(a.trace)
+		out.Spec.WarmupJobs, out.Brief = plan.NoWarmup, spans
+		out.Cells = a.scope == wholeScope && a.replica == 0
+	}
+	if a.scope == detailScope || t.aboutGroups() { // of groups brief parts do not tell
+		out.Parts, out.Brief = out.Brief, nil
 	}
 	return out
+}
+
+// cost is how many jobs a run replays, as counted by the budget: the jobs that are submitted
+// in it. What shows how sure a recommendation is counts for nothing.
+func (t *tuner) cost(a runRequest) (jobs int64) {
+	if a.replica > 0 || a.load > 0 || a.scope == detailScope {
+		return 0
+	}
+	windows := t.of(a.trace)
+	if a.scope == screeningScope {
+		windows = windows[:screened(len(windows))]
+	}
+	for i := range windows {
+		jobs += windows[i].Jobs
+	}
+	return jobs
+}
+
+// affordable is how many candidates more the budget pays for in a scope.
+func (t *tuner) affordable(s scope) int {
+	each := int64(0)
+	for _, a := range t.on(t.base(), s) {
+		each += t.cost(a)
+	}
+	return int(max(t.opt.Budget-t.replayed, 0) / max(each, 1))
 }
 
 // run makes the runs that are asked for, of which those that are known are not
@@ -69,6 +90,7 @@ func (t *tuner) run(asked []runRequest) error {
 	for _, a := range asked {
 		if k := a.key(); t.known[k] == nil && !due[k] {
 			due[k] = true
+			t.replayed += t.cost(a)
 			fresh, keys = append(fresh, t.task(a)), append(keys, k)
 		}
 	}
@@ -81,7 +103,7 @@ func (t *tuner) run(asked []runRequest) error {
 	}
 	for i := range results {
 		t.known[keys[i]] = &results[i]
-		if k := keys[i]; k.scope != wholeScope || k.load > 0 { // windows and other loads say the same of another part
+		if k := keys[i]; k.scope == screeningScope || k.load > 0 { // windows and other loads say the same of another part
 			continue
 		}
 		for _, text := range results[i].Unheeded {
@@ -114,12 +136,12 @@ func (t *tuner) figures(c *candidate, s scope, window, replica int) *task.Figure
 	return partAt(t.result(c, s, t.windows[window].Trace, replica), t.inTrace(window))
 }
 
-// partAt is a part of a run by its place among all, those with groups first.
+// partAt is a part of a run by its place: all of a run are with groups, or none.
 func partAt(r *task.Result, i int) *task.Figures {
-	if i < len(r.Parts) {
+	if len(r.Parts) > 0 {
 		return &r.Parts[i]
 	}
-	return &r.Brief[i-len(r.Parts)]
+	return &r.Brief[i]
 }
 
 // aboutGroups says whether an objective is about a group of jobs.
@@ -140,13 +162,4 @@ func (t *tuner) all(c *candidate, s scope, windows []int) []*task.Figures {
 		out = append(out, t.figures(c, s, w, 0))
 	}
 	return out
-}
-
-// inPlan are the figures of a window of another plan of a trace, by its place in it.
-func (t *tuner) inPlan(c *candidate, p, trace, window, replica int) *task.Figures {
-	at := t.opt.Tuning + t.opt.Acceptance + window
-	for i := range p {
-		at += len(t.plans[i].spans[trace])
-	}
-	return partAt(t.result(c, wholeScope, trace, replica), at)
 }

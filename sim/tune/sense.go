@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"fmt"
 	"math"
 
 	"orrery/sim/metric"
@@ -56,6 +57,10 @@ func (t *tuner) screen() error {
 		return nil
 	}
 	if t.opt.Trajectories == 0 || len(t.space.Space) == 0 {
+		return nil
+	}
+	if n := t.affordable(screeningScope) / (len(t.space.columns()) + 1); n < t.opt.Trajectories { // those of a search matter more
+		t.out.LeftOut = append(t.out.LeftOut, fmt.Sprintf("the screening of settings: the budget pays for %d of %d trajectories", n, t.opt.Trajectories))
 		return nil
 	}
 	design, err := sensitivity.NewMorris(t.space.design(), t.opt.Trajectories, levels, t.opt.Seed)
@@ -149,11 +154,12 @@ func (s space) columns() []string {
 	return out
 }
 
-// points runs points of the design on the windows that the search looks at.
+// points runs points of the design on the first quarter of the windows, and the current
+// policy, beside which they may be overloaded.
 func (t *tuner) points(points [][]float64, what string) ([]*candidate, error) {
 	t.stage("%s: %d points on %d windows", what, len(points), len(t.screening))
 	var out []*candidate
-	var asked []runRequest
+	asked := t.on(t.base(), screeningScope)
 	for _, point := range points {
 		c, err := t.found("", t.space, t.space.valuesAt(point), true)
 		if err != nil {
@@ -172,7 +178,7 @@ func (t *tuner) objectives(points []*candidate, name string) []float64 {
 	out := make([]float64, len(points))
 	for i, c := range points {
 		out[i] = math.NaN()
-		if metric.Lengthens(name) && t.beside(c, screeningScope).piling() {
+		if metric.Lengthens(name) && t.piling(c, screeningScope) {
 			continue
 		}
 		values := make([]float64, len(t.screening))

@@ -86,7 +86,7 @@ func TestParametersOfAPolicyAreTuned(t *testing.T) {
 			require.Equal(t, k.Jitter.Seed, k.Spec.Seed, "replicas draw the requests of services anew")
 		})
 		r := w.tune(t, o)
-		require.Equal(t, Change, r.Decision, r.Why)
+		require.Equal(t, Change, r.Verdict, r.Why)
 		require.NotNil(t, r.Cluster())
 		target := r.Cluster().Services[0].Policy.Target
 		require.InDelta(t, 0.8, target, 0.1)

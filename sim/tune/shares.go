@@ -9,17 +9,17 @@ import (
 	"orrery/sim/task"
 )
 
-// ShareSeries is which share of what was held each tenant held in each acceptance
-// window, under one candidate.
+// ShareSeries is which share of what was held each tenant held in each part of the first
+// trace, under one candidate.
 type ShareSeries struct {
 	Of         string         `json:"of"`   // the candidate
 	Unit       string         `json:"unit"` // what is held: node or GPU
 	Epoch      model.Time     `json:"epoch_us"`
 	EpochKnown bool           `json:"epoch_known"`
-	Begin      model.Time     `json:"begin_us"` // of the first window
-	Every      model.Duration `json:"every_us"` // from one window to the next
-	// Held is the part of the cluster that was held in each window, by which a mean of
-	// shares over windows is to be weighed.
+	Begin      model.Time     `json:"begin_us"` // of the first part
+	Every      model.Duration `json:"every_us"` // from one part to the next
+	// Held is the part of the cluster that was held in each part, by which a mean of
+	// shares over them is to be weighed.
 	Held    []metric.Number `json:"held"`
 	Tenants []ShareLine     `json:"tenants"`
 }
@@ -27,26 +27,32 @@ type ShareSeries struct {
 // ShareLine is one tenant.
 type ShareLine struct {
 	Name   string          `json:"name"`
-	Shares []metric.Number `json:"shares"` // by window; unknown in those that do not count
+	Shares []metric.Number `json:"shares"` // by part
 	Target metric.Number   `json:"target"` // its fair share
 }
 
 // holdings fills in the shares under the current policy and under a candidate. A site with
 // one tenant has nothing to share.
-func (t *tuner) holdings(c *candidate) {
+func (t *tuner) holdings(c *candidate) error {
 	if c.cluster == nil {
-		return
+		return nil
 	}
-	meta := &t.problem.Traces[0].Set.Meta // of several traces the first is drawn
-	for _, side := range []*candidate{t.base(), c} {
-		s := ShareSeries{Of: side.name, Unit: "node", Epoch: meta.Epoch, EpochKnown: meta.EpochKnown, Begin: t.windows[t.opt.Tuning].Begin}
+	const first = 0 // of several traces the first is drawn
+	spans := detailScope.spans(t, first)
+	sides := []*candidate{t.base(), c}
+	if err := t.run([]runRequest{{of: sides[0], scope: detailScope}, {of: sides[1], scope: detailScope}}); err != nil {
+		return err
+	}
+	meta := &t.problem.Traces[first].Set.Meta
+	for _, side := range sides {
+		s := ShareSeries{Of: side.name, Unit: "node", Epoch: meta.Epoch, EpochKnown: meta.EpochKnown, Begin: spans[0].From, Every: spans[0].To.Sub(spans[0].From)}
 		if c.cluster.Sharing != "whole" {
 			s.Unit = "GPU"
 		}
-		s.Every = t.windows[t.opt.Tuning+1].Begin.Sub(s.Begin)
 		lines := map[string][]metric.Number{}
-		for k := range t.opt.Acceptance {
-			f := t.figures(side, wholeScope, t.opt.Tuning+k, 0)
+		r := t.result(side, detailScope, first, 0)
+		for k := range spans {
+			f := partAt(r, k)
 			s.Held = append(s.Held, metric.Number(heldIn(f)))
 			for name, g := range f.Groups["tenant"] { //detlint:ordered lines of their own
 				share, ok := g.Value("share")
@@ -54,7 +60,7 @@ func (t *tuner) holdings(c *candidate) {
 					continue
 				}
 				if lines[name] == nil {
-					lines[name] = slices.Repeat([]metric.Number{metric.Undefined}, t.opt.Acceptance)
+					lines[name] = slices.Repeat([]metric.Number{metric.Undefined}, len(spans))
 				}
 				lines[name][k] = metric.Number(share)
 			}
@@ -66,6 +72,7 @@ func (t *tuner) holdings(c *candidate) {
 			t.out.Shares = append(t.out.Shares, s)
 		}
 	}
+	return nil
 }
 
 // heldIn is the part of the cluster that was held, 0 where it is not known.

@@ -1,9 +1,8 @@
 // Package tune finds better settings for a site and says how sure that is: the
-// opinionated path from a trace to a recommendation. It divides the trace into
-// windows for tuning and later ones for acceptance, tries the settings that people
-// know, searches, races the best over the tuning windows, and recommends only what
-// the acceptance windows show to be better than the current policy and what keeps
-// its bounds when the whole trace is replayed from end to end.
+// opinionated path from a trace to a recommendation. It replays the whole trace under the
+// settings that people know and under those that a search finds. It recommends only what
+// keeps its bounds there, what one joint test of all of them shows to be better than the
+// current policy, and what stays better when arrivals are jittered.
 //
 // It must not know what computes the replays, on how many workers and where
 // results are kept: it asks for batches of tasks and gets results. What it asks
@@ -18,6 +17,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
+	"orrery/sim/advice"
 	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/stat"
@@ -53,24 +53,26 @@ type Options struct {
 	// Vary names the settings that are searched, see docs/TUNE.md: PATH=LOW..HIGH,
 	// PATH=A,B,C, the name of a group of weights, or "default". None is "default".
 	Vary []string
-	// Budget is how many points the search tries.
-	Budget int
-	// Method is one of search.Methods; "" chooses by budget and objectives.
+	// Budget is how many jobs may be replayed in search of something better: by the
+	// current policy, the candidates and the sensitivity. What shows how sure a
+	// recommendation is comes on top: replicas, and loads.
+	Budget int64
+	// Trials is how many points the search tries, where the budget lasts.
+	Trials int
+	// Method is one of search.Methods; "" chooses by trials and objectives.
 	Method string
 	// Batch is how many points the search asks for before it looks at results, 0 for the
 	// number that suits the method. Trials depend on it, and not on what computes them.
 	Batch int
-	// Race says which candidates are eliminated on the tuning windows, "" for the
-	// rule of search.Rules that comes first.
-	Race search.Rule
-	// Tuning and Acceptance are how many windows of each there are in a trace.
-	Tuning, Acceptance int
-	// Length of a window; 0 divides the trace.
-	Length model.Duration
-	// Follow is for how long the load goes on after the tuning windows, at most,
-	// until their jobs have left. Runs of the acceptance windows go on to the end of
-	// the trace.
-	Follow model.Duration
+	// Windows is into how many parts of equal numbers of jobs a trace is divided, where
+	// each holds enough jobs.
+	Windows int
+	// Margin is the least gain on the whole trace, as a part, for which a change is
+	// recommended.
+	Margin float64
+	// NoGroupWorse is how much longer, as a part, the mean wait of a group of jobs with
+	// leastOfWork of the work may be; 0 is no bound.
+	NoGroupWorse float64
 	// Replicas are runs with jittered arrivals of the current policy and of each
 	// finalist, 2 at least.
 	Replicas int
@@ -94,11 +96,11 @@ type Options struct {
 	Stage func(what string)
 }
 
-// Defaults are 10 windows to tune on, 20 to accept on, 10 replicas, 200 points of
+// Defaults are 20 million jobs, 80 windows, a margin of 5 %, 10 replicas, 50 points of
 // the search, up to 512 of the Sobol indices, and loads of 0.8, 0.9, 1 and 1.1.
 func Defaults() Options {
 	return Options{
-		Budget: 200, Tuning: 10, Acceptance: 20, Follow: plan.DefaultFollow, Replicas: 10, JitterBy: model.Minute, Trajectories: 8, Points: 512,
+		Budget: 20_000_000, Trials: 50, Windows: 80, Margin: 0.05, Replicas: 10, JitterBy: model.Minute, Trajectories: 8, Points: 512,
 		Loads: []int{800, 900, 1000, 1100}, Seed: 1, Stat: stat.Defaults(),
 	}
 }
@@ -123,7 +125,7 @@ func Run(ctx context.Context, p Problem, o Options) (*Report, error) {
 	}
 	t := &tuner{ctx: ctx, problem: p, opt: o, known: map[key]*task.Result{}}
 	for _, step := range []func() error{
-		t.start, t.cut, t.begin, t.bounds, t.tryKnown, t.screen, t.seek, t.race, t.choose, t.judge, t.settle, t.repeat, t.load, t.spread, t.look, t.explain,
+		t.start, t.cut, t.begin, t.bounds, t.tryKnown, t.screen, t.seek, t.weigh, t.decide, t.measure, t.load, t.spread, t.look, t.explain,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -155,23 +157,27 @@ func (o *Options) check() error {
 	}
 	switch {
 	case o.Budget < 1:
-		return usagef("a budget of %d points: give 1 or more", o.Budget)
-	case o.Tuning < 1 || o.Acceptance < o.Stat.MinWindows:
-		return usagef("%d windows to tune on and %d to accept on: give 1 or more, and %d or more", o.Tuning, o.Acceptance, o.Stat.MinWindows)
+		return usagef("a budget of %d jobs: give 1 or more", o.Budget)
+	case o.Trials < 1:
+		return usagef("%d points of the search: give 1 or more", o.Trials)
+	case o.Windows < leastWindows || o.Windows > mostWindows:
+		return usagef("%d windows: give %d to %d", o.Windows, leastWindows, mostWindows)
+	case !(o.Margin >= 0 && o.Margin < 1):
+		return usagef("a least gain of %g: give a part from 0 to below 1", o.Margin)
+	case !(o.NoGroupWorse >= 0):
+		return usagef("no group worse by %g: give a part of 0 or more", o.NoGroupWorse)
 	case o.Replicas < 2:
 		return usagef("%d replicas with jittered arrivals: give 2 or more", o.Replicas)
 	case o.JitterBy < 1:
 		return usagef("arrivals jittered by %s: give a span above 0", o.JitterBy)
-	case o.Length < 0 || o.Follow < 0 || o.Trajectories < 0 || o.Points < 0:
-		return usagef("windows of %s, followed for %s, %d trajectories and %d points of Sobol indices: none may be negative", o.Length, o.Follow, o.Trajectories, o.Points)
+	case o.Trajectories < 0 || o.Points < 0:
+		return usagef("%d trajectories and %d points of Sobol indices: none may be negative", o.Trajectories, o.Points)
 	case slices.ContainsFunc(o.Loads, func(x int) bool { return x < 100 || x > 10_000 }):
 		return usagef("loads of %v thousandths: give 100 to 10,000", o.Loads)
 	case o.Batch < 0:
 		return usagef("batches of %d points: give 1 or more, or 0 for the number of the method", o.Batch)
 	case o.Method != "" && !slices.Contains(search.Methods(), o.Method):
 		return usagef("unknown method %q: use one of %v", o.Method, search.Methods())
-	case o.Race != "" && !slices.Contains(search.Rules(), string(o.Race)):
-		return usagef("unknown rule %q of the race: use one of %v", o.Race, search.Rules())
 	case len(o.Objectives) > 1 && o.Method == "cmaes":
 		return usagef("the method %s takes one objective: leave out the others, make them constraints, or use bayes or nsga2", o.Method)
 	}
@@ -185,19 +191,21 @@ type tuner struct {
 	opt     Options
 	stop    bool // nothing more can be said
 
-	windows            []Window     // trace by trace
-	plans              []windowPlan // other ways to divide what is accepted on
-	tuning, acceptance []int        // windows of each kind that count
-	screening          []int        // of tuning, those that the search looks at
-	known              map[key]*task.Result
-	runs               int // computed or found
+	windows   []Window // trace by trace
+	counting  []int    // of windows, those that count
+	screening []int    // of these, the ones that the sensitivity looks at
+	jobs      int64    // of all traces
+	replayed  int64    // jobs, in search of something better
+	known     map[key]*task.Result
+	runs      int // computed or found
 
 	goal       goal
 	candidates []*candidate // the current policy first
 	space      space
 	history    []Trial
-	raced      []int    // candidates that are left, the best first
-	passed     []string // finalists that the acceptance windows show to be better
+	evidence   *advice.Evidence
+	noted      []note // by candidate
+	replicated []int  // candidates that were replayed with jittered arrivals, the most promising first
 	out        Report
 }
 

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
 
@@ -39,7 +40,12 @@ func (t *tuner) spread() error {
 		return nil
 	}
 	space := t.space.design()
-	rows := rowsOf(t.opt.Points, space.Dimensions())
+	points := min(t.opt.Points, t.affordable(screeningScope))
+	if points < leastRows*(space.Dimensions()+2) && points < t.opt.Points {
+		t.out.LeftOut = append(t.out.LeftOut, fmt.Sprintf("the parts of the variance that settings explain: the budget pays for %d points, and %d are needed", points, leastRows*(space.Dimensions()+2)))
+		return nil
+	}
+	rows := rowsOf(points, space.Dimensions())
 	base, err := baseSample(2*space.Dimensions(), rows, t.opt.Seed)
 	if err != nil {
 		return err

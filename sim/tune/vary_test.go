@@ -96,7 +96,7 @@ func TestNothingImpossibleIsVaried(t *testing.T) {
 func TestPointsOfSlurmAreSearched(t *testing.T) {
 	w := newWorld(t, 3000, 0.75, "order: multifactor, multifactor: {age: 1000, fairshare: 2000, job_size: 500}")
 	o := small()
-	o.Budget, o.Tuning, o.Acceptance, o.Trajectories, o.Points = 8, 4, 12, 2, 0
+	o.Trials, o.Windows, o.Trajectories, o.Points = 8, 20, 2, 0
 	o.Evaluate = w.real(2)
 	r := w.tune(t, o)
 	require.Contains(t, r.Settings, "multifactor.age")

@@ -1,24 +1,20 @@
 package tune
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 
 	"orrery/sim/metric"
 	"orrery/sim/search"
-	"orrery/sim/stat"
 )
 
 // Title is the recommendation in a few words.
 func (r *Report) Title() string {
-	switch {
-	case r.Decision == Change && len(r.Equal) > 1:
-		return fmt.Sprintf("Leave %s: %s are equally good", r.Current, list(r.Equal))
-	case r.Decision == Change:
-		return "Change to: " + r.Chosen
-	case r.Decision == Keep:
+	switch r.Verdict {
+	case Change:
+		return "Change to " + r.About
+	case Keep:
 		return "Keep the current policy: " + r.Current
 	}
 	return "Keep the current policy, for lack of evidence: " + r.Current
@@ -36,38 +32,37 @@ func list(words []string) string {
 // rests on.
 func (r *Report) Summary() []string {
 	var out []string
-	f := r.about()
-	if f != nil && r.Decision == Change {
-		out = append(out, r.Trade())
-		for i := range r.Finalists {
-			if o := &r.Finalists[i]; o.Name != f.Name && slices.Contains(r.Equal, o.Name) {
-				out = append(out, "Or "+r.trade(o, "")+".")
-			}
+	if r.Verdict == Change {
+		out = append(out, r.Trade(), capital(r.Why)+".")
+		out = append(out, r.replicaSentence())
+		if len(r.Equal) > 0 {
+			out = append(out, fmt.Sprintf("Equally good, as far as jittered arrivals can tell: %s.", list(r.Equal)))
 		}
-		out = append(out, capital(r.Why)+".")
 	} else {
 		out = append(out, capital(r.Why)+".")
-		if f != nil {
-			closest := "What came closest: "
-			if gain := better(r.Goal.Objectives[0].Direction).Gain(float64(f.Lines[0].Relative.Estimate)); !(gain > 0) {
-				closest = "None was better on the acceptance windows. What came closest: "
-			}
-			out = append(out, closest+r.Trade())
+		if s := r.chanceSentence(); s != "" {
+			out = append(out, s)
+		}
+		if r.about() != nil {
+			out = append(out, "What came closest: "+r.Trade())
 		}
 	}
 	if len(r.Overloaded) > 0 {
 		text := fmt.Sprintf("The current policy is overloaded on %s: its waits grow with the length of the log.", list(r.Overloaded))
-		if r.Decision == Change {
+		if r.Verdict == Change {
 			text += " Expect this change only of a log as long as this one."
 		}
 		out = append(out, text)
 	}
 	out = append(out, r.boundSentences()...)
-	if s := r.againSentence(); s != "" {
-		out = append(out, s)
-	}
 	if s := r.loadSentence(); s != "" {
 		out = append(out, s)
+	}
+	if n := len(r.NotReplayed); n > 0 {
+		out = append(out, fmt.Sprintf("The budget of %d jobs did not pay for %d candidates: %s.", r.Budget, n, list(r.NotReplayed)))
+	}
+	for _, what := range r.LeftOut {
+		out = append(out, "Left out, "+what+".")
 	}
 	idle, withinNoise := r.inertSettings()
 	if len(idle) > 0 {
@@ -81,11 +76,12 @@ func (r *Report) Summary() []string {
 
 // about is the finalist that the report tells of.
 func (r *Report) about() *Finalist {
-	i := slices.IndexFunc(r.Finalists, func(f Finalist) bool { return f.Name == r.About && len(f.Lines) > 0 })
-	if i < 0 {
-		return nil
+	for i := range r.Finalists {
+		if f := &r.Finalists[i]; f.Name == r.About {
+			return f
+		}
 	}
-	return &r.Finalists[i]
+	return nil
 }
 
 // Trade says in one sentence what the recommendation wins, and which jobs pay for
@@ -95,37 +91,41 @@ func (r *Report) Trade() string {
 	if f == nil {
 		return ""
 	}
-	return r.trade(f, r.price()) + "."
-}
-
-// trade says what a finalist wins, at which price: groups are known of the one that the
-// report tells of.
-func (r *Report) trade(f *Finalist, price string) string {
-	l := &f.Lines[0]
-	text := fmt.Sprintf("%s: %s %s%s on %d acceptance windows, %.0f %% interval %s", f.Name, l.Metric, percent(l.Relative.Estimate), r.levels(l), l.Windows,
-		100*r.Confidence, percents(l.Relative))
-	if l.Verdict == stat.NotEnoughEvidence && l.P.Defined() { // the interval is of one comparison, p of all of them
-		text += fmt.Sprintf(", p %s corrected for all candidates", figure(float64(l.P)))
+	text := f.Name + ": "
+	if w, where := r.whole(f, r.Goal.Objectives[0].Metric); w != nil {
+		text += fmt.Sprintf("%s %s%s on the whole log", w.Metric, percent(w.Relative), where)
+		if len(r.Traces) == 1 {
+			text += fmt.Sprintf(" (%s to %s)", said(w.Now, w.Metric), said(w.Then, w.Metric))
+		}
 	}
-	if w, where := r.whole(f, l.Metric); w != nil {
-		text += fmt.Sprintf("; %s from end to end%s", percent(w.Relative), where)
+	if len(f.Lines) > 0 && f.Lines[0].Relative.Low.Defined() {
+		text += fmt.Sprintf(", %.0f %% interval %s", 100*r.Confidence, percents(f.Lines[0].Relative))
 	}
-	if price != "" {
-		text += "; " + price
-	}
+	text += "; " + r.price()
 	if w, where := r.whole(f, "wait_max"); w != nil {
 		text += fmt.Sprintf("; the longest wait%s goes from %s to %s", where, said(w.Now, "wait_max"), said(w.Then, "wait_max"))
 	}
-	return text
+	return text + "."
 }
 
-// levels are the two levels of a line in brackets; of several traces there is none but
-// the ratio.
-func (r *Report) levels(l *Line) string {
-	if len(r.Traces) > 1 {
+// replicaSentence says how the gain holds when arrivals are jittered.
+func (r *Report) replicaSentence() string {
+	f := r.about()
+	return fmt.Sprintf("With jittered arrivals (%d replicas) it gains %s on average, %s to %s, and %s in one replay, more or less.",
+		f.Replicas.Count, portion(f.Replicas.Mean), percent(f.Replicas.Low), percent(f.Replicas.High), "± "+portion(f.Replicas.SD))
+}
+
+// chanceSentence says what the test would have found, and how much more log would settle
+// what was seen.
+func (r *Report) chanceSentence() string {
+	if !r.DetectableGain.Defined() {
 		return ""
 	}
-	return fmt.Sprintf(" (%s to %s)", said(l.Now.Estimate, l.Metric), said(l.Then.Estimate, l.Metric))
+	text := fmt.Sprintf("This log shows gains of %s and more four times in five (%d windows, %d candidates).", portion(r.DetectableGain), r.Counted(), r.Tested)
+	if r.WeeksNeeded.Defined() && r.Verdict == Unsure {
+		text += fmt.Sprintf(" The gain that was seen would take %.0f weeks of log like this one.", math.Ceil(float64(r.WeeksNeeded)))
+	}
+	return text
 }
 
 // whole is the line of a number over a whole trace, nil where there is none: of several
@@ -148,162 +148,71 @@ func (r *Report) whole(f *Finalist, name string) (worst *WholeLine, where string
 	return worst, where
 }
 
-// directionOf is the way in which a number is better, as the goal has it.
-func (r *Report) directionOf(name string) search.Direction {
-	for _, o := range r.Goal.Objectives {
-		if o.Metric == name {
-			return o.Direction
-		}
-	}
-	return DirectionOf(name)
-}
-
 // mostPayers are named in a sentence.
-const mostPayers = 4
-
-// payers are the groups that wait longer, of the first kind that has some, those with
-// the most work first: by run time first, for in that the orders differ most. Others is
-// how many more there are, by kind.
-func (r *Report) payers() (first []*GroupLine, others string) {
-	var rest []string
-	for _, by := range []string{metric.ByRuntime, metric.BySize, metric.ByVCluster, metric.ByTenant, metric.ByClass, metric.ByUser} {
-		harmed := r.Harmed(by)
-		if len(first) == 0 && len(harmed) > 0 {
-			slices.SortStableFunc(harmed, func(a, b *GroupLine) int { return cmp.Compare(b.PartOfWork, a.PartOfWork) })
-			first = harmed[:min(len(harmed), mostPayers)]
-			harmed = harmed[len(first):]
-		}
-		if n := len(harmed); n > 0 {
-			rest = append(rest, fmt.Sprintf("%d by %s", n, kindWord(by)))
-		}
-	}
-	if len(rest) > 0 {
-		others = "and of other groups " + list(rest)
-	}
-	return first, others
-}
+const mostPayers = 3
 
 // price says which jobs wait longer.
 func (r *Report) price() string {
-	payers, others := r.payers()
-	if len(payers) == 0 {
-		return fmt.Sprintf("no group by run time, size, vCluster, tenant, class or user waits %.0f %% longer, or significantly longer", 100*longerBy)
+	if len(r.Losers) == 0 {
+		return "no group of jobs waits a minute longer on average"
 	}
 	var parts []string
-	for _, g := range payers {
-		w := g.Of("wait_mean")
-		longer := "wait longer on the acceptance windows"
-		if w.Relative > 0 {
-			longer = "wait " + portion(w.Relative) + " longer"
-		}
-		parts = append(parts, fmt.Sprintf("%s %s (mean %s to %s)", r.words(g), longer, said(w.Now, "wait_mean"), said(w.Then, "wait_mean")))
+	for i := range r.Losers[:min(len(r.Losers), mostPayers)] {
+		l := &r.Losers[i]
+		parts = append(parts, fmt.Sprintf("%s wait %s instead of %s", r.words(l), said(metric.Number(l.WaitThen), "wait_mean"), said(metric.Number(l.WaitNow), "wait_mean")))
 	}
 	text := strings.Join(parts, ", ")
-	if others != "" {
-		text += ", " + others
+	if n := len(r.Losers) - len(parts); n > 0 {
+		text += fmt.Sprintf(", and %d more groups wait longer", n)
 	}
 	return text
 }
 
 // words name a group of jobs, with its part of them and of their work.
-func (r *Report) words(g *GroupLine) string {
-	text := fmt.Sprintf("jobs of %s %s", kindWord(g.By), g.Name)
-	switch {
-	case g.By == metric.ByRuntime && g.Name == metric.LongRuntime:
-		text = "jobs of 6 h and more"
-	case g.By == metric.ByRuntime:
-		text = "jobs that run for " + g.Name
-	}
+func (r *Report) words(l *LoserLine) string {
+	text := fmt.Sprintf("jobs of %s %s", byWord(l.By), l.Name)
 	if len(r.Traces) > 1 {
-		text += " on " + r.Traces[g.Trace].Name
+		text += " on " + r.Traces[l.Trace].Name
 	}
-	if g.PartOfWork.Defined() {
-		return fmt.Sprintf("%s (%s of the jobs, %s of the work)", text, portion(g.PartOfJobs), portion(g.PartOfWork))
-	}
-	return text
+	return fmt.Sprintf("%s (%s of the jobs, %s of the work)", text, portion(metric.Number(l.PartOfJobs)), portion(metric.Number(l.PartOfWork)))
 }
 
-func kindWord(by string) string {
-	if by == metric.ByRuntime {
-		return "run time"
-	}
-	return by
-}
+// byWord is what a kind of group is called in a sentence.
+func byWord(by string) string { return strings.ReplaceAll(by, metric.ByRuntime, "run time") }
 
-// portion writes a part without a sign.
+// portion writes a part without a sign of its own.
 func portion(n metric.Number) string {
 	if !n.Defined() {
 		return "–"
 	}
 	x := 100 * float64(n)
-	if x < 10 {
+	switch {
+	case math.IsInf(x, 0):
+		return "without bound"
+	case math.Abs(x) < 10:
 		return fmt.Sprintf("%.1f %%", x)
 	}
 	return fmt.Sprintf("%.0f %%", x)
 }
 
-// boundSentences say of each constraint whether the candidate of the report keeps it,
-// on the whole trace and on the windows.
+// boundSentences say of each constraint whether the candidate of the report keeps it.
 func (r *Report) boundSentences() []string {
-	f := r.about()
-	if f == nil {
+	if r.about() == nil {
 		return nil
 	}
 	var out []string
-	for i := range f.Constraints {
-		k := &f.Constraints[i]
-		if !k.Whole.Then.Defined() && !k.Windows.Then.Defined() {
+	for i := range r.Bounds {
+		b := &r.Bounds[i]
+		if !b.Then.Defined() && b.Kept {
 			continue
 		}
-		text := fmt.Sprintf("Bound %s %s %s: %s on the whole trace (%s, now %s), %s in the worst acceptance window (%s, now %s).",
-			k.Metric, k.Relation, said(metric.Number(k.Asked), k.Metric),
-			k.word(&k.Whole), said(k.Whole.Then, k.Metric), said(k.Whole.Now, k.Metric), k.word(&k.Windows), said(k.Windows.Then, k.Metric), said(k.Windows.Now, k.Metric))
-		if r.Bounds[i].Default && float64(k.Whole.Bound) != k.Asked {
-			text += fmt.Sprintf(" It was not asked for, so the whole trace may come to %s.", said(k.Whole.Bound, k.Metric))
+		text := fmt.Sprintf("Bound %s: %s (%s, now %s).", b, b.word(), said(b.Then, b.Metric), said(b.Now, b.Metric))
+		if b.Default && float64(b.Limit) != b.Asked {
+			text += fmt.Sprintf(" It was not asked for, so it may come to %s.", said(b.Limit, b.Metric))
 		}
 		out = append(out, text)
 	}
 	return out
-}
-
-// word says whether what was asked for is kept. It is not where the current policy
-// breaks it as well.
-func (k *Kept) word(on *KeptOn) string {
-	asked := search.Constraint{Metric: k.Metric, Relation: k.Relation, Value: k.Asked}
-	switch {
-	case !on.Then.Defined() && on.Holds:
-		return "no value"
-	case !on.Holds:
-		return "broken"
-	case asked.Beyond(float64(on.Then)) <= 0:
-		return "kept"
-	case on.Now.Defined() && asked.Beyond(float64(on.Now)) > 0 && asked.Beyond(float64(on.Then)) <= asked.Beyond(float64(on.Now)):
-		return "broken no further than now"
-	case on.Now.Defined() && asked.Beyond(float64(on.Now)) > 0:
-		return "broken further than now, within its slack"
-	}
-	return "exceeded within its slack"
-}
-
-// againSentence says how often the same choice was made.
-func (r *Report) againSentence() string {
-	if len(r.Again) == 0 {
-		return ""
-	}
-	counts := map[string]int{}
-	for _, a := range r.Again {
-		counts[a.Choice]++
-	}
-	var parts []string
-	for _, f := range r.Finalists {
-		if n := counts[f.Name]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s in %d", f.Name, n))
-		}
-	}
-	if n := counts[""]; n > 0 {
-		parts = append(parts, fmt.Sprintf("none in %d", n))
-	}
-	return fmt.Sprintf("Decided again over %d other sets of windows and replicas: %s.", len(r.Again), list(parts))
 }
 
 // loadSentence gives the gain under other loads.

@@ -12,19 +12,11 @@ import (
 	"orrery/sim/task"
 )
 
-// Sets of windows.
-const (
-	ForTuning     = "tuning"
-	ForAcceptance = "acceptance"
-)
-
-// Window is a part of a trace on which candidates are compared: its jobs are those
-// that are submitted in it. All windows of a trace are measured in one replay, which
-// begins with the trace, so each meets the backlog that the candidate itself has
-// left, and the load goes on behind it.
+// Window is a part of a trace: its jobs are those that are submitted in it. All windows
+// of a trace are measured in one replay, which begins with the trace, so each meets the
+// backlog that the candidate itself has left, and the load goes on behind it.
 type Window struct {
 	Trace int        `json:"trace,omitempty"` // place among the traces
-	Set   string     `json:"set"`
 	Begin model.Time `json:"begin_us"`
 	End   model.Time `json:"end_us"`
 	Jobs  int64      `json:"jobs"` // submitted in it
@@ -33,6 +25,14 @@ type Window struct {
 }
 
 func (w *Window) span() metric.Span { return metric.Span{From: w.Begin, To: w.End} }
+
+// How many windows there are, and how many jobs each holds at least. leastWindows and
+// leastJobs are those with which the joint test was measured (docs/STATISTICS.md).
+const (
+	leastWindows = 20
+	mostWindows  = 1000
+	leastJobs    = 30
+)
 
 // start takes the problem as it is, and refuses what is asked of it in vain.
 func (t *tuner) start() error {
@@ -55,52 +55,175 @@ func (t *tuner) start() error {
 	return nil
 }
 
-// cut places the windows: those for tuning first, those for acceptance after them,
-// as a recommendation is used after the log it is from.
-func (t *tuner) cut() (err error) {
-	n := t.opt.Tuning + t.opt.Acceptance
-	if n > mostWindows {
-		return usagef("%d windows: give %d or fewer", n, mostWindows)
-	}
+// cut divides each trace into windows of equal numbers of jobs, from the first submission to
+// the last: quiet weeks, in which no policy differs from another, then weigh as little as
+// they hold. Where the first objective is of services the windows are of equal length, for
+// the jobs say nothing of their load.
+func (t *tuner) cut() error {
 	for k := range t.problem.Traces {
 		set := t.problem.Traces[k].Set
-		spans, err := task.Divide(set, n, t.opt.Length)
-		if err != nil {
-			return usagef("%s: %v", set.Name, err)
-		}
-		jobs, err := task.Submitted(set, spans)
+		at, err := task.Submissions(set)
 		if err != nil {
 			return err
 		}
-		for i, s := range spans {
-			w := Window{Trace: k, Set: ForTuning, Begin: s.From, End: s.To, Jobs: int64(jobs[i])}
-			if i >= t.opt.Tuning {
-				w.Set = ForAcceptance
-			}
-			if w.Jobs < task.LeastJobs {
-				w.Aside = fmt.Sprintf("%d jobs, %d needed", w.Jobs, task.LeastJobs)
-			}
-			t.windows = append(t.windows, w)
+		t.jobs += int64(len(at))
+		n := min(t.opt.Windows, len(at)/leastJobs)
+		divide := equalJobs
+		if ofAService(t.opt.Objectives[0].Metric) {
+			n, divide = t.opt.Windows, equalLengths
 		}
+		windows := divide(at, n)
+		if len(windows) < leastWindows {
+			t.refuse(fmt.Sprintf("%s is too short: %d jobs make %d windows of %d jobs or more, and %d windows are needed (%d jobs); take a longer log",
+				set.Name, len(at), len(windows), leastJobs, leastWindows, leastWindows*leastJobs))
+			return nil
+		}
+		for i := range windows {
+			windows[i].Trace = k
+		}
+		t.windows = append(t.windows, windows...)
 	}
-	if t.sort(); !t.enough() {
-		return nil
-	}
-	t.plans, err = t.otherPlans()
-	return err
+	t.sort()
+	return nil
 }
 
-// mostWindows of a trace: each is a part of every run.
-const mostWindows = 10_000
-
-// enough says whether there are windows enough to say anything, and refuses where there
-// are not.
-func (t *tuner) enough() bool {
-	if len(t.tuning) > 0 && len(t.acceptance) >= t.opt.Stat.MinWindows {
-		return true
+// equalJobs divides submissions, which ascend, into n windows of equal numbers of jobs.
+// Jobs that were submitted together stay together, so that there may be fewer windows.
+func equalJobs(at []model.Time, n int) (out []Window) {
+	for i := range n {
+		from := at[i*len(at)/n]
+		if i == 0 || from > out[len(out)-1].Begin {
+			out = append(out, Window{Begin: from})
+		}
 	}
-	t.refuse(fmt.Sprintf("only %d windows to tune on and %d to accept on count, and 1 and %d are needed%s", len(t.tuning), len(t.acceptance), t.opt.Stat.MinWindows, asideWords(t.windows)))
-	return false
+	return closed(out, at)
+}
+
+// equalLengths divides the time from the first submission to the last into n windows.
+func equalLengths(at []model.Time, n int) (out []Window) {
+	if len(at) == 0 {
+		return nil
+	}
+	first, length := at[0], int64(at[len(at)-1].Sub(at[0]))
+	for i := range int64(n) {
+		from := first.Add(model.Duration(i * (length / int64(n))))
+		if i == 0 || from > out[len(out)-1].Begin {
+			out = append(out, Window{Begin: from})
+		}
+	}
+	return closed(out, at)
+}
+
+// closed fills in where windows end, one where the next begins, and their jobs.
+func closed(windows []Window, at []model.Time) []Window {
+	for i := range windows {
+		w := &windows[i]
+		if w.End = at[len(at)-1] + 1; i+1 < len(windows) {
+			w.End = windows[i+1].Begin
+		}
+		from, _ := slices.BinarySearch(at, w.Begin)
+		to, _ := slices.BinarySearch(at, w.End)
+		w.Jobs = int64(to - from)
+	}
+	return windows
+}
+
+// sort lists the windows that count, and of these the first quarter of each trace, which
+// the sensitivity looks at.
+func (t *tuner) sort() {
+	t.counting, t.screening = nil, nil
+	for i := range t.windows {
+		if w := &t.windows[i]; w.Aside == "" {
+			t.counting = append(t.counting, i)
+			if t.inTrace(i) < screened(len(t.of(w.Trace))) {
+				t.screening = append(t.screening, i)
+			}
+		}
+	}
+}
+
+// screened is how many of the windows of a trace the sensitivity looks at.
+func screened(windows int) int { return (windows + 3) / 4 }
+
+// of are the windows of a trace.
+func (t *tuner) of(trace int) []Window {
+	from, _ := slices.BinarySearchFunc(t.windows, trace, func(w Window, trace int) int { return w.Trace - trace })
+	to, _ := slices.BinarySearchFunc(t.windows, trace+1, func(w Window, trace int) int { return w.Trace - trace })
+	return t.windows[from:to]
+}
+
+// inTrace is the place of a window among those of its trace.
+func (t *tuner) inTrace(i int) int {
+	first, _ := slices.BinarySearchFunc(t.windows, t.windows[i].Trace, func(w Window, trace int) int { return w.Trace - trace })
+	return i - first
+}
+
+// scope is how much of each trace a run is about.
+type scope int
+
+const (
+	screeningScope scope = iota // up to the last window that the sensitivity looks at
+	wholeScope                  // the whole trace, as orrery replay has it
+	detailScope                 // the same, in parts of equal length of which groups are told
+)
+
+// details is how many parts a trace has in detailScope.
+const details = 30
+
+// spans are the parts of a trace that a scope measures.
+func (s scope) spans(t *tuner, trace int) []metric.Span {
+	windows := t.of(trace)
+	var out []metric.Span
+	switch s {
+	case screeningScope:
+		windows = windows[:screened(len(windows))]
+	case detailScope:
+		first, last := windows[0].Begin, windows[len(windows)-1].End
+		each := int64(last.Sub(first)) / details
+		for i := range int64(details) {
+			if span := (metric.Span{From: first.Add(model.Duration(i * each)), To: first.Add(model.Duration((i + 1) * each))}); span.To > span.From {
+				out = append(out, span)
+			}
+		}
+		return out
+	}
+	for i := range windows {
+		out = append(out, windows[i].span())
+	}
+	return out
+}
+
+// begin replays the whole traces under the current policy. Windows in which it has
+// no value of an objective are set aside: that is decided before anything else is
+// looked at, so no candidate is favoured.
+func (t *tuner) begin() error {
+	base := t.base()
+	if t.jobs > t.opt.Budget {
+		return usagef("--budget %d: one replay of %s takes %d jobs: give as many or more", t.opt.Budget, t.traceWords(), t.jobs)
+	}
+	t.stage("replaying %s under the current policy", t.traceWords())
+	if err := t.run(t.on(base, wholeScope)); err != nil {
+		return err
+	}
+	if len(t.space.Space) > 0 { // the noise of settings is wanted before they are searched
+		if err := t.wholly(base); err != nil {
+			return err
+		}
+	}
+	for i := range t.windows {
+		w := &t.windows[i]
+		f := t.figures(base, wholeScope, i, 0)
+		for _, m := range t.opt.Objectives {
+			if _, ok := f.Of(measureOf(m.Metric), metric.Steady); !ok && w.Aside == "" {
+				w.Aside = noValue + m.Metric
+			}
+		}
+	}
+	if t.sort(); len(t.counting) < leastWindows*len(t.problem.Traces) {
+		t.refuse(fmt.Sprintf("only %d windows count, and %d are needed%s", len(t.counting), leastWindows*len(t.problem.Traces), asideWords(t.windows)))
+		return nil
+	}
+	return t.sane()
 }
 
 // asideWords say which windows are left out for having no value, since more windows would not
@@ -118,85 +241,6 @@ func asideWords(windows []Window) string {
 		return ""
 	}
 	return fmt.Sprintf(" (%d are left out for having %s under the current policy)", n, first)
-}
-
-// sort lists the windows that count.
-func (t *tuner) sort() {
-	t.tuning, t.acceptance, t.screening = nil, nil, nil
-	for i := range t.windows {
-		switch w := &t.windows[i]; {
-		case w.Aside != "":
-		case w.Set == ForTuning:
-			t.tuning = append(t.tuning, i)
-		default:
-			t.acceptance = append(t.acceptance, i)
-		}
-	}
-	for _, i := range t.tuning {
-		if t.inTrace(i) < t.screened() {
-			t.screening = append(t.screening, i)
-		}
-	}
-}
-
-// inTrace is the place of a window among those of its trace.
-func (t *tuner) inTrace(i int) int { return i % (t.opt.Tuning + t.opt.Acceptance) }
-
-// screened is how many of the tuning windows of a trace the search looks at: the
-// first half, where there are enough.
-func (t *tuner) screened() int {
-	if t.opt.Tuning < 8 {
-		return t.opt.Tuning
-	}
-	return (t.opt.Tuning + 1) / 2
-}
-
-// scope is how much of each trace a run is about.
-type scope int
-
-const (
-	screeningScope scope = iota // up to the last window that the search looks at
-	tuningScope                 // up to the last tuning window
-	wholeScope                  // the whole trace, as orrery replay has it
-)
-
-// of are the windows of a trace that a scope holds, those that are set aside
-// included.
-func (s scope) of(t *tuner, trace int) []Window {
-	n := t.opt.Tuning + t.opt.Acceptance
-	all := t.windows[trace*n : (trace+1)*n]
-	switch s {
-	case screeningScope:
-		return all[:t.screened()]
-	case tuningScope:
-		return all[:t.opt.Tuning]
-	}
-	return all
-}
-
-// begin replays the whole traces under the current policy. Windows in which it has
-// no value of an objective are set aside: that is decided before anything else is
-// looked at, so no candidate is favoured.
-func (t *tuner) begin() error {
-	base := t.base()
-	t.stage("replaying %s under the current policy, and %d times with jittered arrivals", t.traceWords(), t.opt.Replicas)
-	if err := t.wholly(base); err != nil {
-		return err
-	}
-	for i := range t.windows {
-		w := &t.windows[i]
-		f := t.figures(base, wholeScope, i, 0)
-		for _, m := range t.opt.Objectives {
-			if _, ok := f.Of(measureOf(m.Metric), metric.Steady); !ok && w.Aside == "" {
-				w.Aside = noValue + m.Metric
-			}
-		}
-	}
-	t.sort()
-	if !t.enough() {
-		return nil
-	}
-	return t.sane()
 }
 
 // noValue is what the remark on a window without a value begins with.
@@ -225,7 +269,7 @@ func (t *tuner) sane() error {
 		if len(t.problem.Traces) == 1 {
 			continue
 		}
-		windows := slices.Concat(t.counting(k, t.tuning), t.counting(k, t.acceptance))
+		windows := slices.DeleteFunc(slices.Clone(t.counting), func(i int) bool { return t.windows[i].Trace != k })
 		for _, o := range t.opt.Objectives {
 			of := measureOf(o.Metric)
 			if !slices.ContainsFunc(t.all(t.base(), wholeScope, windows), func(f *task.Figures) bool { return valueOf(f, of) != 0 }) {
@@ -268,85 +312,4 @@ func (t *tuner) groups() error {
 		}
 	}
 	return nil
-}
-
-// windowPlan is another way to divide what is accepted on into windows: for the question
-// whether the answer hangs on where windows begin.
-type windowPlan struct {
-	name  string
-	spans [][]metric.Span // by trace
-}
-
-// otherPlans have fewer and more windows, and windows that begin in the middle of
-// the others.
-func (t *tuner) otherPlans() (plans []windowPlan, err error) {
-	least := t.opt.Stat.MinWindows
-	n := t.opt.Acceptance
-	add := func(count int, later bool) error {
-		p, n, err := t.divided(count, later)
-		if p.name = fmt.Sprintf("%d windows", n); later {
-			p.name += ", half a window later"
-		}
-		if n >= least {
-			plans = append(plans, p)
-		}
-		return err
-	}
-	for _, count := range []int{max(n*2/3, least), n * 3 / 2} {
-		if count != n {
-			if err := add(count, false); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return plans, add(n, true)
-}
-
-// divided divides the acceptance part of each trace into so many windows, or has
-// them begin half a window later and leaves out the last. Windows with few jobs are
-// left out, as among those that the decision is made on. Counted is how many are left,
-// over all traces.
-func (t *tuner) divided(count int, later bool) (p windowPlan, counted int, err error) {
-	for k := range t.problem.Traces {
-		list := wholeScope.of(t, k)[t.opt.Tuning:]
-		from, to := list[0].Begin, list[len(list)-1].End
-		at := func(i, half int64) model.Time {
-			return from + model.Time((2*i+half)*int64(to-from)/(2*int64(count)))
-		}
-		var spans []metric.Span
-		half, n := int64(0), count
-		if later {
-			half, n = 1, count-1
-		}
-		for i := range int64(n) {
-			spans = append(spans, metric.Span{From: at(i, half), To: at(i+1, half)})
-		}
-		jobs, err := task.Submitted(t.problem.Traces[k].Set, spans)
-		if err != nil {
-			return p, 0, err
-		}
-		var kept []metric.Span
-		for i, s := range spans {
-			if jobs[i] >= task.LeastJobs {
-				kept = append(kept, s)
-			}
-		}
-		p.spans = append(p.spans, kept)
-		counted += len(kept)
-	}
-	return p, counted, nil
-}
-
-// brief are the windows of all other plans of a trace, one plan behind the other.
-func (t *tuner) brief(trace int) []metric.Span {
-	var out []metric.Span
-	for _, p := range t.plans {
-		out = append(out, p.spans[trace]...)
-	}
-	return out
-}
-
-// counting are the windows of a trace among some.
-func (t *tuner) counting(trace int, windows []int) []int {
-	return slices.DeleteFunc(slices.Clone(windows), func(i int) bool { return t.windows[i].Trace != trace })
 }

@@ -179,10 +179,11 @@ var packageTable = []packageRule{
 	{dir: "sim/workerpool", free: []exemption{{[]string{"concurrency"}, "pieces of work are done side by side; each goes by its number, and so does the error"}}},
 	{dir: "sim/search", may: []string{"internal/libm", "scheduler/model/draw", "gonum.org/v1/gonum/..."}, free: []exemption{searches}},
 	{dir: "sim/losers"},
+	{dir: "sim/advice", may: []string{"internal/libm", "sim/stat", "gonum.org/v1/gonum/stat"}, free: []exemption{judged}},
 	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/des", "sim/losers", "sim/metric", "sim/plan", "sim/record", "traces", "traces/transform"},
 		free: []exemption{{[]string{"concurrency"}, "tasks are computed side by side and share the traces they replay; each result is a function of its " +
 			"task, and is given by index"}}},
-	{dir: "sim/tune", may: []string{"internal/libm", "internal/spelling", "scheduler/model", "scheduler/order", "profiles", "traces/transform", "sim/metric", "sim/plan", "sim/scaling", "sim/search", "sim/sensitivity",
+	{dir: "sim/tune", may: []string{"internal/libm", "internal/spelling", "scheduler/model", "scheduler/order", "profiles", "traces/transform", "sim/advice", "sim/losers", "sim/metric", "sim/plan", "sim/scaling", "sim/search", "sim/sensitivity",
 		"sim/stat", "sim/task"}, free: []exemption{judged}},
 	{dir: "sim/gate", may: []string{"internal/seal", "internal/spelling", "scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/workerpool", "sim/metric", "sim/plan", "sim/record",
 		"sim/stat", "sim/task", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
@@ -209,7 +210,7 @@ var packageTable = []packageRule{
 
 	{dir: "cmd/orrery/internal/studypage", may: []string{"profiles", "reports/page", "reports/plot", "reports/study", "reports/table", "sim/experiment", "sim/metric", "sim/plan", "sim/search", "sim/stat",
 		"sim/task"}, free: []exemption{files, drawn}},
-	{dir: "cmd/orrery/internal/tunepage", may: []string{"reports/study", "reports/table", "sim/metric", "sim/plan", "sim/search", "sim/sensitivity", "sim/sweep", "sim/tune",
+	{dir: "cmd/orrery/internal/tunepage", may: []string{"reports/study", "reports/table", "sim/metric", "sim/losers", "sim/plan", "sim/search", "sim/sensitivity", "sim/sweep", "sim/tune",
 		"cmd/orrery/internal/studypage"}, free: []exemption{drawn}},
 	{dir: "cmd/orrery/internal/looks", may: []string{"internal/libm", "internal/disk", "scheduler/model", "sim/tune"}, free: []exemption{files, drawn}},
 	{dir: "cmd/orrery/internal/tunedir", may: []string{"reports/table", "sim/plan", "sim/search", "sim/tune"}},

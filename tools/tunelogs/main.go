@@ -33,7 +33,7 @@ import (
 func main() {
 	o := options{out: os.Stdout}
 	flag.StringVar(&o.orrery, "orrery", "orrery", "the program")
-	flag.StringVar(&o.plans, "windows", "10+20,8+16,10+40", "window plans of each log")
+	flag.StringVar(&o.plans, "windows", "80", "numbers of windows of each log, with commas")
 	flag.IntVar(&o.seeds, "seeds", 3, "seeds of each plan")
 	flag.StringVar(&o.bound, "subject-to", "", "bound of each tune; the default bounds where it is left out")
 	flag.Parse()
@@ -64,7 +64,7 @@ func (o *options) run(ctx context.Context, logs []string) (broken int, err error
 		return 0, err
 	}
 	defer os.RemoveAll(scratch)
-	head := []string{"log", "windows", "seed", "answer", "gain on windows", "end to end", "longest wait, now", "then", "bound, with its slack", "kept", "6 h and more, now", "then"}
+	head := []string{"log", "windows", "seed", "answer", "whole log", "p", "over replicas", "would find", "longest wait, now", "then", "bound, with its slack", "kept", "loses most", "hours"}
 	fmt.Fprintf(o.out, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
 	for _, name := range logs {
 		l := logOf(name)
@@ -113,15 +113,16 @@ func (o *options) one(ctx context.Context, l log, plan string, seed int, dir str
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, false, err
 	}
-	row = []string{l.name, plan, fmt.Sprint(seed), r.Decision}
-	if r.Decision != tune.Change {
-		return append(row, slices.Repeat([]string{""}, 8)...), true, nil
+	row = []string{l.name, plan, fmt.Sprint(seed), r.Verdict}
+	if r.Verdict != tune.Change {
+		row = append(row, r.About, number(r.P), "", percent(float64(r.DetectableGain)))
+		return append(row, slices.Repeat([]string{""}, 6)...), true, nil
 	}
-	row[3] = "change to " + r.Chosen
-	if len(r.Equal) > 1 {
-		row[3] = strings.Join(r.Equal, ", ") + " are equally good"
+	row[3] = "change to " + r.About
+	if len(r.Equal) > 0 {
+		row[3] += " (or " + strings.Join(r.Equal, ", ") + ")"
 	}
-	f := r.Finalists[slices.IndexFunc(r.Finalists, func(f tune.Finalist) bool { return f.Name == r.Chosen })]
+	f := r.Finalists[slices.IndexFunc(r.Finalists, func(f tune.Finalist) bool { return f.Name == r.About })]
 	var now, then table
 	flags := slices.Clone(l.args)
 	if now, err = o.replay(ctx, dir, flags); err != nil {
@@ -141,15 +142,17 @@ func (o *options) one(ctx context.Context, l log, plan string, seed int, dir str
 	bounds := ""
 	for i := range r.Bounds {
 		b := &r.Bounds[i]
-		c := search.Constraint{Metric: b.Metric, Relation: b.Relation, Value: float64(b.Whole)}
+		c := search.Constraint{Metric: b.Metric, Relation: b.Relation, Value: float64(b.Limit)}
 		kept = kept && c.Beyond(then.of(b.Metric)) <= 1e-9
-		bounds += fmt.Sprintf("%s %s %s ", b.Metric, b.Relation, span(float64(b.Whole)))
+		bounds += fmt.Sprintf("%s %s %s ", b.Metric, b.Relation, span(float64(b.Limit)))
 	}
-	long := longJobs(&r)
+	loser, hours := "none", ""
+	if len(r.Losers) > 0 {
+		loser, hours = r.Losers[0].By+" "+r.Losers[0].Name, fmt.Sprintf("%.0f", r.Losers[0].Hours)
+	}
 	return append(row,
-		percent(float64(f.Lines[0].Relative.Estimate))+" ["+percent(float64(f.Lines[0].Relative.Low))+", "+percent(float64(f.Lines[0].Relative.High))+"]",
-		percent(then.of(objective)/now.of(objective)-1), span(now.of("wait_max")), span(then.of("wait_max")), strings.TrimSpace(bounds), map[bool]string{true: "yes", false: "NO"}[kept],
-		span(long[0]), span(long[1])), kept, nil
+		percent(then.of(objective)/now.of(objective)-1), number(r.P), percent(-float64(f.Replicas.Mean)), percent(float64(r.DetectableGain)), span(now.of("wait_max")), span(then.of("wait_max")),
+		strings.TrimSpace(bounds), map[bool]string{true: "yes", false: "NO"}[kept], loser, hours), kept, nil
 }
 
 // agree holds what tune says of the whole log against the replays of it: they are the
@@ -166,17 +169,6 @@ func agree(lines []tune.WholeLine, now, then *table) error {
 		}
 	}
 	return nil
-}
-
-// longJobs are the mean waits of the jobs of 6 h and more on the whole log, now and
-// then.
-func longJobs(r *tune.Report) [2]float64 {
-	for i := range r.Groups {
-		if g := &r.Groups[i]; g.By == metric.ByRuntime && g.Name == metric.LongRuntime {
-			return [2]float64{float64(g.Whole[0].Now), float64(g.Whole[0].Then)}
-		}
-	}
-	return [2]float64{math.NaN(), math.NaN()}
 }
 
 // table is what orrery replay prints, over all jobs.
@@ -221,6 +213,13 @@ func (o *options) orreryOut(ctx context.Context, state string, args []string) ([
 		return text, exit.ExitCode(), fmt.Errorf("%w: %s", err, exit.Stderr)
 	}
 	return text, 0, err
+}
+
+func number(n metric.Number) string {
+	if !n.Defined() {
+		return "–"
+	}
+	return fmt.Sprintf("%.2g", float64(n))
 }
 
 func percent(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }

@@ -1,5 +1,4 @@
-// Package looks keeps the ledger of the tunes that looked at the acceptance windows of a
-// trace. It says nothing of results, and no result depends on it.
+// Package looks keeps the ledger of the tunes that looked for gains in a trace. It says nothing of results, and no result depends on it.
 package looks
 
 import (
@@ -13,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"orrery/internal/disk"
 	"orrery/internal/libm"
@@ -21,17 +19,16 @@ import (
 	"orrery/sim/tune"
 )
 
-// Look is one tune that held candidates against the current policy on acceptance
-// windows of a trace. Each look of other settings is another chance of a false
+// Look is one tune that held candidates against the current policy on a trace. Each look of other settings is another chance of a false
 // claim, which no correction within one tune can know of.
 type Look struct {
 	Trace    string     `json:"trace"` // the hash of its content
 	From     model.Time `json:"from_us"`
-	To       model.Time `json:"to_us"` // of the acceptance windows, first and last
+	To       model.Time `json:"to_us"` // of its windows, first and last
 	Settings string     `json:"settings"`
 }
 
-// worn is from how many looks the windows of a trace are said to be worn: the chance
+// worn is from how many looks a trace is said to be worn: the chance
 // that one of them claims a gain that is not there is then about one in five.
 const worn = 4
 
@@ -49,8 +46,8 @@ func Path() (string, error) {
 }
 
 // Enter enters the looks of a tune into the ledger, once however often it is repeated, and
-// says for each trace how many tunes of other settings have looked at windows that overlap
-// with its acceptance windows.
+// says for each trace how many tunes of other settings have looked at jobs of the same
+// time.
 func Enter(r *tune.Report, settings []byte) ([]string, error) {
 	own := of(r, settings)
 	if len(own) == 0 {
@@ -126,7 +123,7 @@ func (l Look) others(known []Look) (n int, before bool) {
 // of are the looks of a tune, by trace; none where no candidate came so far. The settings
 // are what decides which candidates are compared, and on what.
 func of(r *tune.Report, settings []byte) []Look {
-	if !slices.ContainsFunc(r.Finalists, func(f tune.Finalist) bool { return len(f.Lines) > 0 }) {
+	if r.Tested == 0 {
 		return nil
 	}
 	sum := sha256.Sum256(settings)
@@ -135,12 +132,11 @@ func of(r *tune.Report, settings []byte) []Look {
 		out[i] = Look{Trace: r.Traces[i].Hash, Settings: hex.EncodeToString(sum[:8])}
 	}
 	for _, w := range r.Windows {
-		if l := &out[w.Trace]; w.Set == tune.ForAcceptance {
-			if l.To == 0 {
-				l.From = w.Begin
-			}
-			l.To = w.End
+		l := &out[w.Trace]
+		if l.To == 0 {
+			l.From = w.Begin
 		}
+		l.To = w.End
 	}
 	return out
 }
@@ -152,9 +148,9 @@ func said(trace string, others int) string {
 		tunes = "another tune has"
 	}
 	chance := 1 - libm.Pow(0.95, float64(others+1))
-	text := fmt.Sprintf("%s: %s used these acceptance windows; that one of so many claims a gain that is not there has a chance of up to %.0f %%.", trace, tunes, 100*chance)
+	text := fmt.Sprintf("%s: %s looked at these jobs; that one of so many claims a gain that is not there has a chance of up to %.0f %%.", trace, tunes, 100*chance)
 	if others+1 > worn {
-		text += " The windows are worn: confirm on a newer log."
+		text += " The log is worn: confirm on a newer log."
 	}
 	return text
 }

@@ -4,7 +4,6 @@ package tunedir
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,7 +19,7 @@ import (
 const (
 	File   = "settings.json"
 	Kind   = "orrery-tune-settings-"
-	Schema = Kind + "2"
+	Schema = Kind + "3"
 )
 
 // Settings are what decides what a tune finds. Where and by how many workers it
@@ -51,19 +50,6 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
-// renamed are the names that flags had when directories of this schema were begun, with those of today.
-var renamed = map[string]string{"--shake": "--jitter"}
-
-// UnmarshalJSON reads a setting under the name that its flag has today.
-func (s *Setting) UnmarshalJSON(text []byte) error {
-	type plain Setting
-	if err := json.Unmarshal(text, (*plain)(s)); err != nil {
-		return err
-	}
-	s.Name = cmp.Or(renamed[s.Name], s.Name)
-	return nil
-}
-
 // Of is what is to be tuned, and how. The loads are as the user gave them.
 func Of(p *tune.Problem, o *tune.Options, loads string) *Settings {
 	out := &Settings{Schema: Schema, Semantics: plan.Semantics}
@@ -88,17 +74,17 @@ func Of(p *tune.Problem, o *tune.Options, loads string) *Settings {
 	add("--objective", strings.Join(goals, " "))
 	add("--subject-to", cmp.Or(strings.Join(bounds, ", "), "default"))
 	add("--vary", cmp.Or(strings.Join(o.Vary, " "), "default"))
-	add("--budget", strconv.Itoa(o.Budget))
+	add("--budget", strconv.FormatInt(o.Budget, 10))
+	add("--points", strconv.Itoa(o.Trials))
 	add("--method", cmp.Or(o.Method, "default"))
 	if o.Batch > 0 {
 		add("--batch", strconv.Itoa(o.Batch))
 	} else {
 		add("--batch", "default")
 	}
-	add("--race", string(o.Race))
-	add("--windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance))
-	add("--window", o.Length.String())
-	add("--follow", o.Follow.String())
+	add("--windows", strconv.Itoa(o.Windows))
+	add("--least-gain", strconv.FormatFloat(o.Margin, 'g', -1, 64))
+	add("--no-group-worse", strconv.FormatFloat(o.NoGroupWorse, 'g', -1, 64))
 	add("--loads", loads)
 	add("--replicas", strconv.Itoa(o.Replicas))
 	add("--jitter", o.JitterBy.String())

@@ -135,12 +135,12 @@ func besideChosen(r *tune.Report, objective string) study.Sensitivity {
 	return one
 }
 
-// addShares are the shares of the tenants in the acceptance windows, before and
-// after, each window a stretch.
+// addShares are the shares of the tenants in parts of the log, before and after, each part
+// a stretch.
 func addShares(s *study.Study, r *tune.Report) {
 	for i := range r.Shares {
 		x := &r.Shares[i]
-		one := study.ShareSeries{Title: x.Of + ", by acceptance window", Unit: x.Unit, EpochUS: int64(x.Epoch), Known: x.EpochKnown, StartUS: int64(x.Begin), WidthUS: int64(x.Every), Held: x.Held}
+		one := study.ShareSeries{Title: x.Of, Unit: x.Unit, EpochUS: int64(x.Epoch), Known: x.EpochKnown, StartUS: int64(x.Begin), WidthUS: int64(x.Every), Held: x.Held}
 		for _, t := range x.Tenants {
 			one.Tenants = append(one.Tenants, study.ShareLine{Name: t.Name, Shares: t.Shares, Target: t.Target})
 		}

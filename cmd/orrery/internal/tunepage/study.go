@@ -48,9 +48,10 @@ func tracesOf(r *tune.Report) string {
 // Study is a report in the words of the pages. Its runs are in the study below dir.
 func Study(r *tune.Report, dir string) *study.Study {
 	s := &study.Study{
-		Schema: study.Schema, Name: tracesOf(r), Kind: "tune", Unheeded: r.Unheeded, Summary: r.Summary(), Verdict: r.Title(), Good: r.Decision != tune.Unsure,
+		Schema: study.Schema, Name: tracesOf(r), Kind: "tune", Unheeded: r.Unheeded, Summary: r.Summary(), Verdict: r.Title(), Good: r.Verdict != tune.Unsure,
 		Facts: []study.Fact{
-			{Name: "windows", Value: fmt.Sprintf("%d to tune on, %d to accept on", r.Counted(tune.ForTuning), r.Counted(tune.ForAcceptance))},
+			{Name: "windows", Value: fmt.Sprint(r.Counted())},
+			{Name: "replayed jobs", Value: fmt.Sprintf("%d of a budget of %d", r.Replayed, r.Budget)},
 			{Name: "replicas", Value: fmt.Sprint(r.Replicas)},
 			{Name: "runs", Value: fmt.Sprint(r.Runs)},
 			{Name: "seed", Value: fmt.Sprint(r.Seed)},
@@ -64,7 +65,7 @@ func Study(r *tune.Report, dir string) *study.Study {
 	}
 	for i := range r.Windows {
 		if w := &r.Windows[i]; w.Aside != "" {
-			s.Warn = append(s.Warn, fmt.Sprintf("window %d (%s) is left out: %s", i+1, w.Set, w.Aside))
+			s.Warn = append(s.Warn, fmt.Sprintf("window %d is left out: %s", i+1, w.Aside))
 		}
 	}
 	addColumns(s, r)
@@ -107,11 +108,7 @@ func addColumns(s *study.Study, r *tune.Report) {
 		}
 	}
 	for _, o := range r.Goal.Objectives {
-		s.Metrics = append(s.Metrics, study.Metric{Name: o.Metric + " (acceptance)", Unit: unitOf(o.Metric), Share: metric.IsFraction(o.Metric), Direction: string(o.Direction)})
-		s.Metrics = append(s.Metrics, study.Metric{Name: o.Metric + ", change (acceptance)", Share: true, Direction: string(o.Direction)})
-	}
-	for _, o := range r.Goal.Objectives {
-		s.Metrics = append(s.Metrics, study.Metric{Name: o.Metric + " (tuning)", Unit: unitOf(o.Metric), Share: metric.IsFraction(o.Metric), Direction: string(o.Direction), Objective: true})
+		s.Metrics = append(s.Metrics, study.Metric{Name: o.Metric, Unit: unitOf(o.Metric), Share: metric.IsFraction(o.Metric), Direction: string(o.Direction), Objective: true})
 	}
 	for _, c := range r.Goal.Constraints {
 		direction := study.Minimise
@@ -119,10 +116,17 @@ func addColumns(s *study.Study, r *tune.Report) {
 			direction = study.Maximise
 		}
 		s.Metrics = append(s.Metrics, study.Metric{
-			Name: c.Metric + " (worst tuning window)", Unit: unitOf(c.Metric), Direction: direction, Share: metric.IsFraction(c.Metric), Bound: &study.Bound{Relation: string(c.Relation), Value: c.Value},
+			Name: c.Metric + " (bound)", Unit: unitOf(c.Metric), Direction: direction, Share: metric.IsFraction(c.Metric), Bound: &study.Bound{Relation: string(c.Relation), Value: c.Value},
 		})
 	}
+	s.Metrics = append(s.Metrics,
+		study.Metric{Name: worstGroup, Share: true, Direction: study.Minimise, Objective: true},
+		study.Metric{Name: "gain", Share: true, Direction: study.Maximise},
+		study.Metric{Name: "p", Direction: study.Minimise})
 }
+
+// worstGroup is the other axis of the figure of what is gained at whose expense.
+const worstGroup = "worst group waits longer by"
 
 // unitOf is the unit of a measure, "" of one without.
 func unitOf(name string) string {
@@ -132,18 +136,24 @@ func unitOf(name string) string {
 	return ""
 }
 
-// addRows are the candidates of the race.
+// addRows are the candidates.
 func addRows(s *study.Study, r *tune.Report, dir string) {
 	for i := range r.Tried {
 		t := &r.Tried[i]
-		row := study.Row{ID: fmt.Sprint(i + 1), Name: t.Name, Feasible: t.Feasible, Evidence: t.Windows, Rung: t.Windows}
+		row := study.Row{ID: fmt.Sprint(i + 1), Name: t.Name, Feasible: t.Out == "", Evidence: r.Counted()}
 		switch {
-		case t.Name == r.Chosen:
+		case r.Verdict == tune.Change && t.Name == r.About:
 			row.Role = study.RoleChosen
 		case t.Role == tune.Current:
 			row.Role = study.RoleCurrent
 		case t.Role == tune.Baseline:
 			row.Role = study.RoleBaseline
+		}
+		switch {
+		case t.Out != "":
+			row.Verdict = t.Out
+		case t.WorstGroup != "":
+			row.Verdict = "longest for jobs of " + t.WorstGroup
 		}
 		if t.Overloaded {
 			row.State = "overloaded"
@@ -152,47 +162,19 @@ func addRows(s *study.Study, r *tune.Report, dir string) {
 		for len(row.Values) < len(s.Parameters) {
 			row.Values = append(row.Values, metric.Undefined)
 		}
-		told := accepted(r, t, &row)
-		row.Metrics = append(told[0], t.Metrics...)
-		row.Low, row.High = told[1], told[2]
-		for range t.Metrics {
-			row.Low, row.High = append(row.Low, metric.Undefined), append(row.High, metric.Undefined)
+		worse := t.Worse
+		if t.Role == tune.Current {
+			worse = 0
 		}
-		if run := t.Task(); run.Spec.Trace != "" {
-			id := sweep.DigestOf(run.JSON()).String()
-			row.Commands, row.Link = studypage.Commands("study", id[:12], studypage.FilesOf(&run.Spec)), studypage.RunPage(dir, "study", id)
-			if len(run.Spec.Site) == 0 {
-				row.Values = plainValues(s, &run.Spec)
-			}
+		row.Metrics = append(slices.Clone(t.Metrics), worse, t.Gain, t.P)
+		run := t.Task()
+		id := sweep.DigestOf(run.JSON()).String()
+		row.Commands, row.Link = studypage.Commands("study", id[:12], studypage.FilesOf(&run.Spec)), studypage.RunPage(dir, "study", id)
+		if len(run.Spec.Site) == 0 {
+			row.Values = plainValues(s, &run.Spec)
 		}
 		s.Rows = append(s.Rows, row)
 	}
-}
-
-// accepted are the objectives of a candidate on the acceptance windows and their
-// changes, with the ends of the intervals of these; unknown of those that were not held against the current policy. The
-// row takes its verdict.
-func accepted(r *tune.Report, t *tune.Tried, row *study.Row) (out [3][]metric.Number) {
-	var f *tune.Finalist
-	for i := range r.Finalists {
-		if g := &r.Finalists[i]; len(g.Lines) > 0 && (g.Name == t.Name || t.Role == tune.Current && f == nil) {
-			f = g
-		} else if g.Name == t.Name && g.Broken != "" {
-			row.Verdict, row.Feasible = "breaks a bound on the whole log", false
-		}
-	}
-	for k := range r.Goal.Objectives {
-		level, change := metric.Undefined, tune.Range{Estimate: metric.Undefined, Low: metric.Undefined, High: metric.Undefined}
-		switch {
-		case f == nil:
-		case t.Role == tune.Current:
-			level = f.Lines[k].Now.Estimate
-		default:
-			level, change, row.Verdict = f.Lines[k].Then.Estimate, f.Lines[k].Relative, f.Lines[0].Verdict.String()
-		}
-		out[0], out[1], out[2] = append(out[0], level, change.Estimate), append(out[1], metric.Undefined, change.Low), append(out[2], metric.Undefined, change.High)
-	}
-	return out
 }
 
 // plainSettings are what differs between the candidates of a plain cluster.
@@ -242,10 +224,10 @@ func addHistory(s *study.Study, r *tune.Report) {
 		h := &r.Search[i]
 		curve.Best, curve.Each = append(curve.Best, h.Best), append(curve.Each, h.Metrics[0])
 	}
-	first := &s.Metrics[2*len(r.Goal.Objectives)] // on the tuning windows
+	first := &s.Metrics[0]
 	history := study.History{Metric: first.Name, Unit: first.Unit, Curves: []study.HistoryCurve{curve}}
-	if x := r.SearchNow[0]; x.Defined() {
-		history.Lines = append(history.Lines, study.HistoryLine{Name: r.Current + " on the same windows", Value: x})
+	if x := r.Tried[0].Metrics[0]; x.Defined() {
+		history.Lines = append(history.Lines, study.HistoryLine{Name: r.Current, Value: x})
 	}
 	s.Histories = append(s.Histories, history)
 }

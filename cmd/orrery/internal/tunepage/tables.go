@@ -2,40 +2,40 @@ package tunepage
 
 import (
 	"fmt"
-	"slices"
 
 	"orrery/reports/table"
+	"orrery/sim/losers"
 	"orrery/sim/metric"
 	"orrery/sim/tune"
 )
 
-// Groups is a table of what changes for the jobs by run time, and for groups of
-// other kinds that wait longer.
-func Groups(r *tune.Report) *table.Table {
+// Payers is a table of the groups of jobs that wait longer, those that lose most hours first,
+// and behind them of those that wait less.
+func Payers(r *tune.Report) *table.Table {
 	several := len(r.Traces) > 1
-	heads := []string{"jobs by", "group", "of the work", "mean wait", "then", "change", "longest", "longest then", "on windows"}
+	heads := []string{"jobs by", "group", "of the work", "mean wait", "then", "change", "hours"}
 	if several {
 		heads = append([]string{"log"}, heads...)
 	}
 	t := table.New(heads...)
-	t.Optional("of the work").Optional("longest", "longest then")
-	for i := range r.Groups {
-		g := &r.Groups[i]
-		if g.By != metric.ByRuntime && !slices.Contains(r.Harmed(g.By), g) {
-			continue
+	for _, list := range [][]tune.LoserLine{r.Losers, r.Gainers} {
+		for i := range list[:min(len(list), mostPayers)] {
+			l := &list[i]
+			row := []any{
+				l.By, l.Name, percentCell(metric.Number(l.PartOfWork), "%.1f %%"), spanCell(metric.Number(l.WaitNow)), spanCell(metric.Number(l.WaitThen)),
+				percentCell(metric.Number(losers.Growth(l.Loser)), "%+.1f %%"), table.Quantity(fmt.Sprintf("%+.0f", l.Hours), l.Hours),
+			}
+			if several {
+				row = append([]any{r.Traces[l.Trace].Name}, row...)
+			}
+			t.Row(row...)
 		}
-		mean, longest := g.Of("wait_mean"), g.Of("wait_max")
-		row := []any{
-			g.By, g.Name, percentCell(g.PartOfWork, "%.1f %%"), spanCell(mean.Now), spanCell(mean.Then), percentCell(mean.Relative, "%+.1f %%"),
-			spanCell(longest.Now), spanCell(longest.Then), g.Verdict.String(),
-		}
-		if several {
-			row = append([]any{r.Traces[g.Trace].Name}, row...)
-		}
-		t.Row(row...)
 	}
 	return t
 }
+
+// mostPayers of each side stand in the table of the terminal.
+const mostPayers = 8
 
 // Costs is what the passes of the scheduler come to.
 func Costs(r *tune.Report) *table.Table {

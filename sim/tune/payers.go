@@ -1,0 +1,54 @@
+package tune
+
+import (
+	"orrery/sim/losers"
+	"orrery/sim/metric"
+)
+
+// LoserLine is a group of jobs that waits longer, or with less waiting a gainer.
+type LoserLine struct {
+	Trace int `json:"trace,omitempty"`
+	losers.Loser
+}
+
+// leastOfWork is the least part of the work of a group of which something is asked.
+const leastOfWork = 0.01
+
+// payers lists the groups of jobs that wait longer under a candidate, on each whole trace, and
+// those that wait less.
+func (t *tuner) payers(c *candidate) {
+	for k := range t.problem.Traces {
+		now, then := t.result(t.base(), wholeScope, k, 0).Cells, t.result(c, wholeScope, k, 0).Cells
+		for _, l := range losers.Rank(now, then) {
+			t.out.Losers = append(t.out.Losers, LoserLine{k, l})
+		}
+		for _, l := range losers.Rank(then, now) {
+			l.WaitNow, l.WaitThen, l.Hours = l.WaitThen, l.WaitNow, -l.Hours
+			t.out.Gainers = append(t.out.Gainers, LoserLine{k, l})
+		}
+	}
+}
+
+// worstLoser is the group with leastOfWork of the work or more of which the mean wait grows by
+// the largest factor, on any of the traces; false where none waits longer.
+func (t *tuner) worstLoser(c *candidate) (out losers.Loser, found bool) {
+	for k := range t.problem.Traces {
+		l, ok := losers.Worst(t.result(t.base(), wholeScope, k, 0).Cells, t.result(c, wholeScope, k, 0).Cells, leastOfWork)
+		if ok && (!found || losers.Growth(l) > losers.Growth(out)) {
+			out, found = l, true
+		}
+	}
+	return out, found
+}
+
+// growth is how much longer the worst loser waits, as a part: 0 where none does, and
+// undefined where it did not wait at all.
+func (n *note) growth() metric.Number {
+	switch {
+	case !n.harmed:
+		return 0
+	case n.worst.WaitNow == 0:
+		return metric.Undefined
+	}
+	return metric.Number(losers.Growth(n.worst))
+}
