@@ -416,8 +416,8 @@ func TestTunesOfOtherVersions(t *testing.T) {
 	for v := 1; v < tuneFormat.now; v++ {
 		try(fmt.Sprintf("tune-%d.json", v), fmt.Sprintf("tune settings %d, want %d; changed since then: ", v, tuneFormat.now))
 	}
-	newer(t, "tune-2.json", `"schema"`, `"semantics": 1, "schema"`)
-	try("tune-2.json", fmt.Sprintf("semantics 1, want %d", plan.Semantics))
+	newer(t, "tune-3.json", `"schema"`, `"semantics": 1, "schema"`)
+	try("tune-3.json", fmt.Sprintf("semantics 1, want %d", plan.Semantics))
 }
 
 // TestTracesOfVersions: a bundle of each version is read, one of a newer program is not,

@@ -55,8 +55,9 @@ var jsonRuns = map[string][]struct {
 }
 
 // names are fields whose values may consist of digits: what they hold is a name, a
-// unit (1 is none), or words beside the numbers that are in fields of their own.
-var names = regexp.MustCompile(`(^|\.)(user|tenant|group|name|hash|fingerprint|revision|unit|found_text)$`)
+// unit (1 is none), a setting as it is written, or words beside the numbers that are in
+// fields of their own.
+var names = regexp.MustCompile(`(^|\.)(user|tenant|group|name|hash|fingerprint|revision|unit|found_text|before|after)$`)
 
 // Texts that should be numbers: bare ones everywhere, and but in settings, which are in
 // the spelling of the files, those with a unit too.

@@ -99,6 +99,9 @@ func (t *tuner) look() error {
 	for _, o := range others {
 		points = append(points, o.point)
 	}
+	if !t.pays(len(points), "what settings do beside "+c.name) {
+		return nil
+	}
 	results, err := t.points(points, "looking around "+c.name)
 	if err != nil {
 		return err
@@ -222,7 +225,11 @@ func (t *tuner) grid(at []float64, i, j int) error {
 		return err
 	}
 	columns := t.space.columns()
-	results, err := t.points(design.Points(), columns[i]+" and "+columns[j]+" together")
+	what := columns[i] + " and " + columns[j] + " together"
+	if !t.pays(len(design.Points()), what) {
+		return nil
+	}
+	results, err := t.points(design.Points(), what)
 	if err != nil {
 		return err
 	}

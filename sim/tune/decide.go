@@ -309,7 +309,7 @@ func (t *tuner) chances() {
 		return
 	}
 	r.DetectableGain = metric.Number(t.evidence.Detectable(i - 1))
-	if n := t.evidence.WindowsFor(i - 1); !math.IsInf(n, 1) && t.finding(i).Gain > 0 && r.Verdict != Change {
+	if n := t.evidence.WindowsFor(i - 1); !math.IsInf(n, 1) && t.finding(i).Gain > 0 && !t.finding(i).Better {
 		length := 0.0
 		for _, w := range t.counting {
 			length += float64(t.windows[w].End.Sub(t.windows[w].Begin)) / float64(len(t.counting))

@@ -59,8 +59,7 @@ func (t *tuner) screen() error {
 	if t.opt.Trajectories == 0 || len(t.space.Space) == 0 {
 		return nil
 	}
-	if n := t.affordable(screeningScope) / (len(t.space.columns()) + 1); n < t.opt.Trajectories { // those of a search matter more
-		t.out.LeftOut = append(t.out.LeftOut, fmt.Sprintf("the screening of settings: the budget pays for %d of %d trajectories", n, t.opt.Trajectories))
+	if !t.pays(t.opt.Trajectories*(len(t.space.columns())+1), "the screening of settings") {
 		return nil
 	}
 	design, err := sensitivity.NewMorris(t.space.design(), t.opt.Trajectories, levels, t.opt.Seed)
@@ -110,6 +109,10 @@ func (t *tuner) lookAgain(design *sensitivity.Morris, results []*candidate, idle
 	for _, l := range looks {
 		points = append(points, l.Point)
 	}
+	if !t.pays(len(points), "a second look at settings that changed nothing") {
+		clear(idle) // for what it would have shown
+		return nil
+	}
 	moved, err := t.points(points, "a second look at settings that changed nothing")
 	if err != nil {
 		return err
@@ -136,6 +139,16 @@ func (t *tuner) lookAgain(design *sensitivity.Morris, results []*candidate, idle
 		idle[columns[i]] = idle[columns[i]] && seen[columns[i]]
 	}
 	return nil
+}
+
+// pays says whether the budget pays for so many points of the sensitivity, and notes what is
+// left out where it does not.
+func (t *tuner) pays(points int, what string) bool {
+	n := t.affordable(screeningScope)
+	if points > n {
+		t.out.LeftOut = append(t.out.LeftOut, fmt.Sprintf("%s: the budget pays for %d of %d points", what, n, points))
+	}
+	return points <= n
 }
 
 // columns are the names of the settings in the order of the design.

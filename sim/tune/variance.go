@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 
@@ -41,8 +40,8 @@ func (t *tuner) spread() error {
 	}
 	space := t.space.design()
 	points := min(t.opt.Points, t.affordable(screeningScope))
-	if points < leastRows*(space.Dimensions()+2) && points < t.opt.Points {
-		t.out.LeftOut = append(t.out.LeftOut, fmt.Sprintf("the parts of the variance that settings explain: the budget pays for %d points, and %d are needed", points, leastRows*(space.Dimensions()+2)))
+	if least := leastRows * (space.Dimensions() + 2); points < least && points < t.opt.Points {
+		t.pays(least, "the parts of the variance that settings explain")
 		return nil
 	}
 	rows := rowsOf(points, space.Dimensions())
