@@ -165,7 +165,7 @@ func environmentPage() string {
 		{"NO_COLOR", "when not empty, tables have no colours"},
 		{summaryVariable, "orrery gate appends its report to this file, as Markdown; GitHub Actions sets it"},
 		{"TERM", "dumb: no colours, progress by lines as in a log"},
-		{"XDG_STATE_HOME", "orrery tune counts in orrery/looks.jsonl below it (without it, below ~/.local/state) which acceptance windows were used; no result depends on it"},
+		{"XDG_STATE_HOME", "orrery tune counts in orrery/looks.jsonl below it (without it, below ~/.local/state) how often each log was tuned; no result depends on it"},
 		{"XDG_CACHE_HOME", "raw logs that were imported are kept in orrery below it (without it, below the user's cache directory); safe to remove at any time"},
 		{"TMPDIR", "where an import goes when the cache cannot be written, and the two runs of verify"},
 		{"GOMAXPROCS, GOMEMLIMIT, GOGC", "limits of the Go runtime; no result depends on them"},

@@ -87,6 +87,6 @@ func (v *tuneVerb) remarkLooks(r *tune.Report, p *tune.Problem) {
 		}
 	}
 	if err != nil {
-		v.m.say("orrery: the ledger of looks at acceptance windows cannot be kept: %v", err)
+		v.m.say("orrery: the ledger of tunes of a log cannot be kept: %v", err)
 	}
 }

@@ -99,7 +99,7 @@ const (
 // Metric is a column of results. Figures draw the objectives; the table
 // has them all.
 type Metric struct {
-	Name      string `json:"name"` // as METRICS.md has it; a window may follow, such as "wait_p95 (acceptance)"
+	Name      string `json:"name"` // as METRICS.md has it; words may follow, such as "wait_max (bound)"
 	Unit      string `json:"unit,omitempty"`
 	Direction string `json:"direction,omitempty"`
 	Objective bool   `json:"objective,omitempty"`

@@ -38,11 +38,7 @@ func (s *Study) tiles() []page.Tile {
 	}
 	out := []page.Tile{{Value: plot.Count(int64(len(s.Rows))), Label: "candidates"}}
 	if feasible < int64(len(s.Rows)) {
-		keeps := "keep all bounds"
-		if s.Kind == "tune" { // the whole trace is asked of finalists alone
-			keeps += " on the tuning windows"
-		}
-		out = append(out, page.Tile{Value: plot.Count(feasible), Label: keeps})
+		out = append(out, page.Tile{Value: plot.Count(feasible), Label: "keep all bounds"})
 	}
 	if len(s.objectives()) > 1 {
 		out = append(out, page.Tile{Value: plot.Count(front), Label: "on the front"})
