@@ -3,6 +3,8 @@ package stat
 import (
 	"fmt"
 	"math"
+
+	gonum "gonum.org/v1/gonum/stat"
 )
 
 // Subject is one metric of one candidate against the baseline.
@@ -19,7 +21,8 @@ type Row struct {
 	Candidate, Metric string
 	Better            Direction
 	// The mean over windows of each side, and of the differences, candidate minus
-	// baseline, all in the unit of the metric.
+	// baseline, all in the unit of the metric. Difference has no ends where it is
+	// Withheld.
 	Baseline, CandidateValue, Difference Interval
 	// Relative is the candidate as a part of the baseline, less 1: 0.05 is 5 %
 	// more. It never reaches -1. Difference and Relative lie beyond 0 together, or
@@ -38,6 +41,10 @@ type Row struct {
 	Verdict      Verdict
 	Reason       string
 }
+
+// Withheld says that the interval of Difference is not given, since the windows
+// differ too much in level for it. The estimate is, and Relative has its interval.
+func (r *Row) Withheld() bool { return r.Relative.Known() && !r.Difference.Known() }
 
 // Noise says what part the noise of single runs has in a row. It is in the
 // intervals already, and is not to be subtracted from anything.
@@ -91,6 +98,9 @@ func (j *Judge) Compare(subjects []Subject) ([]Row, error) {
 		r := &rows[i]
 		r.Corrected = corrected
 		r.Verdict, r.Reason = j.settings.judge(r, len(rows))
+		if r.Withheld() {
+			r.Reason += "; difference in the unit withheld: uneven windows"
+		}
 	}
 	return rows, nil
 }
@@ -118,11 +128,14 @@ func (j *Judge) row(subject *Subject) Row {
 	if c == nil || !Finite(r.Difference.Estimate) {
 		return r
 	}
-	e := spreadOf(c.StandardError(differences), p, 1, 1)
+	e, law := spreadOf(c.StandardError(differences), p, 1, 1), c.law(differences)
 	r.Noise.Error, r.Noise.Share = e.noise, e.share()
-	r.Difference = s.around(r.Difference.Estimate, e.reach(c.reach, s.alpha()))
-	r.P = e.p(c.Cosines, r.Difference.Estimate)
+	r.Difference = s.around(r.Difference.Estimate, e.reach(law.reach, s.alpha()))
+	r.P = e.p(law.Law, r.Difference.Estimate)
 	r.Relative = j.relative(&r, p, c, differences)
+	if r.Relative.Known() && (uneven(p.Baseline) || uneven(p.Candidate)) {
+		r.Difference = alone(r.Difference.Estimate, s.Confidence)
+	}
 	return r
 }
 
@@ -139,11 +152,25 @@ func (j *Judge) relative(r *Row, p *Pairs, c *ready, scratch []float64) Interval
 	if !ok {
 		return alone(candidate/baseline-1, s.Confidence)
 	}
-	e := spreadOf(standardError, p, candidate/baseline, candidate/float64(len(p.Window)))
-	out := s.around(logarithm, e.reach(c.reach, s.alpha())).part()
-	r.P, r.Noise.Share = e.p(c.Cosines, logarithm), e.share()
+	e, law := spreadOf(standardError, p, candidate/baseline, candidate/float64(len(p.Window))), c.law(scratch)
+	out := s.around(logarithm, e.reach(law.reach, s.alpha())).part()
+	r.P, r.Noise.Share = e.p(law.Law, logarithm), e.share()
 	r.Difference = agreeing(r.Difference, out)
 	return out
+}
+
+// mostUneven is the largest coefficient of variation of windows for which the
+// interval of their mean difference is given. Lognormal windows with σ = 0.5 have
+// 0.53 and those with σ = 0.8 have 0.95.
+const mostUneven = 0.6
+
+// uneven says whether the standard deviation of values from 0, of at least two
+// windows, is too large a part of their mean. A few windows then decide the mean
+// difference, and a sample without such windows has an interval that is too short.
+// The skewness of the differences would tell less: it is small in just these samples.
+func uneven(values []float64) bool {
+	mean, deviation := gonum.MeanStdDev(values, nil)
+	return deviation > mostUneven*mean
 }
 
 // part turns the interval of a logarithm of a ratio into that of the ratio, less 1.

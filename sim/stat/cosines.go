@@ -2,11 +2,11 @@ package stat
 
 import "math"
 
-// Cosines puts a standard error on the mean of a series whose values lean on
-// the ones before, and says how probable a ratio of the mean to that error is
-// (equal-weighted cosines, EWC: Müller 2007; Lazarus, Lewis, Stock and Watson
-// 2018). It is prepared for series of one length and then costs n·B
-// multiplications a series without allocating. It is not for several goroutines.
+// Cosines puts a standard error on the mean of a series whose values depend on
+// the ones before (equal-weighted cosines, EWC: Müller 2007; Lazarus, Lewis, Stock
+// and Watson 2018). It is prepared for series of one length and then costs n·B
+// multiplications a series without allocating. At is its law: how probable a ratio
+// of the mean to that error is.
 //
 // With x(0) to x(n-1) in the order of time and j from 1 to B,
 //
@@ -17,26 +17,8 @@ import "math"
 // near n times the variance of the mean, whatever the dependence of neighbours,
 // while the usual variance of single values is not.
 type Cosines struct {
-	waves  [][]float64 // by cosine, then place
-	shapes []shape
-	nodes  []float64 // 1/sin² at the places of the integral of P
-	scaled []float64 // of one shape by one t, reused
+	waves [][]float64 // by cosine, then place
 }
-
-// shape is what a dependence makes of the cosines.
-type shape struct {
-	weight float64
-	// ratio is by cosine: the variance of Λ(j), as a part of n times the variance
-	// of the mean, divided by B.
-	ratio []float64
-}
-
-// Dependences that P averages over: φ of an autoregressive series, from none in
-// steps of 0.1. Their weights fall linearly to 0 at φ = 0.9.
-const (
-	dependences = 9
-	stepOfPhi   = 0.1
-)
 
 // mostCosines bounds the work on long series: with 64 the law is all but normal.
 const mostCosines = 64
@@ -44,7 +26,7 @@ const mostCosines = 64
 // cosinesOf is B for n values: 0.55·n^⅔ rounded down, at least 2 and at most 64.
 // More cosines make a shorter interval and see less of the dependence, so their part
 // falls as series grow. The power of n is that of Lazarus and others, who take 0.4;
-// with the law of P somewhat more keeps the coverage of docs/STATISTICS.md in its
+// with the law of At somewhat more keeps the coverage of docs/STATISTICS.md in its
 // bounds at 8 to 64 windows.
 func cosinesOf(n int) int {
 	b := int(0.55 * math.Cbrt(float64(n)*float64(n)))
@@ -57,7 +39,7 @@ func NewCosines(n int) *Cosines {
 		panic("stat: NewCosines needs series of at least 2 values")
 	}
 	b := cosinesOf(n)
-	c := &Cosines{scaled: make([]float64, b)}
+	c := &Cosines{}
 	for j := 1; j <= b; j++ {
 		wave := make([]float64, n)
 		for t := range wave {
@@ -65,33 +47,7 @@ func NewCosines(n int) *Cosines {
 		}
 		c.waves = append(c.waves, wave)
 	}
-	total := 0.0
-	for k := range dependences {
-		total += float64(dependences - k)
-	}
-	for k := range dependences {
-		c.shapes = append(c.shapes, c.shapeOf(stepOfPhi*float64(k), float64(dependences-k)/total))
-	}
-	for k := range places {
-		sine := math.Sin((float64(k) + 0.5) / places * math.Pi / 2)
-		c.nodes = append(c.nodes, 1/(sine*sine))
-	}
 	return c
-}
-
-// shapeOf is what a dependence of φ makes of the cosines.
-func (c *Cosines) shapeOf(phi, weight float64) shape {
-	n := len(c.waves[0])
-	level := make([]float64, n) // the mean as a wave: Σ x/√n
-	for t := range level {
-		level[t] = 1 / math.Sqrt(float64(n))
-	}
-	s := shape{weight: weight}
-	of := variance(level, phi) * float64(len(c.waves))
-	for _, wave := range c.waves {
-		s.ratio = append(s.ratio, variance(wave, phi)/of)
-	}
-	return s
 }
 
 // variance of Σ a(t)·x(t) for an autoregressive series x of variance 1.
@@ -118,9 +74,42 @@ func (c *Cosines) StandardError(values []float64) float64 {
 	return math.Sqrt(sum / float64(len(c.waves)*len(values)))
 }
 
+// Law says how probable a ratio of the mean of a series to its standard error by
+// Cosines is, for series of one length and one dependence.
+type Law struct {
+	// ratio is by cosine: the variance of Λ(j), as a part of n times the variance
+	// of the mean, divided by B.
+	ratio []float64
+}
+
+// At is the law of normal autoregressive series of that φ, from 0 to 0.9. Cost: n·B
+// multiplications.
+func (c *Cosines) At(phi float64) *Law {
+	n := len(c.waves[0])
+	level := make([]float64, n) // the mean as a wave: Σ x/√n
+	for t := range level {
+		level[t] = 1 / math.Sqrt(float64(n))
+	}
+	of := variance(level, phi) * float64(len(c.waves))
+	law := &Law{}
+	for _, wave := range c.waves {
+		law.ratio = append(law.ratio, variance(wave, phi)/of)
+	}
+	return law
+}
+
 // places of the midpoint rule. The integrand of P is smooth and periodic, so that
 // few suffice.
 const places = 64
+
+// inverseSquares are 1/sin² at the places of the integral of P.
+var inverseSquares = func() (out [places]float64) {
+	for k := range out {
+		sine := math.Sin((float64(k) + 0.5) / places * math.Pi / 2)
+		out[k] = 1 / (sine * sine)
+	}
+	return out
+}()
 
 // P is how probable a ratio of the mean to its standard error at least as far
 // from 0 as t is when the true mean is 0: its two-sided p-value. It is 1 at 0
@@ -132,45 +121,38 @@ const places = 64
 //	P = 2/π ∫ Π (1 + t²rⱼ/sin²θ)^-½ dθ   over 0 < θ < π/2
 //
 // where rⱼ is the variance of Λ(j), as a part of n times that of the mean, by B.
-// Without dependence this is Student's t with B degrees of freedom. A short series
-// does not tell how far its values lean on each other, so P is the average over
-// φ = 0, 0.1 ... 0.8 with weights that fall linearly to 0 at 0.9. That average is
-// an assumption; what it covers is measured in docs/STATISTICS.md.
-func (c *Cosines) P(t float64) float64 {
+// Without dependence this is Student's t with B degrees of freedom.
+func (l *Law) P(t float64) float64 {
 	switch {
 	case math.IsNaN(t):
 		return math.NaN()
 	case t == 0:
 		return 1
 	}
-	p := 0.0
-	for i := range c.shapes {
-		s := &c.shapes[i]
-		for j, r := range s.ratio {
-			c.scaled[j] = t * t * r
-		}
-		sum := 0.0
-		for _, inverse := range c.nodes {
-			product := 1.0
-			for _, r := range c.scaled {
-				product *= 1 + r*inverse
-			}
-			sum += 1 / math.Sqrt(product)
-		}
-		p += s.weight * sum / places
+	var scaled [mostCosines]float64
+	for j, r := range l.ratio {
+		scaled[j] = t * t * r
 	}
-	return min(p, 1)
+	sum := 0.0
+	for _, inverse := range inverseSquares {
+		product := 1.0
+		for _, r := range scaled[:len(l.ratio)] {
+			product *= 1 + r*inverse
+		}
+		sum += 1 / math.Sqrt(product)
+	}
+	return min(sum/places, 1)
 }
 
 // Quantile is the t whose P is p, in (0, 1): the number of standard errors on
 // either side of a mean that make an interval of confidence 1-p.
-func (c *Cosines) Quantile(p float64) float64 {
+func (l *Law) Quantile(p float64) float64 {
 	low, high := 0.0, 1.0
-	for c.P(high) > p {
+	for l.P(high) > p {
 		low, high = high, 2*high
 	}
 	for range 60 {
-		if mid := low + (high-low)/2; c.P(mid) > p {
+		if mid := low + (high-low)/2; l.P(mid) > p {
 			low = mid
 		} else {
 			high = mid

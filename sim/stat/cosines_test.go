@@ -15,16 +15,14 @@ func TestCosinesCount(t *testing.T) {
 	}
 }
 
-// TestWithoutDependenceItIsStudentsT: the shape of φ = 0 alone must be Student's t
-// with B degrees of freedom.
+// TestWithoutDependenceItIsStudentsT: the law of φ = 0 is Student's t with B degrees
+// of freedom.
 func TestWithoutDependenceItIsStudentsT(t *testing.T) {
 	for _, n := range []int{8, 16, 20, 40, 64} {
 		c := NewCosines(n)
-		c.shapes = c.shapes[:1]
-		c.shapes[0].weight = 1
 		student := distuv.StudentsT{Sigma: 1, Nu: float64(len(c.waves))}
 		for _, x := range []float64{0.1, 1, 2, 3, 7} {
-			require.InEpsilon(t, 2*student.CDF(-x), c.P(x), 1e-4, "%d values, %v", n, x)
+			require.InEpsilon(t, 2*student.CDF(-x), c.At(0).P(x), 1e-4, "%d values, %v", n, x)
 		}
 	}
 }
@@ -64,14 +62,48 @@ func TestStandardErrorByHand(t *testing.T) {
 // TestQuantileInvertsP also at the tails that corrections for many rows ask for.
 func TestQuantileInvertsP(t *testing.T) {
 	for _, n := range []int{2, 3, 8, 20, 64, 300} {
-		c := NewCosines(n)
-		require.Equal(t, 1.0, c.P(0))
-		require.Zero(t, c.P(math.Inf(1)))
-		require.True(t, math.IsNaN(c.P(math.NaN())))
-		for _, p := range []float64{0.5, 0.1, 0.05, 0.005, 1e-4} {
-			q := c.Quantile(p)
-			require.InEpsilon(t, p, c.P(q), 1e-6, "%d values", n)
-			require.LessOrEqual(t, c.P(q), p, "an interval never holds what its test rejects")
+		for _, phi := range []float64{0, 0.5, 0.9} {
+			l := NewCosines(n).At(phi)
+			require.Equal(t, 1.0, l.P(0))
+			require.Zero(t, l.P(math.Inf(1)))
+			require.True(t, math.IsNaN(l.P(math.NaN())))
+			for _, p := range []float64{0.5, 0.1, 0.05, 0.005, 1e-4} {
+				q := l.Quantile(p)
+				require.InEpsilon(t, p, l.P(q), 1e-6, "%d values, φ %v", n, phi)
+				require.LessOrEqual(t, l.P(q), p, "an interval never holds what its test rejects")
+			}
+		}
+	}
+}
+
+// TestTheLawIsThatOfSimulatedSeries: P at a few ratios is how often the ratio of
+// normal autoregressive series lies as far from 0. The bands are four standard
+// deviations of 4,000 series.
+func TestTheLawIsThatOfSimulatedSeries(t *testing.T) {
+	const n, runs = 20, 4000
+	c := NewCosines(n)
+	for _, phi := range []float64{0, 0.4, 0.8} {
+		law := c.At(phi)
+		for _, p := range []float64{0.5, 0.1, 0.02} {
+			q, beyond := law.Quantile(p), 0
+			for k := range uint64(runs) {
+				if x := series(n, phi, k); math.Abs(Mean(x)) > q*c.StandardError(x) {
+					beyond++
+				}
+			}
+			require.InDelta(t, p, float64(beyond)/runs, 4*math.Sqrt(p*(1-p)/runs), "φ %v", phi)
+		}
+	}
+}
+
+// TestMoreDependenceMakesLongerIntervals at every step of φ.
+func TestMoreDependenceMakesLongerIntervals(t *testing.T) {
+	for _, n := range []int{8, 20, 64} {
+		c, before := NewCosines(n), 0.0
+		for phi := range 91 {
+			q := c.At(float64(phi) / 100).Quantile(0.05)
+			require.Greater(t, q, before, "%d values, φ %d hundredths", n, phi)
+			before = q
 		}
 	}
 }

@@ -53,12 +53,12 @@ func neighbours(x []float64) (float64, bool) {
 	return products / squares, true
 }
 
-// At is c with the law of one dependence in place of the average over many: its P
-// and Quantile are those of a series of that φ, from 0 to 0.9 (Dependence). What is
-// shared is not copied. Cost: that of n·B multiplications.
-func (c *Cosines) At(phi float64) *Cosines {
-	out := *c
-	out.shapes = []shape{c.shapeOf(phi, 1)}
-	out.scaled = make([]float64, len(c.waves))
-	return &out
+// hundredths is Dependence rounded up to hundredths: values in which a last digit
+// differs have the same law, and a table of laws is small.
+func hundredths(values []float64) int {
+	const lastDigits = 1e-9 // of a φ that is a hundredth but for rounding
+	return int(math.Ceil(100*Dependence(values) - lastDigits))
 }
+
+// lawOf is the law of a series by the dependence that it shows itself.
+func (c *Cosines) lawOf(values []float64) *Law { return c.At(float64(hundredths(values)) / 100) }

@@ -9,7 +9,7 @@ type estimate struct {
 	ratio bool
 	value float64
 	spread
-	cosines *Cosines // of random windows; nil of fixed ones, whose only error is the noise
+	law *Law // of random windows; nil of fixed ones, whose only error is the noise
 }
 
 // estimateOf is false when there is no error to go by: fewer than two windows
@@ -24,10 +24,10 @@ func estimateOf(p *Pairs, reading Reading) (estimate, bool) {
 	e.ratio = ok && candidate > 0
 	windows := 0.0
 	if reading == RandomWindows {
-		e.cosines = NewCosines(len(p.Window))
-		windows = e.cosines.StandardError(scratch)
-		if _, standardError, ok := e.cosines.LogRatio(p, scratch); ok {
-			windows = standardError
+		c := NewCosines(len(p.Window))
+		windows, e.law = c.StandardError(scratch), c.lawOf(scratch)
+		if _, standardError, ok := c.LogRatio(p, scratch); ok {
+			windows, e.law = standardError, c.lawOf(scratch)
 		} else {
 			e.ratio = false
 		}
@@ -43,8 +43,8 @@ func estimateOf(p *Pairs, reading Reading) (estimate, bool) {
 // interval leaves out a share of level, on both sides together.
 func (e *estimate) interval(level float64) Interval {
 	times := 0.0
-	if e.cosines != nil {
-		times = e.cosines.Quantile(level)
+	if e.law != nil {
+		times = e.law.Quantile(level)
 	}
 	reach := e.reach(times, level)
 	return Interval{e.value, e.value - reach, e.value + reach, 1 - level}

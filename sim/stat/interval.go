@@ -7,13 +7,19 @@ import (
 )
 
 // Interval is the mean of values, given in the order of time, with its interval by
-// Cosines. Values of no number give an unknown interval, and one value alone has
-// no ends. Cost: that of NewCosines and of Quantile.
+// Cosines, whose law is that of the dependence that the values show. Values of no
+// number give an unknown interval, and one value alone has no ends.
 func (s Settings) Interval(values []float64) (Interval, error) {
-	if err := s.Validate(); err != nil {
+	j, err := NewJudge(s)
+	if err != nil {
 		return Interval{}, err
 	}
-	return s.mean(values, shelf{}.of(len(values), s.alpha())), nil
+	return j.Interval(values), nil
+}
+
+// Interval is that of the settings.
+func (j *Judge) Interval(values []float64) Interval {
+	return j.settings.mean(values, j.shelf.of(len(values), j.settings.alpha()))
 }
 
 // Independent is the mean of values whose order means nothing, such as those of
@@ -44,10 +50,27 @@ func alone(estimate, confidence float64) Interval {
 	return out
 }
 
-// ready is Cosines of a length with the quantile of one level.
+// ready is Cosines of a length with the laws that were needed so far.
 type ready struct {
 	*Cosines
+	level float64
+	laws  [100*mostDependence + 1]*reachingLaw // by φ in hundredths
+}
+
+// reachingLaw is a law with its quantile of one level.
+type reachingLaw struct {
+	*Law
 	reach float64 // standard errors on either side of an estimate
+}
+
+// law is that of a series by the dependence that it shows itself.
+func (r *ready) law(values []float64) *reachingLaw {
+	at := hundredths(values)
+	if r.laws[at] == nil {
+		law := r.At(float64(at) / 100)
+		r.laws[at] = &reachingLaw{law, law.Quantile(r.level)}
+	}
+	return r.laws[at]
 }
 
 // shelf keeps what series of a length need at a two-sided level.
@@ -65,8 +88,7 @@ func (k shelf) of(n int, level float64) *ready {
 	}
 	at := shelfKey{n, level}
 	if k[at] == nil {
-		c := NewCosines(n)
-		k[at] = &ready{c, c.Quantile(level)}
+		k[at] = &ready{Cosines: NewCosines(n), level: level}
 	}
 	return k[at]
 }
@@ -77,7 +99,7 @@ func (s Settings) mean(values []float64, r *ready) Interval {
 	if r == nil || !Finite(mean) {
 		return alone(mean, s.Confidence)
 	}
-	return s.around(mean, r.reach*r.StandardError(values))
+	return s.around(mean, r.law(values).reach*r.StandardError(values))
 }
 
 // around is the interval of an estimate that reaches so far to either side.

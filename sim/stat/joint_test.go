@@ -29,31 +29,19 @@ func TestDependenceByHand(t *testing.T) {
 	require.Equal(t, Dependence(long), Dependence(long, slices.Repeat([]float64{7}, 400)))
 }
 
-// TestCoverageAtTheDependenceSeen: 95 % intervals by the law at the φ that the series
-// itself shows. The bands are four standard deviations of 2,000 about what larger runs
-// gave. With the average over φ of NewCosines the last one is covered by 84 %.
-func TestCoverageAtTheDependenceSeen(t *testing.T) {
-	covered := func(n int, phi float64, at func(*Cosines, []float64) *Cosines) float64 {
-		const runs = 2000
-		cosines, hits := NewCosines(n), 0
-		for k := range uint64(runs) {
-			x := series(n, phi, k)
-			if at(cosines, x).P(Mean(x)/cosines.StandardError(x)) > 0.05 {
-				hits++
-			}
-		}
-		return float64(hits) / runs
+// TestDependenceInHundredths: rounded up, except for the last digits.
+func TestDependenceInHundredths(t *testing.T) {
+	require.Equal(t, 90, hundredths([]float64{1, 2, 3, 4}))
+	require.Zero(t, hundredths([]float64{3, 3, 3}))
+	long := series(400, 0.5, 1)
+	phi := Dependence(long)
+	require.InDelta(t, 100*phi+0.5, hundredths(long), 0.5)
+	// r = 0 of 25 values: 1/25 + √(1/25) is 0.24 but for rounding, in any unit.
+	for _, unit := range []float64{1, 0.1, 1.0 / 3, 7e9} {
+		alone := make([]float64, 25)
+		alone[3], alone[10] = unit, -unit
+		require.Equal(t, 24, hundredths(alone), "unit %v", unit)
 	}
-	seen := func(c *Cosines, x []float64) *Cosines { return c.At(Dependence(x)) }
-	for _, c := range []struct {
-		n        int
-		phi      float64
-		from, to float64
-	}{{20, 0, 0.92, 0.97}, {20, 0.5, 0.92, 0.97}, {20, 0.8, 0.905, 0.96}, {40, 0.3, 0.92, 0.975}, {40, 0.8, 0.92, 0.965}} {
-		share := covered(c.n, c.phi, seen)
-		require.True(t, c.from <= share && share <= c.to, "%d windows, phi %v: covered %.3f, stated %v to %v", c.n, c.phi, share, c.from, c.to)
-	}
-	require.Less(t, covered(20, 0.8, func(c *Cosines, _ []float64) *Cosines { return c }), 0.88, "the law that does not look")
 }
 
 // family is a baseline and candidates whose windows differ from it by chance alone:

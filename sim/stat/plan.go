@@ -18,8 +18,8 @@ type Plan struct {
 	Replicas      int // fewest at hand of a window and side
 	Spread, Noise float64
 
-	cosines *Cosines // of random windows
-	freedom float64  // behind the noise of the replicas at hand
+	law     *Law    // of random windows
+	freedom float64 // behind the noise of the replicas at hand
 	alpha   float64
 }
 
@@ -43,7 +43,7 @@ func PlanOf(pairs Pairs, reading Reading, s Settings) (Plan, error) {
 	if !ok || !e.ratio {
 		return Plan{}, fmt.Errorf("stat: no ratio of the means of %d windows: give at least 2 with values above 0 on both sides", len(pairs.Window))
 	}
-	p := Plan{Reading: reading, Windows: len(pairs.Window), Noise: e.single, cosines: e.cosines, freedom: e.freedom, alpha: s.alpha()}
+	p := Plan{Reading: reading, Windows: len(pairs.Window), Noise: e.single, law: e.law, freedom: e.freedom, alpha: s.alpha()}
 	if reading == RandomWindows {
 		p.Spread = max(e.windows*e.windows-orElse(e.noise*e.noise, 0), 0)
 	}
@@ -60,14 +60,14 @@ func PlanOf(pairs Pairs, reading Reading, s Settings) (Plan, error) {
 //
 //	exp((q(confidence) + q(power))·√(Spread + Noise/R)) - 1
 //
-// with the quantiles q of Student's t for fixed windows and of Cosines for random
+// with the quantiles q of Student's t for fixed windows and of Law for random
 // ones, where it is no less than that of fixed ones.
 func (p *Plan) resolution(replicas int, power float64) float64 {
 	r := float64(replicas)
 	noise := student(max(p.freedom*max(r-1, 1)/max(float64(p.Replicas-1), 1), 1))
 	reach := (noise.Quantile(2*p.alpha) + noise.Quantile(2*(1-power))) * math.Sqrt(p.Noise/r)
-	if c := p.cosines; c != nil {
-		reach = max(reach, (c.Quantile(2*p.alpha)+c.Quantile(2*(1-power)))*math.Sqrt(p.Spread+p.Noise/r))
+	if l := p.law; l != nil {
+		reach = max(reach, (l.Quantile(2*p.alpha)+l.Quantile(2*(1-power)))*math.Sqrt(p.Spread+p.Noise/r))
 	}
 	return math.Expm1(reach)
 }

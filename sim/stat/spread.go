@@ -28,7 +28,7 @@ func spreadOf(windows float64, p *Pairs, factor, unit float64) spread {
 }
 
 // reach is how far an interval goes to either side that leaves out a share of
-// level. times is the quantile of Cosines for it.
+// level. times is the quantile of Law for it.
 func (e *spread) reach(times, level float64) float64 {
 	reach := 0.0
 	if e.windows > 0 {
@@ -41,11 +41,11 @@ func (e *spread) reach(times, level float64) float64 {
 }
 
 // p is the two-sided p-value of an estimate: the level at which reach comes to it.
-func (e *spread) p(c *Cosines, estimate float64) float64 {
+func (e *spread) p(l *Law, estimate float64) float64 {
 	if estimate == 0 {
 		return 1
 	}
-	p := c.P(estimate / e.windows)
+	p := l.P(estimate / e.windows)
 	if e.noise > 0 {
 		p = max(p, student(e.freedom).P(estimate/e.noise))
 	}
