@@ -53,11 +53,25 @@ func neighbours(x []float64) (float64, bool) {
 	return products / squares, true
 }
 
-// hundredths is Dependence rounded up to hundredths: values in which a last digit
+// hundredths is the φ of the law of a series: Dependence of its values or of their
+// roots, whichever is more, rounded up to hundredths. Values in which a last digit
 // differs have the same law, and a table of laws is small.
 func hundredths(values []float64) int {
 	const lastDigits = 1e-9 // of a φ that is a hundredth but for rounding
-	return int(math.Ceil(100*Dependence(values) - lastDigits))
+	return int(math.Ceil(100*max(Dependence(values), Dependence(roots(values))) - lastDigits))
+}
+
+// roots are the square roots of the distances of values, at least one, from their
+// median, with the sign of the distance. A few large values decide the correlation of
+// neighbours and hide the dependence of the others. Their roots are less far apart.
+func roots(values []float64) []float64 {
+	out := slices.Clone(values)
+	slices.Sort(out)
+	median := (out[(len(out)-1)/2] + out[len(out)/2]) / 2
+	for i, x := range values {
+		out[i] = math.Copysign(math.Sqrt(math.Abs(x-median)), x-median)
+	}
+	return out
 }
 
 // lawOf is the law of a series by the dependence that it shows itself.

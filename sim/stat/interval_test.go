@@ -36,7 +36,6 @@ func TestCoverage(t *testing.T) {
 			}
 		}
 		share, without := float64(hits)/runs, float64(blind)/runs
-		t.Logf("%d windows, φ %v: %.3f, independent %.3f", c.n, c.phi, share, without)
 		require.True(t, c.from <= share && share <= c.to, "%d windows, φ %v: covered %.3f, stated %v to %v", c.n, c.phi, share, c.from, c.to)
 		if c.phi == 0.8 {
 			require.Less(t, without, 0.87, "%d windows: the law of independent windows", c.n)

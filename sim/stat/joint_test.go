@@ -33,15 +33,32 @@ func TestDependenceByHand(t *testing.T) {
 func TestDependenceInHundredths(t *testing.T) {
 	require.Equal(t, 90, hundredths([]float64{1, 2, 3, 4}))
 	require.Zero(t, hundredths([]float64{3, 3, 3}))
-	long := series(400, 0.5, 1)
-	phi := Dependence(long)
-	require.InDelta(t, 100*phi+0.5, hundredths(long), 0.5)
+	for k := range uint64(20) {
+		x := series(40, 0.5, k)
+		phi := max(Dependence(x), Dependence(roots(x)))
+		require.InDelta(t, 100*phi+0.5, hundredths(x), 0.5)
+	}
 	// r = 0 of 25 values: 1/25 + √(1/25) is 0.24 but for rounding, in any unit.
 	for _, unit := range []float64{1, 0.1, 1.0 / 3, 7e9} {
 		alone := make([]float64, 25)
-		alone[3], alone[10] = unit, -unit
+		alone[3], alone[10] = 4*unit, -4*unit
 		require.Equal(t, 24, hundredths(alone), "unit %v", unit)
 	}
+}
+
+// TestRootsByHand: about the median, which is 2 here.
+func TestRootsByHand(t *testing.T) {
+	require.Equal(t, []float64{-1, 7, 0, 1, -1}, roots([]float64{1, 51, 2, 3, 1}))
+	require.Equal(t, []float64{-1, 1}, roots([]float64{1, 3}))
+}
+
+// TestOneLargeValueHidesNoDependence: neighbours are alike but for one window that
+// outweighs all others.
+func TestOneLargeValueHidesNoDependence(t *testing.T) {
+	x := series(40, 0.8, 3)
+	x[20] += 15
+	require.Less(t, Dependence(x), 0.5)
+	require.Greater(t, hundredths(x), 65)
 }
 
 // family is a baseline and candidates whose windows differ from it by chance alone:
