@@ -28,7 +28,7 @@ type design struct {
 func powerTable(o *options) (*table.Table, error) {
 	var designs []design
 	for _, n := range windows {
-		designs = append(designs, design{n, 0, 1, 0}, design{n, 0, 1, 0.3}, design{n, 0.5, 5, 0}, design{n, 0.9, 5, 0}, design{n, 0.9, 20, 0})
+		designs = append(designs, design{n, 0, 1, 0}, design{n, 0, 1, 0.3}, design{n, 0, 1, 0.5}, design{n, 0.5, 5, 0}, design{n, 0.9, 5, 0}, design{n, 0.9, 20, 0})
 	}
 	cells := make([][]any, len(designs))
 	_, err := o.fill(len(designs), 1, func(r, _ int) (string, error) {
@@ -55,37 +55,40 @@ func powerTable(o *options) (*table.Table, error) {
 // so one series serves all of them. As one of ten rows a change is counted when it
 // passes the first step of Holm, p at most a tenth of the level.
 func (d *design) power(series int) ([]any, error) {
-	j, err := stat.NewJudge(stat.Defaults())
-	if err != nil {
-		return nil, err
+	var judges [2]*stat.Judge // alone, and as one of the rows of a table
+	for i, of := range []float64{level, level / rowsOfTable} {
+		s := stat.Defaults()
+		s.Confidence = 1 - of
+		var err error
+		if judges[i], err = stat.NewJudge(s); err != nil {
+			return nil, err
+		}
 	}
-	c := stat.NewCosines(d.windows)
-	wider := c.Quantile(level/rowsOfTable) / c.Quantile(level)
-	alone, among := make([]int, len(deltas)), make([]int, len(deltas))
+	var found [2][]int
+	for i := range found {
+		found[i] = make([]int, len(deltas))
+	}
 	for k := range series {
 		source := draw.New(1, powerStream, uint64(k), uint64(d.windows))
 		p, err := d.draw(&source)
 		if err != nil {
 			return nil, err
 		}
-		rows, err := j.Compare([]stat.Subject{{Pairs: p}})
-		if err != nil {
-			return nil, err
-		}
-		found := rows[0].Difference
-		width := (found.High - found.Low) / 2
-		for i, delta := range deltas {
-			if found.Estimate+delta > width {
-				alone[i]++
+		for i, j := range judges {
+			rows, err := j.Compare([]stat.Subject{{Pairs: p}})
+			if err != nil {
+				return nil, err
 			}
-			if found.Estimate+delta > width*wider {
-				among[i]++
+			for q, delta := range deltas {
+				if rows[0].Difference.Low+delta > 0 {
+					found[i][q]++
+				}
 			}
 		}
 	}
 	out := make([]any, len(deltas))
 	for i := range deltas {
-		out[i] = fmt.Sprintf("%.0f / %.0f", 100*float64(alone[i])/float64(series), 100*float64(among[i])/float64(series))
+		out[i] = fmt.Sprintf("%.0f / %.0f", 100*float64(found[0][i])/float64(series), 100*float64(found[1][i])/float64(series))
 	}
 	return out, nil
 }
