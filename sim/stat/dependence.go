@@ -37,7 +37,8 @@ func Dependence(series ...[]float64) float64 {
 }
 
 // neighbours is the correlation of the values of a series with the ones before
-// them, from -1 to 1; false of a constant series.
+// them, from -1 to 1; false of a constant series, and of one whose squares are not
+// numbers.
 func neighbours(x []float64) (float64, bool) {
 	mean := Mean(x)
 	products, squares := 0.0, 0.0
@@ -47,7 +48,7 @@ func neighbours(x []float64) (float64, bool) {
 			products += (v - mean) * (x[t-1] - mean)
 		}
 	}
-	if !(squares > 0) {
+	if !(squares > 0) || !Finite(squares) {
 		return 0, false
 	}
 	return products / squares, true

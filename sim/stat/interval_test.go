@@ -72,6 +72,9 @@ func TestIntervalEdges(t *testing.T) {
 		i, err = of([]float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1})
 		require.NoError(t, err)
 		require.InDelta(t, 0, i.High-i.Low, 1e-12)
+		i, err = of([]float64{1e200, -1e200, 1e200, 2e200})
+		require.NoError(t, err)
+		require.False(t, i.Known(), "squares beyond the largest number")
 	}
 }
 
