@@ -82,7 +82,7 @@ directory of their own.
 Exit codes: 0 a recommendation, to change or to keep; 1 failed, 2 usage, 3 bad
 input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 		Example: `  orrery tune --out tuned
-  orrery tune --profile default --out weighed --budget 10 --trajectories 2 --objective wait_p95 --subject-to "wait_max <= 30d"`,
+  orrery tune --profile default --out weighed --points 10 --trajectories 2 --objective wait_p95 --subject-to "wait_max <= 30d"`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: oneFile,
 		RunE:              v.run,

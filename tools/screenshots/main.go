@@ -68,7 +68,7 @@ var pages = []page{
 	{name: "tune", over: "run", docs: true, file: "bounded/report.html", made: []string{"tune month.trace --procs 128 --subject-to wait_max<=14d --out bounded"}},
 	{name: "tune-site", file: "tuned-site/report.html", made: []string{
 		"synth site --days 10 --nodes 64 --load 0.8 --seed 1 --out small.trace",
-		"tune small.trace --cluster month --budget 24 --out tuned-site",
+		"tune small.trace --cluster month --points 24 --out tuned-site",
 	}},
 	{name: "sweep", over: "run", docs: true, file: "orders/report.html", made: []string{
 		"sweep month.trace -P order=fcfs,sjf,saf,wfp3,unicef -P backfill=easy,conservative --windows 12 --out orders --report",

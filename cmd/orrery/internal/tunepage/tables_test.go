@@ -5,24 +5,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/sim/metric"
+	"orrery/sim/losers"
 	"orrery/sim/tune"
 )
 
-// TestGroupsNameTheirLog: of several logs the table of groups says of which.
-func TestGroupsNameTheirLog(t *testing.T) {
+// TestPayersNameTheirLog: of several logs the table of groups says of which, and those that
+// wait longer stand before those that wait less.
+func TestPayersNameTheirLog(t *testing.T) {
 	r := &tune.Report{Traces: []tune.TraceInfo{{Name: "may"}, {Name: "june"}}}
 	for k := range r.Traces {
-		g := tune.GroupLine{Trace: k, By: metric.ByRuntime, Name: "0-10m"}
-		for _, name := range []string{"wait_mean", "wait_p95", "wait_p99", "wait_max", "bounded_slowdown_mean"} {
-			g.Whole = append(g.Whole, tune.WholeLine{Metric: name, Now: 60, Then: 30})
-		}
-		r.Groups = append(r.Groups, g)
+		r.Losers = append(r.Losers, tune.LoserLine{Trace: k, Loser: losers.Loser{By: "runtime", Name: "6h+", Hours: 12.4, WaitNow: 60, WaitThen: 300}})
 	}
-	rows := Groups(r).Rows()
-	require.Equal(t, []string{"may", "june"}, []string{rows[0][0].Text, rows[1][0].Text})
-	r.Traces, r.Groups = r.Traces[:1], r.Groups[:1]
-	require.Equal(t, metric.ByRuntime, Groups(r).Rows()[0][0].Text)
+	r.Gainers = []tune.LoserLine{{Loser: losers.Loser{By: "user", Name: "u1", Hours: -3, WaitNow: 300, WaitThen: 60}}}
+	rows := Payers(r).Rows()
+	require.Equal(t, []string{"may", "june", "may"}, []string{rows[0][0].Text, rows[1][0].Text, rows[2][0].Text})
+	require.Equal(t, "+12", rows[0][7].Text)
+	require.Equal(t, "-3", rows[2][7].Text)
+	r.Traces, r.Losers = r.Traces[:1], r.Losers[:1]
+	require.Equal(t, "runtime", Payers(r).Rows()[0][0].Text)
 }
 
 func TestSettingsThatNoLongerApplyAreOneRow(t *testing.T) {
