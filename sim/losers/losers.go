@@ -40,6 +40,7 @@ const (
 	mostLosers  = 20  // of a list
 	leastOfMost = 0.5 // of the most hours unexplained, that the next loser has unexplained
 	leastOfOwn  = 0.5 // of the hours of a loser, that are unexplained when it is listed
+	leastOfTop  = 0.02 // of the hours of the first loser, that another one loses
 	noName      = "(none)"
 )
 
@@ -76,7 +77,7 @@ func Rank(now, then []Cell) []Loser {
 	slices.SortStableFunc(list, func(a, b Loser) int {
 		return cmp.Or(cmp.Compare(b.Hours, a.Hours), strings.Compare(a.Name, b.Name), strings.Compare(a.By, b.By))
 	})
-	return list
+	return slices.DeleteFunc(list, func(l Loser) bool { return l.Hours < float64(leastOfTop*list[0].Hours) })
 }
 
 // choose is the group whose own mean loss explains most of what is unexplained: for losses

@@ -273,7 +273,7 @@ func (t *tuner) change(i int) string {
 // unproved says what the test lacks to recommend a candidate.
 func (t *tuner) unproved(i int) string {
 	f := t.finding(i)
-	text := fmt.Sprintf("on this log %s gains %s, and chance may do as much (p %s, corrected for %d candidates)", t.candidates[i].name, portion(metric.Number(f.Gain)), figure(f.P), t.evidence.Tested)
+	text := fmt.Sprintf("on this log %s gains %s, and chance may do as much (p %s, corrected for %d candidates)", t.candidates[i].name, portion(metric.Number(f.Gain)), chance(metric.Number(f.P)), t.evidence.Tested)
 	if f.P <= 1-t.opt.Stat.Confidence {
 		text = fmt.Sprintf("on this log %s gains %s, and its two statistics contradict each other: windows alike %s, sums %s",
 			t.candidates[i].name, portion(metric.Number(f.Gain)), percent(ratio(f.Windows.Estimate)), percent(ratio(f.Sums.Estimate)))
@@ -284,7 +284,7 @@ func (t *tuner) unproved(i int) string {
 // reason says why a candidate is recommended.
 func (t *tuner) reason(i int) string {
 	f := t.finding(i)
-	text := fmt.Sprintf("it is better on the whole log than chance allows (p %s, corrected for %d candidates)", figure(f.P), t.evidence.Tested)
+	text := fmt.Sprintf("it is better on the whole log than chance allows (p %s, corrected for %d candidates)", chance(metric.Number(f.P)), t.evidence.Tested)
 	if len(t.out.Bounds) > 0 {
 		text += ", and keeps its bounds"
 	}

@@ -28,7 +28,7 @@ func (r *Report) Headlines() []Headline {
 		})
 	}
 	if f.P.Defined() {
-		out = append(out, Headline{Value: "p " + figure(float64(f.P)), Label: fmt.Sprintf("that chance does as much, for %d candidates at once; with jittered arrivals the gain is %s to %s", r.Tested, percent(f.Replicas.Low), percent(f.Replicas.High))})
+		out = append(out, Headline{Value: "p " + chance(f.P), Label: fmt.Sprintf("that chance does as much, for %d candidates at once; with jittered arrivals the gain is %s to %s", r.Tested, portion(f.Replicas.Low), portion(f.Replicas.High))})
 	}
 	if len(r.Losers) > 0 {
 		l := &r.Losers[0]

@@ -155,7 +155,7 @@ func (r *Report) pageFinalists(p *page) {
 			verdict = "not shown"
 		}
 		rows[i] = []string{
-			f.Name, percent(end), figure(float64(f.P)), percent(f.Windows), percent(f.Sums), portion(f.Replicas.Mean), portion(f.Replicas.Low) + " to " + portion(f.Replicas.High), portion(f.Replicas.SD), verdict,
+			f.Name, percent(end), chance(f.P), percent(f.Windows), percent(f.Sums), portion(f.Replicas.Mean), portion(f.Replicas.Low) + " to " + portion(f.Replicas.High), portion(f.Replicas.SD), verdict,
 		}
 	}
 	p.table([]string{"candidate", "whole log", "p", "windows", "sums", "gain over replicas", "interval", "one replay ±", "verdict"}, rows)
@@ -187,7 +187,7 @@ func (r *Report) pageLines(p *page) {
 	rows = nil
 	for i := range r.Secondary {
 		l := &r.Secondary[i]
-		rows = append(rows, append(lineCells(l), figure(float64(l.P)), l.Verdict.String()))
+		rows = append(rows, append(lineCells(l), chance(l.P), l.Verdict.String()))
 	}
 	p.table(append(head, "p", "verdict"), rows)
 }
@@ -320,7 +320,7 @@ func (r *Report) pageTried(p *page) {
 		for k, m := range t.Metrics {
 			row = append(row, said(m, r.metricAt(k)))
 		}
-		rows[i] = append(row, percent(t.Gain), figure(float64(t.P)), or(t.WorstGroup, "–"), portion(t.Worse), rankWord(t))
+		rows[i] = append(row, percent(t.Gain), chance(t.P), or(t.WorstGroup, "–"), portion(t.Worse), rankWord(t))
 	}
 	p.table(head, rows)
 	if len(r.Search) > 0 {

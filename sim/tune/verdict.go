@@ -33,7 +33,7 @@ func list(words []string) string {
 func (r *Report) Summary() []string {
 	var out []string
 	if r.Verdict == Change {
-		out = append(out, r.Trade(), capital(r.Why)+".")
+		out = append(out, r.Trade(), r.Price(), capital(r.Why)+".")
 		out = append(out, r.replicaSentence())
 		if len(r.Equal) > 0 {
 			out = append(out, fmt.Sprintf("Equally good, as far as jittered arrivals can tell: %s.", list(r.Equal)))
@@ -44,7 +44,7 @@ func (r *Report) Summary() []string {
 			out = append(out, s)
 		}
 		if r.about() != nil {
-			out = append(out, "What came closest: "+r.Trade())
+			out = append(out, "What came closest: "+r.Trade(), r.Price())
 		}
 	}
 	if len(r.Overloaded) > 0 {
@@ -84,8 +84,7 @@ func (r *Report) about() *Finalist {
 	return nil
 }
 
-// Trade says in one sentence what the recommendation wins, and which jobs pay for
-// it.
+// Trade says in one sentence what the candidate of the report changes.
 func (r *Report) Trade() string {
 	f := r.about()
 	if f == nil {
@@ -101,7 +100,6 @@ func (r *Report) Trade() string {
 	if len(f.Lines) > 0 && f.Lines[0].Relative.Low.Defined() {
 		text += fmt.Sprintf(", %.0f %% interval %s", 100*r.Confidence, percents(f.Lines[0].Relative))
 	}
-	text += "; " + r.price()
 	if w, where := r.whole(f, "wait_max"); w != nil {
 		text += fmt.Sprintf("; the longest wait%s goes from %s to %s", where, said(w.Now, "wait_max"), said(w.Then, "wait_max"))
 	}
@@ -111,8 +109,8 @@ func (r *Report) Trade() string {
 // replicaSentence says how the gain holds when arrivals are jittered.
 func (r *Report) replicaSentence() string {
 	f := r.about()
-	return fmt.Sprintf("With jittered arrivals (%d replicas) it gains %s on average, %s to %s, and %s in one replay, more or less.",
-		f.Replicas.Count, portion(f.Replicas.Mean), percent(f.Replicas.Low), percent(f.Replicas.High), "± "+portion(f.Replicas.SD))
+	return fmt.Sprintf("With jittered arrivals (%d replicas) it gains %s on average, %.0f %% interval %s to %s; one replay is off by %s (standard deviation).",
+		f.Replicas.Count, portion(f.Replicas.Mean), 100*r.Confidence, portion(f.Replicas.Low), portion(f.Replicas.High), portion(f.Replicas.SD))
 }
 
 // chanceSentence says what the test would have found, and how much more log would settle
@@ -151,21 +149,21 @@ func (r *Report) whole(f *Finalist, name string) (worst *WholeLine, where string
 // mostPayers are named in a sentence.
 const mostPayers = 3
 
-// price says which jobs wait longer.
-func (r *Report) price() string {
+// Price says in one sentence which jobs pay for it.
+func (r *Report) Price() string {
 	if len(r.Losers) == 0 {
-		return "no group of jobs waits a minute longer on average"
+		return "Who pays: no group of jobs waits a minute longer on average."
 	}
 	var parts []string
 	for i := range r.Losers[:min(len(r.Losers), mostPayers)] {
 		l := &r.Losers[i]
 		parts = append(parts, fmt.Sprintf("%s wait %s instead of %s", r.words(l), said(metric.Number(l.WaitThen), "wait_mean"), said(metric.Number(l.WaitNow), "wait_mean")))
 	}
-	text := strings.Join(parts, ", ")
+	text := "Who pays: " + strings.Join(parts, "; ")
 	if n := len(r.Losers) - len(parts); n > 0 {
-		text += fmt.Sprintf(", and %d more groups wait longer", n)
+		text += fmt.Sprintf("; and %d more", n)
 	}
-	return text
+	return text + "."
 }
 
 // words name a group of jobs, with its part of them and of their work.
@@ -237,6 +235,17 @@ func (r *Report) loadSentence() string {
 		text += " No gain at " + list(at) + "."
 	}
 	return text
+}
+
+// chance writes a p-value.
+func chance(p metric.Number) string {
+	switch {
+	case !p.Defined():
+		return "–"
+	case p < 0.001:
+		return "< 0.001"
+	}
+	return fmt.Sprintf("%.2g", float64(p))
 }
 
 func capital(s string) string {

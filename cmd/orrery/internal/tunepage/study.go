@@ -153,7 +153,7 @@ func addRows(s *study.Study, r *tune.Report, dir string) {
 		case t.Out != "":
 			row.Verdict = t.Out
 		case t.WorstGroup != "":
-			row.Verdict = "longest for jobs of " + t.WorstGroup
+			row.Verdict = "harms " + t.WorstGroup + " most"
 		}
 		if t.Overloaded {
 			row.State = "overloaded"
