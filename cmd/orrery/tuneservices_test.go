@@ -57,7 +57,7 @@ func TestTheCommandOfTunedServices(t *testing.T) {
 	var report struct {
 		Schema         int
 		Verdict, About string
-		Finalists        []struct {
+		Finalists      []struct {
 			Name  string
 			Whole []struct {
 				Metric string

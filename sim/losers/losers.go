@@ -36,10 +36,10 @@ func Growth(l Loser) float64 {
 }
 
 const (
-	leastGrowth = 60  // s by which the mean wait of a loser grows at least
-	mostLosers  = 20  // of a list
-	leastOfMost = 0.5 // of the most hours unexplained, that the next loser has unexplained
-	leastOfOwn  = 0.5 // of the hours of a loser, that are unexplained when it is listed
+	leastGrowth = 60   // s by which the mean wait of a loser grows at least
+	mostLosers  = 20   // of a list
+	leastOfMost = 0.5  // of the most hours unexplained, that the next loser has unexplained
+	leastOfOwn  = 0.5  // of the hours of a loser, that are unexplained when it is listed
 	leastOfTop  = 0.02 // of the hours of the first loser, that another one loses
 	noName      = "(none)"
 )

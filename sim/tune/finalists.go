@@ -29,6 +29,7 @@ type Finalist struct {
 	// Whole are figures of the whole traces, end to end.
 	Whole  []WholeLine `json:"whole"`
 	Bounds []Bound     `json:"bounds,omitempty"`
+	Losers []LoserLine `json:"losers"`
 	Out    string      `json:"out,omitempty"` // why it is not recommended
 }
 
@@ -52,7 +53,7 @@ func ratio(logarithm float64) metric.Number { return metric.Number(libm.Exp(loga
 func (t *tuner) finalist(i int) *Finalist {
 	c, found := t.candidates[i], t.finding(i)
 	f := &Finalist{
-		Name: c.name, Role: c.role, Gain: metric.Number(found.Gain), P: metric.Number(found.P), Windows: ratio(found.Windows.Estimate), Sums: ratio(found.Sums.Estimate), Whole: t.endToEnd(c),
+		Name: c.name, Role: c.role, Gain: metric.Number(found.Gain), P: metric.Number(found.P), Windows: ratio(found.Windows.Estimate), Sums: ratio(found.Sums.Estimate), Whole: t.endToEnd(c), Losers: t.losersOf(c),
 	}
 	for k := range t.out.Bounds {
 		f.Bounds = append(f.Bounds, t.boundOn(c, k))

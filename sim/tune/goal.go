@@ -241,8 +241,8 @@ func DirectionOf(name string) search.Direction {
 	return search.Minimise
 }
 
-// measured refuses a name that is no measure of the steady window.
-func measured(name string) error {
+// known refuses a name that is no measure.
+func known(name string) error {
 	m, err := metric.ParseMeasure(name)
 	if err == nil {
 		err = m.Validate()
@@ -250,9 +250,14 @@ func measured(name string) error {
 	if err != nil {
 		return usagef("%v", err)
 	}
+	return nil
+}
+
+// onWindows refuses a measure that windows do not have, which objectives are compared on.
+func onWindows(name string) error {
 	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions(), metric.ServiceDefinitions()) {
-		if m.By == "" && d.Name == name && !slices.Contains(d.Windows, metric.Steady) {
-			return usagef("the metric %s is measured over whole runs only, and not on windows: choose another", name)
+		if d.Name == name && !slices.Contains(d.Windows, metric.Steady) {
+			return usagef("the metric %s is measured over whole runs only, and not on windows: choose another, or make it a bound", name)
 		}
 	}
 	return nil

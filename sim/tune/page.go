@@ -7,7 +7,6 @@ import (
 	"orrery/scheduler/model"
 	"orrery/sim/losers"
 	"orrery/sim/metric"
-	"orrery/sim/search"
 )
 
 // Section is a part of the page under a title.
@@ -101,14 +100,6 @@ func (r *Report) deciding() *page {
 	return p
 }
 
-// sign turns a gain in objective k into a difference.
-func (r *Report) sign(k int) metric.Number {
-	if r.Goal.Objectives[k].Direction == search.Maximise {
-		return 1
-	}
-	return -1
-}
-
 func (r *Report) pageChanges(p *page) {
 	if len(r.Changes) == 0 {
 		return
@@ -155,10 +146,10 @@ func (r *Report) pageFinalists(p *page) {
 			verdict = "not shown"
 		}
 		rows[i] = []string{
-			f.Name, percent(end), chance(f.P), percent(f.Windows), percent(f.Sums), portion(f.Replicas.Mean), portion(f.Replicas.Low) + " to " + portion(f.Replicas.High), portion(f.Replicas.SD), verdict,
+			f.Name, percent(end), chance(f.P), percent(f.Windows), percent(f.Sums), portion(f.Replicas.Mean), portion(f.Replicas.Low) + " to " + portion(f.Replicas.High), portion(f.Replicas.SD), r.mostHarmed(f), verdict,
 		}
 	}
-	p.table([]string{"candidate", "whole log", "p", "windows", "sums", "gain over replicas", "interval", "one replay ±", "verdict"}, rows)
+	p.table([]string{"candidate", "whole log", "p", "windows", "sums", "gain over replicas", "interval", "one replay ±", "loses most", "verdict"}, rows)
 	if r.DetectableGain.Defined() {
 		p.say("%s", r.chanceSentence())
 	}
@@ -166,6 +157,15 @@ func (r *Report) pageFinalists(p *page) {
 	r.pageBounds(p)
 	r.pageWhole(p)
 	r.pageLoads(p)
+}
+
+// mostHarmed names the group of jobs that loses most hours under a finalist.
+func (r *Report) mostHarmed(f *Finalist) string {
+	if len(f.Losers) == 0 {
+		return "no group"
+	}
+	l := &f.Losers[0]
+	return fmt.Sprintf("%s %s (%+.0f h)", byWord(l.By), l.Name, l.Hours)
 }
 
 // pageLines has the changes of the finalists with their intervals, and what else changes.

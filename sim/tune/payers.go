@@ -14,19 +14,27 @@ type LoserLine struct {
 // leastOfWork is the least part of the work of a group of which something is asked.
 const leastOfWork = 0.01
 
-// payers lists the groups of jobs that wait longer under a candidate, on each whole trace, and
-// those that wait less.
-func (t *tuner) payers(c *candidate) {
+// losersOf are the groups of jobs that wait longer under a candidate, on each whole trace.
+func (t *tuner) losersOf(c *candidate) []LoserLine {
+	out := []LoserLine{}
 	for k := range t.problem.Traces {
-		now, then := t.result(t.base(), wholeScope, k, 0).Cells, t.result(c, wholeScope, k, 0).Cells
-		for _, l := range losers.Rank(now, then) {
-			t.out.Losers = append(t.out.Losers, LoserLine{k, l})
-		}
-		for _, l := range losers.Rank(then, now) {
-			l.WaitNow, l.WaitThen, l.Hours = l.WaitThen, l.WaitNow, -l.Hours
-			t.out.Gainers = append(t.out.Gainers, LoserLine{k, l})
+		for _, l := range losers.Rank(t.result(t.base(), wholeScope, k, 0).Cells, t.result(c, wholeScope, k, 0).Cells) {
+			out = append(out, LoserLine{k, l})
 		}
 	}
+	return out
+}
+
+// gainersOf are the groups of jobs that wait less.
+func (t *tuner) gainersOf(c *candidate) []LoserLine {
+	out := []LoserLine{}
+	for k := range t.problem.Traces {
+		for _, l := range losers.Rank(t.result(c, wholeScope, k, 0).Cells, t.result(t.base(), wholeScope, k, 0).Cells) {
+			l.WaitNow, l.WaitThen, l.Hours = l.WaitThen, l.WaitNow, -l.Hours
+			out = append(out, LoserLine{k, l})
+		}
+	}
+	return out
 }
 
 // worstLoser is the group with leastOfWork of the work or more of which the mean wait grows by

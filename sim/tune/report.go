@@ -217,6 +217,12 @@ func (t *tuner) finish() *Report {
 	t.traces()
 	t.noise()
 	t.tried()
+	if r.Losers == nil { // lists, also where nothing was compared
+		r.Losers, r.Gainers = []LoserLine{}, []LoserLine{}
+	}
+	if r.Bounds == nil {
+		r.Bounds = []Bound{}
+	}
 	r.Gain, r.P = metric.Undefined, metric.Undefined
 	if c := t.about(); c != nil {
 		f := t.finding(r.at)

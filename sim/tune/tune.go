@@ -12,6 +12,7 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -142,12 +143,12 @@ func (o *Options) check() error {
 		o.Objectives = []search.Objective{DefaultObjective}
 	}
 	for _, m := range o.Objectives {
-		if err := measured(m.Metric); err != nil {
+		if err := errors.Join(known(m.Metric), onWindows(m.Metric)); err != nil {
 			return err
 		}
 	}
 	for _, c := range o.Constraints {
-		if err := measured(c.Metric); err != nil {
+		if err := known(c.Metric); err != nil {
 			return err
 		}
 	}

@@ -700,9 +700,9 @@ func TestTooShort(t *testing.T) {
 	o.Evaluate = func(context.Context, []task.Task) ([]task.Result, error) { panic("computed") }
 	r := w.tune(t, o)
 	require.Equal(t, Unsure, r.Verdict)
-	require.Contains(t, r.Why, "is too short: 599 jobs make 19 windows of 30 jobs or more, and 20 windows are needed (600 jobs)")
+	require.Contains(t, r.Why, "has 599 jobs, and 20 windows of 30 jobs need 600: take a longer log")
 	require.NotEmpty(t, r.Current)
-	require.Contains(t, string(r.Markdown()), "600 jobs")
+	require.Contains(t, string(r.Markdown()), "need 600")
 }
 
 func TestRefusals(t *testing.T) {
@@ -761,5 +761,6 @@ func TestWindows(t *testing.T) {
 
 	together := []model.Time{0, 0, 0, 0, 0, 5, 6, 7}
 	require.Equal(t, []Window{{Begin: 0, End: 5, Jobs: 5}, {Begin: 5, End: 6, Jobs: 1}, {Begin: 6, End: 7, Jobs: 1}, {Begin: 7, End: 8, Jobs: 1}}, equalJobs(together, 8))
+	require.Equal(t, []Window{{Begin: 0, End: 8, Jobs: 8}}, equalJobs(together, 2), "half of them come at once")
 	require.Empty(t, equalJobs(nil, 0))
 }

@@ -74,8 +74,7 @@ func (t *tuner) cut() error {
 		}
 		windows := divide(at, n)
 		if len(windows) < leastWindows {
-			t.refuse(fmt.Sprintf("%s is too short: %d jobs make %d windows of %d jobs or more, and %d windows are needed (%d jobs); take a longer log",
-				set.Name, len(at), len(windows), leastJobs, leastWindows, leastWindows*leastJobs))
+			t.refuse(tooShort(set.Name, len(at), len(windows)))
 			return nil
 		}
 		for i := range windows {
@@ -87,14 +86,25 @@ func (t *tuner) cut() error {
 	return nil
 }
 
+// tooShort says what a log lacks.
+func tooShort(name string, jobs, windows int) string {
+	if jobs < leastWindows*leastJobs {
+		return fmt.Sprintf("the log %s has %d jobs, and %d windows of %d jobs need %d: take a longer log", name, jobs, leastWindows, leastJobs, leastWindows*leastJobs)
+	}
+	return fmt.Sprintf("the %d jobs of the log %s are submitted in so few instants that they make %d windows, and %d are needed: take a longer log", jobs, name, windows, leastWindows)
+}
+
 // equalJobs divides submissions, which ascend, into n windows of equal numbers of jobs.
-// Jobs that were submitted together stay together, so that there may be fewer windows.
+// Jobs that were submitted together stay together. Where that would leave a window with less
+// than half of its jobs there is one less.
 func equalJobs(at []model.Time, n int) (out []Window) {
+	last := 0
 	for i := range n {
-		from := at[i*len(at)/n]
-		if i == 0 || from > out[len(out)-1].Begin {
-			out = append(out, Window{Begin: from})
+		k, _ := slices.BinarySearch(at, at[i*len(at)/n]) // the first of those that came with it
+		if half := len(at) / n / 2; i > 0 && (k == last || k-last < half || len(at)-k < half) {
+			continue
 		}
+		out, last = append(out, Window{Begin: at[k]}), k
 	}
 	return closed(out, at)
 }
