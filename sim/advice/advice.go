@@ -24,6 +24,18 @@ type Series struct {
 	Whole float64
 }
 
+// Over is the objective over replicas of one log: the means by window, and the whole of the
+// first, which is the log as it is.
+func Over(replicas ...Series) Series {
+	out := Series{Windows: make([]float64, len(replicas[0].Windows)), Whole: replicas[0].Whole}
+	for _, r := range replicas {
+		for k, x := range r.Windows {
+			out.Windows[k] += x / float64(len(replicas))
+		}
+	}
+	return out
+}
+
 // Candidate is a policy that may be recommended.
 type Candidate struct {
 	// Now is the current policy, over as many replicas as Then, the candidate.
@@ -141,6 +153,9 @@ func (e *Evidence) Passing() []int {
 	return e.Ranked(func(i int) bool { return e.Findings[i].Better && e.Findings[i].Gain >= e.set.Margin })
 }
 
+// Finalists is how many candidates are worth replicas.
+const Finalists = 3
+
 // Promising are the candidates that replicas are worth, at most n: those that are better by the
 // margin, the best first; then others that gain as much, and then those that gain less, by how
 // unlikely chance makes what they gain.
@@ -157,13 +172,16 @@ func (e *Evidence) Promising(n int) []int {
 	return out[:min(len(out), n)]
 }
 
-// Detectable is the smallest gain of a candidate that was tested which this test would have
+// Detectable is the smallest gain of a candidate which this test would have
 // found with the probability Power on windows like these, by the statistic that sees it
-// better; NaN where there is none.
+// better; NaN where there is none, as of one that was not tested.
 func (e *Evidence) Detectable(i int) float64 {
 	least := math.NaN()
 	for _, m := range []stat.JointMean{e.Findings[i].Windows, e.Findings[i].Sums} {
-		if x := e.joint.Detectable(m, e.joint.Windows, e.set.Power); m.SD > 0 && !(least < x) {
+		if !(m.SD > 0) {
+			continue
+		}
+		if x := e.joint.Detectable(m, e.joint.Windows, e.set.Power); !(least < x) {
 			least = x
 		}
 	}
@@ -173,8 +191,8 @@ func (e *Evidence) Detectable(i int) float64 {
 	return 1 - libm.Exp(-least)
 }
 
-// WindowsFor is how many windows like these would show the gain of a candidate that was
-// tested with the probability Power; +Inf where it shows none.
+// WindowsFor is how many windows like these would show the gain of a candidate with the
+// probability Power; +Inf where it shows none, and where it was not tested.
 func (e *Evidence) WindowsFor(i int) float64 {
 	least := math.Inf(1)
 	for _, m := range []stat.JointMean{e.Findings[i].Windows, e.Findings[i].Sums} {
@@ -205,3 +223,7 @@ func (s *Settings) Replicate(now, then []float64) Replication {
 	half := libm.StudentQuantile((1+s.Stat.Confidence)/2, float64(len(gains)-1)) * sd / math.Sqrt(float64(len(gains)))
 	return Replication{Replicas: len(gains), Mean: mean, SD: sd, Low: mean - half, High: mean + half}
 }
+
+// Holds says whether the gain is the margin or more in the mean over replicas too, without
+// which a candidate is not recommended.
+func (s *Settings) Holds(r Replication) bool { return r.Mean >= s.Margin }
