@@ -157,19 +157,32 @@ func (e *Evidence) Passing() []int {
 const Finalists = 3
 
 // Promising are the candidates that replicas are worth, at most n: those that are better by the
-// margin, the best first; then others that gain as much, and then those that gain less, by how
-// unlikely chance makes what they gain.
+// margin, the best first; then others that gain anything, by how strongly both statistics
+// together say so. The gain of one replay is a worse guide, for it is that of a few long waits.
 func (e *Evidence) Promising(n int) []int {
 	out := e.Passing()
-	for _, enough := range []bool{true, false} {
-		more := e.Ranked(func(i int) bool {
-			f := &e.Findings[i]
-			return f.P <= 1 && f.Gain > 0 && (f.Gain >= e.set.Margin) == enough && !slices.Contains(out, i)
-		})
-		slices.SortStableFunc(more, func(a, b int) int { return cmp.Compare(e.Findings[a].P, e.Findings[b].P) })
-		out = append(out, more...)
-	}
+	more := e.Ranked(func(i int) bool {
+		f := &e.Findings[i]
+		return f.P <= 1 && f.Gain > 0 && !slices.Contains(out, i)
+	})
+	slices.SortStableFunc(more, func(a, b int) int { return cmp.Compare(e.strength(b), e.strength(a)) })
+	out = append(out, more...)
 	return out[:min(len(out), n)]
+}
+
+// strength is the mean T of the statistics that there are of a candidate, above 0 for a change
+// for the better.
+func (e *Evidence) strength(i int) float64 {
+	sum, n := 0.0, 0.0
+	for _, m := range []stat.JointMean{e.Findings[i].Windows, e.Findings[i].Sums} {
+		if !math.IsNaN(m.T) {
+			sum, n = sum+m.T, n+1
+		}
+	}
+	if e.set.Maximise {
+		return sum / n
+	}
+	return -sum / n
 }
 
 // Detectable is the smallest gain of a candidate which this test would have

@@ -160,28 +160,42 @@ func TestRanked(t *testing.T) {
 	require.Empty(t, e.Ranked(func(int) bool { return false }))
 }
 
-// TestPromising: those that pass by their gain, then those that gain enough by p, then the
-// others that gain, by p.
+// TestPromising: those that pass by their gain, then the others that gain anything by how
+// strongly both statistics together say so, whatever the gain and p of one replay.
 func TestPromising(t *testing.T) {
-	e := &Evidence{set: settings(), Findings: []Finding{
-		{Gain: 0.02, P: 0.01, Better: true}, // better, and not worth a change
-		{Gain: 0.10, P: 0.30},
-		{Gain: 0.06, P: 0.04, Better: true},
-		{Gain: 0.05, P: 0.01, Better: true}, // the margin itself is enough
-		{Gain: 0.40, P: math.NaN()},         // not tested
-		{Gain: 0.50, P: 0.90},
-		{Gain: 0.08, P: 0.30}, // gains less than another with the same p
-		{Gain: 0.03, P: 0.60},
-		{Gain: 0.00, P: 1},
-		{Gain: -0.10, P: 0.01, Worse: true},
-		{Gain: math.NaN(), P: 0.01, Better: true},
-	}}
+	found := func(gain, p, windows, sums float64, better bool) Finding {
+		return Finding{Gain: gain, P: p, Windows: stat.JointMean{T: windows}, Sums: stat.JointMean{T: sums}, Better: better}
+	}
+	nan := math.NaN()
+	findings := []Finding{
+		found(0.02, 0.01, -4, -4, true), // better, and not worth a change
+		found(0.10, 0.90, -1, -1, false),
+		found(0.06, 0.04, -3, -3, true),
+		found(0.05, 0.01, -4, -4, true),    // the margin itself is enough
+		found(0.40, nan, nan, nan, false),  // not tested
+		found(0.50, 0.01, 5, -4, false),    // its statistics contradict each other
+		found(0.08, 0.90, -2, 0, false),    // as strong as another that gains more
+		found(0.03, 0.60, nan, -2, false),  // by the one statistic that there is
+		found(0.01, 1, nan, nan, false),    // by neither
+		found(-0.01, 0.50, -2, -2, false),  // gains nothing
+		found(0.00, 1, 0, 0, false),        // is the current policy
+		found(nan, 0.01, -3, -3, true),     // has no gain
+		found(-0.10, 0.01, 4, 4, false),    // is worse
+		found(0.04, 0.70, -1.5, -1, false), // gains less and is told more surely
+	}
+	e := &Evidence{set: settings(), Findings: findings}
 	require.Equal(t, []int{2, 3}, e.Passing())
-	want := []int{2, 3, 1, 6, 5, 0, 7}
+	want := []int{2, 3, 0, 7, 13, 1, 6, 5, 8}
 	require.Equal(t, want, e.Promising(20))
 	for n := range want {
 		require.Equal(t, want[:n], e.Promising(n))
 	}
+
+	for i := range findings {
+		findings[i].Windows.T, findings[i].Sums.T = -findings[i].Windows.T, -findings[i].Sums.T
+	}
+	e.set.Maximise = true
+	require.Equal(t, want, e.Promising(20), "the same where more is wanted")
 }
 
 // TestDetectable plants the gain that the test says it would have found with a probability of
