@@ -114,7 +114,7 @@ func (o *options) replay(ctx context.Context, l log) (replicas, error) {
 	}
 	defer source.Close()
 	spec := plan.DefaultSpec()
-	spec.Cluster.Procs, spec.WarmupJobs = l.procs, plan.NoWarmup
+	spec.Cluster.Procs, spec.WarmupJobs, spec.MissingRequest = l.procs, plan.NoWarmup, l.missing
 	if spec, err = spec.Bind(source); err != nil {
 		return nil, err
 	}
