@@ -114,6 +114,38 @@ func Weigh(candidates []Candidate, s Settings) (*Evidence, error) {
 	return out, nil
 }
 
+// Finalists is how many candidates get all replicas, and contenders how many get one before, so
+// that the finalists are not chosen by the luck of a single replay.
+const (
+	Finalists  = 3
+	contenders = 10
+)
+
+// WeighInRounds weighs candidates, of which all are over single replays, and again with replicas of
+// the most promising ones. over gives a candidate over the log as it is and so many replicas
+// with jittered arrivals. The finalists are those with all replicas, the most promising first.
+func WeighInRounds(candidates []Candidate, replicas int, s Settings, over func(i, replicas int) (Candidate, error)) (e *Evidence, finalists []int, err error) {
+	list := slices.Clone(candidates)
+	if e, err = Weigh(list, s); err != nil {
+		return nil, nil, err
+	}
+	for _, round := range []struct{ candidates, replicas int }{{contenders, 1}, {Finalists, replicas}} {
+		finalists = e.Promising(round.candidates)
+		for _, i := range finalists {
+			if list[i], err = over(i, round.replicas); err != nil {
+				return nil, nil, err
+			}
+		}
+		if len(finalists) == 0 {
+			break
+		}
+		if e, err = Weigh(list, s); err != nil {
+			return nil, nil, err
+		}
+	}
+	return e, finalists, nil
+}
+
 // gain is what then is better than now, as a part of now.
 func (s *Settings) gain(now, then float64) float64 {
 	switch gain := (then - now) / math.Abs(now); {
@@ -152,9 +184,6 @@ func (e *Evidence) Ranked(is func(i int) bool) []int {
 func (e *Evidence) Passing() []int {
 	return e.Ranked(func(i int) bool { return e.Findings[i].Better && e.Findings[i].Gain >= e.set.Margin })
 }
-
-// Finalists is how many candidates are worth replicas.
-const Finalists = 3
 
 // Promising are the candidates that replicas are worth, at most n: those that are better by the
 // margin, the best first; then others that gain anything, by how strongly both statistics

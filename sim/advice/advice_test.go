@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -266,6 +267,62 @@ func TestNothingToFind(t *testing.T) {
 	require.Positive(t, e.Detectable(0))
 	require.Equal(t, 1.0, e.Findings[1].P)
 	require.Zero(t, e.Findings[1].Gain)
+}
+
+// TestWeighInRounds: of many candidates that differ by noise one is better by 10 %. Ten get one
+// replica, three of them all, and the better one is found, which it is not by single replays.
+func TestWeighInRounds(t *testing.T) {
+	const n, many, better = 30, 14, 4
+	over := func(i, replicas int) Candidate {
+		var now, then []Series
+		for r := range replicas + 1 {
+			part := 1.0
+			if i == better {
+				part = 0.9
+			}
+			c := log(n, 2000, 0, 1)[0]
+			source := draw.New(4, testStream, uint64(i), uint64(r))
+			for k := range c.Then.Windows {
+				c.Then.Windows[k] *= part * math.Exp(0.25*source.Normal()-0.25*0.25/2) // of mean 1
+			}
+			c.Then.Whole = gonum.Mean(c.Then.Windows, nil)
+			now, then = append(now, c.Now), append(then, c.Then)
+		}
+		return Candidate{Now: Over(now...), Then: Over(then...)}
+	}
+	var list []Candidate
+	for i := range many {
+		list = append(list, over(i, 0))
+	}
+	asked := map[int][]int{}
+	e, finalists, err := WeighInRounds(list, 10, settings(), func(i, replicas int) (Candidate, error) {
+		asked[replicas] = append(asked[replicas], i)
+		return over(i, replicas), nil
+	})
+	require.NoError(t, err)
+	first := weigh(t, list, settings())
+	require.False(t, first.Findings[better].Better)
+	require.Equal(t, first.Promising(10), asked[1])
+	require.Equal(t, finalists, asked[10])
+	require.Len(t, asked, 2)
+	require.Len(t, finalists, Finalists)
+	require.Equal(t, better, finalists[0])
+	require.True(t, e.Findings[better].Better)
+	require.Equal(t, []int{better}, e.Passing())
+	for i := range list {
+		require.Equal(t, over(i, 0), list[i], "what is given stays")
+	}
+	require.Equal(t, many, e.Tested)
+
+	_, _, err = WeighInRounds(list, 10, settings(), func(int, int) (Candidate, error) { return Candidate{}, errors.New("no replica") })
+	require.ErrorContains(t, err, "no replica")
+	for i := range list {
+		list[i].Out = true
+	}
+	e, finalists, err = WeighInRounds(list, 10, settings(), nil)
+	require.NoError(t, err)
+	require.Zero(t, e.Tested)
+	require.Empty(t, finalists, "what is out gets no replicas")
 }
 
 // TestReplicate by hand: gains of 10, 20 and 30 % have an SD of 10 %, and t of 2 degrees of

@@ -17,7 +17,7 @@ const (
 	candidates = 23
 	jittered   = 10
 	margin     = 0.05
-	mostDrawn  = 1 + candidates + jittered*(1+advice.Finalists)
+	mostDrawn  = 1 + candidates + jittered*(1+advice.Finalists) + 7 // one of each contender that is no finalist
 )
 
 var drawsStream = draw.StreamOf("advicerates.draws")
@@ -73,32 +73,34 @@ func decide(pool replicas, gain float64, key uint64) (out outcome, err error) {
 	}
 	set := advice.Settings{Stat: stat.Defaults(), Margin: margin, Power: 0.8}
 	set.Stat.Seed = key
-	now, singles, nowJittered := next(1), next(candidates), next(jittered)
+	now, singles := next(1+jittered), next(candidates)
+	weights := now[0].Jobs // tune weighs windows by the jobs under the current policy
 	factor := func(candidate int) float64 {
 		if candidate == 0 {
 			return 1 - gain
 		}
 		return 1
 	}
-	weights := now[0].Jobs // tune weighs windows by the jobs under the current policy
+	then := make([]replicas, candidates)
+	over := func(i, replicas int) (advice.Candidate, error) {
+		for len(then[i]) < 1+replicas {
+			then[i] = append(then[i], next(1)...)
+		}
+		return advice.Candidate{Now: now[:1+replicas].series(weights, 1), Then: then[i][:1+replicas].series(weights, factor(i))}, nil
+	}
 	list := make([]advice.Candidate, candidates)
 	for i := range list {
-		list[i] = advice.Candidate{Now: now.series(weights, 1), Then: singles[i:i+1].series(weights, factor(i))}
+		then[i] = singles[i : i+1 : i+1]
+		if list[i], err = over(i, 0); err != nil {
+			return out, err
+		}
 	}
-	first, err := advice.Weigh(list, set)
-	if err != nil {
+	if out.evidence, out.finalists, err = advice.WeighInRounds(list, jittered, set, over); err != nil {
 		return out, err
 	}
-	out.finalists = first.Promising(advice.Finalists)
 	holds := make([]bool, candidates)
 	for _, i := range out.finalists {
-		then := next(jittered)
-		list[i].Now = slices.Concat(now, nowJittered).series(weights, 1)
-		list[i].Then = slices.Concat(singles[i:i+1], then).series(weights, factor(i))
-		holds[i] = set.Holds(set.Replicate(nowJittered.wholes(1), then.wholes(factor(i))))
-	}
-	if out.evidence, err = advice.Weigh(list, set); err != nil {
-		return out, err
+		holds[i] = set.Holds(set.Replicate(now[1:].wholes(1), then[i][1:].wholes(factor(i))))
 	}
 	for _, i := range out.evidence.Passing() {
 		if holds[i] {
