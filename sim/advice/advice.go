@@ -186,21 +186,18 @@ func (e *Evidence) Passing() []int {
 }
 
 // Promising are the candidates that replicas are worth, at most n: those that are better by the
-// margin, the best first; then others that gain anything, by how strongly both statistics
-// together say so. The gain of one replay is a worse guide, for it is that of a few long waits.
+// margin, the best first; then others that both statistics together speak for, by how strongly
+// they do. The gain of one replay is a worse guide, for it is that of a few long waits.
 func (e *Evidence) Promising(n int) []int {
 	out := e.Passing()
-	more := e.Ranked(func(i int) bool {
-		f := &e.Findings[i]
-		return f.P <= 1 && f.Gain > 0 && !slices.Contains(out, i)
-	})
+	more := e.Ranked(func(i int) bool { return e.strength(i) > 0 && !slices.Contains(out, i) })
 	slices.SortStableFunc(more, func(a, b int) int { return cmp.Compare(e.strength(b), e.strength(a)) })
 	out = append(out, more...)
 	return out[:min(len(out), n)]
 }
 
 // strength is the mean T of the statistics that there are of a candidate, above 0 for a change
-// for the better.
+// for the better; NaN where there is none.
 func (e *Evidence) strength(i int) float64 {
 	sum, n := 0.0, 0.0
 	for _, m := range []stat.JointMean{e.Findings[i].Windows, e.Findings[i].Sums} {
