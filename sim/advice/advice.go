@@ -114,11 +114,11 @@ func Weigh(candidates []Candidate, s Settings) (*Evidence, error) {
 	return out, nil
 }
 
-// Finalists is how many candidates get all replicas, and contenders how many get one before, so
+// Finalists is how many candidates get all replicas, and Contenders how many get two before, so
 // that the finalists are not chosen by the luck of a single replay.
 const (
 	Finalists  = 3
-	contenders = 10
+	Contenders = 10
 )
 
 // WeighInRounds weighs candidates, of which all are over single replays, and again with replicas of
@@ -129,7 +129,7 @@ func WeighInRounds(candidates []Candidate, replicas int, s Settings, over func(i
 	if e, err = Weigh(list, s); err != nil {
 		return nil, nil, err
 	}
-	for _, round := range []struct{ candidates, replicas int }{{contenders, 1}, {Finalists, replicas}} {
+	for _, round := range []struct{ candidates, replicas int }{{Contenders, min(2, replicas)}, {Finalists, replicas}} {
 		finalists = e.Promising(round.candidates)
 		for _, i := range finalists {
 			if list[i], err = over(i, round.replicas); err != nil {

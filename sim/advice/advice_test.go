@@ -269,8 +269,8 @@ func TestNothingToFind(t *testing.T) {
 	require.Zero(t, e.Findings[1].Gain)
 }
 
-// TestWeighInRounds: of many candidates that differ by noise one is better by 10 %. Ten get one
-// replica, three of them all, and the better one is found, which it is not by single replays.
+// TestWeighInRounds: of many candidates that differ by noise one is better by 10 %. Ten get two
+// replicas, three of them all, and the better one is found, which it is not by single replays.
 func TestWeighInRounds(t *testing.T) {
 	const n, many, better = 30, 14, 4
 	over := func(i, replicas int) Candidate {
@@ -302,7 +302,7 @@ func TestWeighInRounds(t *testing.T) {
 	require.NoError(t, err)
 	first := weigh(t, list, settings())
 	require.False(t, first.Findings[better].Better)
-	require.Equal(t, first.Promising(10), asked[1])
+	require.Equal(t, first.Promising(10), asked[2])
 	require.Equal(t, finalists, asked[10])
 	require.Len(t, asked, 2)
 	require.Len(t, finalists, Finalists)

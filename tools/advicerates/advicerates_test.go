@@ -107,11 +107,11 @@ func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	ctx := context.Background()
 	require.ErrorContains(t, run(ctx, []string{"-windows", "80,30"}, io.Discard), "give parts of 80")
-	require.ErrorContains(t, run(ctx, []string{"-replicas", "70"}, io.Discard), "a draw takes up to 71")
+	require.ErrorContains(t, run(ctx, []string{"-replicas", "77"}, io.Discard), "a draw takes up to 78")
 	require.ErrorContains(t, run(ctx, []string{"-data", dir, "-only", "KTH"}, io.Discard), "KTH-SP2")
-	require.NoError(t, keep(filepath.Join(dir, "lublin_256.swf.gz-71.json"), drawn(71, mostWindows, 0.1)))
+	require.NoError(t, keep(filepath.Join(dir, "lublin_256.swf.gz-78.json"), drawn(78, mostWindows, 0.1)))
 	var out strings.Builder
-	require.NoError(t, run(ctx, []string{"-keep", dir, "-only", "lublin", "-replicas", "71", "-windows", "20", "-draws", "2", "-plants", "1"}, &out))
+	require.NoError(t, run(ctx, []string{"-keep", dir, "-only", "lublin", "-replicas", "78", "-windows", "20", "-draws", "2", "-plants", "1"}, &out))
 	require.Contains(t, out.String(), "| 20 | 2 | 0.0 | 0.0 | 0.0 |")
 	require.Contains(t, out.String(), "| 10 % | 20 | 1 | 100.0 | 100.0 |")
 }

@@ -17,7 +17,7 @@ const (
 	candidates = 23
 	jittered   = 10
 	margin     = 0.05
-	mostDrawn  = 1 + candidates + jittered*(1+advice.Finalists) + 7 // one of each contender that is no finalist
+	mostDrawn  = 1 + candidates + jittered*(1+advice.Finalists) + 2*(advice.Contenders-advice.Finalists)
 )
 
 var drawsStream = draw.StreamOf("advicerates.draws")
