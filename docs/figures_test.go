@@ -21,7 +21,7 @@ var figures = []figure{
 	{"TUNE", `would hold less than (\d+) jobs`, "sim/tune", `leastJobs\s+= (\d+)`},
 	{"TUNE", `does not make (\d+) windows`, "sim/tune", `leastWindows\s+= (\d+)`},
 	{"TUNE", `jittered by up to a minute, (\d+) times each`, "sim/tune", `\bReplicas: (\d+),`},
-	{"TUNE", `The (\w+) most promising candidates`, "sim/tune", `finalists = (\d+)`},
+	{"TUNE", `The (\w+) most promising of these`, "sim/advice", `Finalists\s+= (\d+)`},
 	{"TUNE", "`--points` points of a search \\((\\d+)\\)", "sim/tune", `\bTrials: (\d+),`},
 	{"TUNE", `is spent \((\d+) million`, "sim/tune", `\bBudget: (\d+)_000_000,`},
 	{"TUNE", "`--sobol` points at most \\((\\d+)\\)", "sim/tune", `\bPoints: (\d+),`},

@@ -28,37 +28,53 @@ const power = 0.8
 // weigh holds all candidates against the current policy, by one joint test of those that
 // keep their bounds: nothing of the traces is set aside, and all that was tried counts. The
 // most promising are replayed with jittered arrivals, and the test is repeated with their
-// means, in which single replays count for less.
+// means, in which single replays count for less (advice.WeighInRounds).
 func (t *tuner) weigh() error {
 	t.stage("one joint test of %d candidates over %d windows", len(t.candidates)-1, len(t.counting))
 	t.noted = make([]note, len(t.candidates))
 	for i, c := range t.candidates[1:] {
 		t.noted[i+1] = t.noteOf(c)
 	}
-	first, err := t.weighed(0)
+	o := t.goal.Objectives[0]
+	list, err := t.sides(o)
 	if err != nil {
 		return err
 	}
-	promising := first.Promising(finalists)
-	if len(promising) == 0 {
-		if i := t.nearest(first); i > 0 { // to say what it would cost
-			promising = append(promising, i-1)
-		}
-	}
-	for _, i := range promising {
+	e, finalists, err := advice.WeighInRounds(list, t.opt.Replicas, t.settings(o), func(i, replicas int) (advice.Candidate, error) {
 		c := t.candidates[i+1]
-		t.stage("%s: %d replicas with jittered arrivals", c.name, t.opt.Replicas)
-		if err := errors.Join(t.wholly(t.base()), t.wholly(c)); err != nil {
-			return err
+		t.stage("%s with jittered arrivals (%d)", c.name, replicas)
+		err := errors.Join(t.wholly(t.base(), replicas), t.wholly(c, replicas))
+		if err != nil {
+			return advice.Candidate{}, err
 		}
+		return t.side(i+1, o.Metric, replicas), nil
+	})
+	if err != nil {
+		return err
+	}
+	t.evidence = e
+	for _, i := range finalists {
 		t.replicated = append(t.replicated, i+1)
 	}
-	t.evidence, err = t.weighed(0)
-	return err
+	return t.besides()
 }
 
-// finalists is how many candidates are replayed with jittered arrivals.
-const finalists = 3
+// besides has replicas of one more candidate, which the report is to tell of: the one with the
+// largest gain that would be worth a change, where the test says nothing of it, or else the one
+// that breaks a bound by least.
+func (t *tuner) besides() error {
+	more := 0
+	if list := t.evidence.Ranked(func(i int) bool { return t.noted[i+1].out == "" && t.evidence.Findings[i].Gain >= t.opt.Margin }); len(list) > 0 {
+		more = list[0] + 1
+	} else if len(t.replicated) == 0 {
+		more = t.nearest()
+	}
+	if more == 0 || slices.Contains(t.replicated, more) {
+		return nil
+	}
+	t.replicated = append(t.replicated, more)
+	return errors.Join(t.wholly(t.base(), t.opt.Replicas), t.wholly(t.candidates[more], t.opt.Replicas))
+}
 
 // noteOf is what stands against a candidate.
 func (t *tuner) noteOf(c *candidate) (n note) {
@@ -74,16 +90,12 @@ func (t *tuner) noteOf(c *candidate) (n note) {
 	return n
 }
 
-// weighed is the test for an objective.
-func (t *tuner) weighed(objective int) (*advice.Evidence, error) {
-	o := t.goal.Objectives[objective]
-	var list []advice.Candidate
+// sides are all candidates beside the current policy in an objective, over the traces as they
+// are.
+func (t *tuner) sides(o search.Objective) ([]advice.Candidate, error) {
+	var out []advice.Candidate
 	for i, c := range t.candidates[1:] {
-		replicas := []int{0}
-		if slices.Contains(t.replicated, i+1) {
-			replicas = seeds(0, t.opt.Replicas)
-		}
-		one := advice.Candidate{Now: t.series(t.base(), o.Metric, replicas), Then: t.series(c, o.Metric, replicas), Out: t.noted[i+1].out != ""}
+		one := t.side(i+1, o.Metric, 0)
 		switch {
 		case one.Out:
 		case slices.ContainsFunc(one.Then.Windows, math.IsNaN):
@@ -91,25 +103,33 @@ func (t *tuner) weighed(objective int) (*advice.Evidence, error) {
 		case slices.ContainsFunc(one.Then.Windows, func(x float64) bool { return x < 0 }):
 			return nil, usagef("%s is below 0 in a window under %s, and candidates are compared by ratios: name another objective", o.Metric, c.name)
 		}
-		list = append(list, one)
+		out = append(out, one)
 	}
-	return advice.Weigh(list, t.settings(o))
+	return out, nil
+}
+
+// side is a candidate, by its place, beside the current policy: over the traces as they are and
+// so many replicas.
+func (t *tuner) side(i int, name string, replicas int) advice.Candidate {
+	return advice.Candidate{Now: t.series(t.base(), name, replicas), Then: t.series(t.candidates[i], name, replicas), Out: t.noted[i].out != ""}
 }
 
 func (t *tuner) settings(o search.Objective) advice.Settings {
 	return advice.Settings{Stat: t.opt.Stat, Margin: t.opt.Margin, Maximise: o.Direction == search.Maximise, Power: power}
 }
 
-// series is an objective under a candidate: by window the mean over some replicas.
-func (t *tuner) series(c *candidate, name string, replicas []int) advice.Series {
+// series is an objective under a candidate, over the traces as they are and so many replicas.
+func (t *tuner) series(c *candidate, name string, replicas int) advice.Series {
 	of := t.reading(name, t.counting)
-	out := advice.Series{Windows: make([]float64, len(t.counting)), Whole: t.whole(c, name, 0)}
-	for k, w := range t.counting {
-		for _, r := range replicas {
-			out.Windows[k] += of.of(t.figures(c, wholeScope, w, r)) * of.factor[k] / float64(len(replicas))
+	var list []advice.Series
+	for r := range replicas + 1 {
+		one := advice.Series{Windows: make([]float64, len(t.counting)), Whole: t.whole(c, name, r)}
+		for k, w := range t.counting {
+			one.Windows[k] = of.of(t.figures(c, wholeScope, w, r)) * of.factor[k]
 		}
+		list = append(list, one)
 	}
-	return out
+	return advice.Over(list...)
 }
 
 // finding is what the test says of a candidate by its place.
@@ -128,6 +148,7 @@ func (t *tuner) decide() error {
 	if err != nil {
 		return err
 	}
+	set := t.settings(t.goal.Objectives[0])
 	var kept []int
 	for _, i := range passing {
 		k := slices.Index(t.replicated, i)
@@ -135,7 +156,7 @@ func (t *tuner) decide() error {
 			continue // the best of them have replicas
 		}
 		f := &t.out.Finalists[k]
-		if f.Replicas.Mean >= metric.Number(t.opt.Margin) {
+		if set.Holds(t.replication(i)) {
 			kept = append(kept, i)
 			continue
 		}
@@ -152,11 +173,22 @@ func (t *tuner) decide() error {
 		}
 		return nil
 	}
-	if len(t.replicated) > 0 { // what came closest
-		t.out.at = t.replicated[0]
-	}
+	t.out.at = t.closest()
 	t.out.Verdict, t.out.Why = t.keeping(against)
 	return nil
+}
+
+// closest is what the report tells of where nothing is recommended: of the candidates with
+// replicas the one with the smallest p, before all of those whose gain would be worth a change; 0
+// for none.
+func (t *tuner) closest() (best int) {
+	worth := func(i int) bool { return t.finding(i).Gain >= t.opt.Margin }
+	for _, i := range t.replicated {
+		if best == 0 || worth(i) && !worth(best) || worth(i) == worth(best) && t.finding(i).P < t.finding(best).P {
+			best = i
+		}
+	}
+	return best
 }
 
 // passing are the candidates that pass the test, the best first, and why one of them
@@ -164,7 +196,15 @@ func (t *tuner) decide() error {
 func (t *tuner) passing() (list []int, against string, err error) {
 	var others []*advice.Evidence
 	for k := range t.goal.Objectives[1:] {
-		e, err := t.weighed(k + 1)
+		o := t.goal.Objectives[k+1]
+		list, err := t.sides(o)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, i := range t.replicated {
+			list[i-1] = t.side(i, o.Metric, t.opt.Replicas)
+		}
+		e, err := advice.Weigh(list, t.settings(o))
 		if err != nil {
 			return nil, "", err
 		}
@@ -198,6 +238,13 @@ func (t *tuner) gains(c *candidate) bool {
 	return true
 }
 
+// replication is the gain of a candidate over the replicas.
+func (t *tuner) replication(i int) advice.Replication {
+	o := t.goal.Objectives[0]
+	set := t.settings(o)
+	return set.Replicate(t.overReplicas(t.base(), o.Metric), t.overReplicas(t.candidates[i], o.Metric))
+}
+
 // overReplicas are an objective on the whole traces by replica.
 func (t *tuner) overReplicas(c *candidate, name string) []float64 {
 	out := make([]float64, t.opt.Replicas)
@@ -222,10 +269,10 @@ func (t *tuner) placeOf(name string) int {
 
 // nearest is the candidate that comes nearest to keeping its bounds, of those that break
 // one and whose gain would be worth a change; 0 for none.
-func (t *tuner) nearest(e *advice.Evidence) int {
+func (t *tuner) nearest() int {
 	best := 0
 	for i := 1; i < len(t.candidates); i++ {
-		if n := &t.noted[i]; n.out != "" && e.Findings[i-1].Gain >= t.opt.Margin && (best == 0 || n.beyond < t.noted[best].beyond) {
+		if n := &t.noted[i]; n.out != "" && t.finding(i).Gain >= t.opt.Margin && (best == 0 || n.beyond < t.noted[best].beyond) {
 			best = i
 		}
 	}
@@ -255,7 +302,7 @@ func (t *tuner) keeping(against string) (verdict, why string) {
 			n++
 		}
 	}
-	if k := t.nearest(t.evidence); k > 0 {
+	if k := t.nearest(); k > 0 {
 		why += fmt.Sprintf(". Of %d that gain as much and break a bound, %s comes nearest (%s %s): %s", n, t.candidates[k].name, t.goal.Objectives[0].Metric, t.change(k), t.noted[k].out)
 	}
 	return verdict, why

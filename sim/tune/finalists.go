@@ -58,9 +58,7 @@ func (t *tuner) finalist(i int) *Finalist {
 	for k := range t.out.Bounds {
 		f.Bounds = append(f.Bounds, t.boundOn(c, k))
 	}
-	o := t.goal.Objectives[0]
-	set := t.settings(o)
-	f.Replicas = replicated(set.Replicate(t.overReplicas(t.base(), o.Metric), t.overReplicas(c, o.Metric)))
+	f.Replicas = replicated(t.replication(i))
 	return f
 }
 

@@ -216,7 +216,7 @@ func (t *tuner) begin() error {
 		return err
 	}
 	if len(t.space.Space) > 0 { // the noise of settings is wanted before they are searched
-		if err := t.wholly(base); err != nil {
+		if err := t.wholly(base, t.opt.Replicas); err != nil {
 			return err
 		}
 	}
@@ -256,11 +256,11 @@ func asideWords(windows []Window) string {
 // noValue is what the remark on a window without a value begins with.
 const noValue = "no value of "
 
-// wholly runs a candidate on the whole of all traces, with all replicas.
-func (t *tuner) wholly(c *candidate) error {
+// wholly runs a candidate on the whole of all traces, as they are and in so many replicas.
+func (t *tuner) wholly(c *candidate, replicas int) error {
 	var asked []runRequest
 	for k := range t.problem.Traces {
-		for r := range t.opt.Replicas + 1 {
+		for r := range replicas + 1 {
 			asked = append(asked, runRequest{of: c, trace: k, scope: wholeScope, replica: r})
 		}
 	}
