@@ -25,13 +25,19 @@ type Series struct {
 }
 
 // Over is the objective over replicas of one log: the means by window, and the whole of the
-// first, which is the log as it is.
+// first, which is the log as it is. A replica without a value in a window, as one that moved
+// the only job of a group out of it, says nothing there; without a value in the first there
+// is none.
 func Over(replicas ...Series) Series {
-	out := Series{Windows: make([]float64, len(replicas[0].Windows)), Whole: replicas[0].Whole}
-	for _, r := range replicas {
-		for k, x := range r.Windows {
-			out.Windows[k] += x / float64(len(replicas))
+	out := Series{Windows: slices.Clone(replicas[0].Windows), Whole: replicas[0].Whole}
+	for k := range out.Windows {
+		n := 1.0
+		for _, r := range replicas[1:] {
+			if x := r.Windows[k]; !math.IsNaN(x) {
+				out.Windows[k], n = out.Windows[k]+x, n+1
+			}
 		}
+		out.Windows[k] /= n
 	}
 	return out
 }

@@ -353,3 +353,12 @@ func TestOver(t *testing.T) {
 	require.Equal(t, a, Over(a))
 	require.Equal(t, []float64{1, 2}, a.Windows, "what it is made of stays")
 }
+
+// TestOverReplicasWithoutAValue: what a replica does not say counts for nothing.
+func TestOverReplicasWithoutAValue(t *testing.T) {
+	none := math.NaN()
+	got := Over(Series{Windows: []float64{2, 3, none}, Whole: 5}, Series{Windows: []float64{4, none, 1}, Whole: 7}, Series{Windows: []float64{6, 5, 1}})
+	require.Equal(t, []float64{4, 4}, got.Windows[:2])
+	require.True(t, math.IsNaN(got.Windows[2]), "the log as it is has none")
+	require.EqualValues(t, 5, got.Whole)
+}

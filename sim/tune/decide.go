@@ -59,10 +59,13 @@ func (t *tuner) weigh() error {
 	return t.besides()
 }
 
-// besides has replicas of one more candidate, which the report is to tell of: the one with the
-// largest gain that would be worth a change, where the test says nothing of it, or else the one
-// that breaks a bound by least.
+// besides has replicas of one more candidate where none passes, which the report is to tell of:
+// the one with the largest gain that would be worth a change, or else the one that breaks a
+// bound by least.
 func (t *tuner) besides() error {
+	if len(t.evidence.Passing()) > 0 {
+		return nil
+	}
 	more := 0
 	if list := t.evidence.Ranked(func(i int) bool { return t.noted[i+1].out == "" && t.evidence.Findings[i].Gain >= t.opt.Margin }); len(list) > 0 {
 		more = list[0] + 1
