@@ -182,11 +182,14 @@ func (t *tuner) decide() error {
 }
 
 // closest is what the report tells of where nothing is recommended: of the candidates with
-// replicas the one with the smallest p, before all of those whose gain would be worth a change; 0
-// for none.
+// replicas the one that gains with the smallest p, before all of those whose gain would be worth
+// a change; 0 for none.
 func (t *tuner) closest() (best int) {
 	worth := func(i int) bool { return t.finding(i).Gain >= t.opt.Margin }
 	for _, i := range t.replicated {
+		if !(t.finding(i).Gain > 0) {
+			continue
+		}
 		if best == 0 || worth(i) && !worth(best) || worth(i) == worth(best) && t.finding(i).P < t.finding(best).P {
 			best = i
 		}
