@@ -116,7 +116,7 @@ func (v *tuneVerb) flags(cmd *cobra.Command) {
 	f.IntVar(&o.Batch, "batch", o.Batch, "`N` points that the search asks for before it looks at results: more keep more workers busy, fewer find more (default 2 for bayes, the method's own for others)")
 	f.StringVar(&v.windows, "windows", strconv.Itoa(o.Windows), "`N` windows of equal numbers of jobs over which candidates are compared, or fewer where they would hold too few jobs")
 	f.StringVar(&v.margin, "least-gain", percentText(o.Margin), "least gain on the whole log for which a change is recommended, such as `5%`")
-	f.StringVar(&v.noGroupWorse, "no-group-worse", "", "bound on the mean wait of each group of jobs with 1 % of the work or more, such as `20%` longer than now")
+	f.StringVar(&v.noGroupWorse, "no-group-worse", "", "bound on the mean wait of each group of jobs with 1 % of the work or more, such as `20%` longer than now (a minute longer is allowed)")
 	f.StringVar(&v.loads, "loads", "0.8,0.9,1,1.1", "loads `A,B,...` under which the gain is measured too, as parts of that of the log; none leaves them out")
 	f.IntVar(&o.Replicas, "replicas", o.Replicas, "`N` runs with jittered arrivals of the current policy and of each finalist")
 	f.Var(span(&o.JitterBy, o.JitterBy.String()), "jitter", "how far an arrival is moved at most")

@@ -97,7 +97,7 @@ func Weigh(candidates []Candidate, s Settings) (*Evidence, error) {
 	var sides []stat.Sides
 	for i := range candidates {
 		c := &candidates[i]
-		out.Findings[i] = Finding{Gain: s.gain(c.Now.Whole, c.Then.Whole), P: math.NaN(), Windows: none, Sums: none}
+		out.Findings[i] = Finding{Gain: s.Gain(c.Now.Whole, c.Then.Whole), P: math.NaN(), Windows: none, Sums: none}
 		if !c.Out {
 			tested, sides = append(tested, i), append(sides, stat.Sides{Baseline: c.Now.Windows, Candidate: c.Then.Windows})
 		}
@@ -152,8 +152,8 @@ func WeighInRounds(candidates []Candidate, replicas int, s Settings, over func(i
 	return e, finalists, nil
 }
 
-// gain is what then is better than now, as a part of now.
-func (s *Settings) gain(now, then float64) float64 {
+// Gain is what then is better than now, as a part of now; NaN where that is 0.
+func (s *Settings) Gain(now, then float64) float64 {
 	switch gain := (then - now) / math.Abs(now); {
 	case now == 0:
 		return math.NaN() // there is no part of nothing
@@ -163,6 +163,9 @@ func (s *Settings) gain(now, then float64) float64 {
 		return -gain
 	}
 }
+
+// Worse says whether then is worse than now.
+func (s *Settings) Worse(now, then float64) bool { return then != now && then > now != s.Maximise }
 
 // says tells whether a statistic does not contradict a change for the better, with a sign
 // of 1, or for the worse, with one of -1. One that there is not contradicts nothing.
@@ -262,7 +265,7 @@ type Replication struct {
 func (s *Settings) Replicate(now, then []float64) Replication {
 	gains := make([]float64, len(now))
 	for i := range now {
-		gains[i] = s.gain(now[i], then[i])
+		gains[i] = s.Gain(now[i], then[i])
 	}
 	mean, sd := gonum.MeanStdDev(gains, nil)
 	half := libm.StudentQuantile((1+s.Stat.Confidence)/2, float64(len(gains)-1)) * sd / math.Sqrt(float64(len(gains)))

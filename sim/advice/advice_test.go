@@ -146,7 +146,7 @@ func TestNoWhole(t *testing.T) {
 	require.Equal(t, []int{3}, e.Promising(4))
 	require.Equal(t, []int{3}, e.Ranked(func(int) bool { return true }))
 	s := settings()
-	require.InDelta(t, 1.5, s.gain(-2, -5), 1e-15, "of a number below 0 the part is one of its size")
+	require.InDelta(t, 1.5, s.Gain(-2, -5), 1e-15, "of a number below 0 the part is one of its size")
 }
 
 // TestRanked: by gain, and in the order given where gains are equal.

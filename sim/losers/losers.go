@@ -6,7 +6,6 @@ package losers
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 )
@@ -24,16 +23,9 @@ type Loser struct {
 }
 
 // Growth is by what part the mean wait of a group grows: 0.5 for one and a half times the
-// wait. It is +Inf where no job waited before and one does now.
-func Growth(l Loser) float64 {
-	switch {
-	case l.WaitNow > 0:
-		return l.WaitThen/l.WaitNow - 1
-	case l.WaitThen > 0:
-		return math.Inf(1)
-	}
-	return 0
-}
+// wait. Waits of less than a minute before count as a minute, so that next to no wait that
+// becomes a short one is no growth without bound.
+func Growth(l Loser) float64 { return (l.WaitThen - l.WaitNow) / max(l.WaitNow, leastGrowth) }
 
 const (
 	leastGrowth = 60   // s by which the mean wait of a loser grows at least

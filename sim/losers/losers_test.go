@@ -167,7 +167,10 @@ func TestWorst(t *testing.T) {
 
 	now, then = sides(row{"bob", "1", 60, 0, 1, 1}, row{"ann", "2-4", 60, 0, 1, 1}, row{"cid", "2-4", 120, 0, 3, 1})
 	l, _ = losers.Worst(now, then, 0)
-	require.Equal(t, "size 2-4", l.By+" "+l.Name, "of growths without bound the one with most hours")
+	require.Equal(t, "user cid", l.By+" "+l.Name, "from nothing to 90 s, and the others to 60 or 80")
+	now, then = sides(row{"bob", "1", 60, 0, 1, 1}, row{"ann", "2-4", 60, 0, 1, 1}, row{"cid", "2-4", 60, 0, 1, 1})
+	l, _ = losers.Worst(now, then, 0)
+	require.Equal(t, "size 2-4", l.By+" "+l.Name, "of equal growths the one with most hours")
 	now, then = sides(row{"bob", "1", 60, 0, 1, 1}, row{"ann", "1", 60, 0, 1, 1})
 	l, _ = losers.Worst(now, then, 0)
 	require.Equal(t, "ann", l.Name, "then by name; a minute is enough")
@@ -176,7 +179,7 @@ func TestWorst(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	require.Equal(t, 0.5, losers.Growth(losers.Loser{WaitNow: 60, WaitThen: 90}))
 	require.Equal(t, -0.5, losers.Growth(losers.Loser{WaitNow: 60, WaitThen: 30}))
-	require.Equal(t, math.Inf(1), losers.Growth(losers.Loser{WaitThen: 1}))
+	require.Equal(t, 14.0, losers.Growth(losers.Loser{WaitThen: 840}), "no wait counts as a minute")
 	require.Zero(t, losers.Growth(losers.Loser{}))
 }
 

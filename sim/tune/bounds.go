@@ -3,7 +3,6 @@ package tune
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"orrery/sim/metric"
@@ -11,9 +10,11 @@ import (
 	"orrery/sim/task"
 )
 
-// Bound is a constraint on the whole traces, or the worst of them, with what becomes of it
-// under the candidate that the report is about.
+// Bound is a constraint on the whole traces, with what becomes of it under the candidate that
+// the report is about. Each trace has a limit of its own; the figures are of the one on which
+// the candidate is furthest beyond it, or nearest to it.
 type Bound struct {
+	Trace    int             `json:"trace,omitempty"`
 	Metric   string          `json:"metric"`
 	Relation search.Relation `json:"relation"`
 	Asked    float64         `json:"asked"`
@@ -61,24 +62,24 @@ func (t *tuner) bounds() error {
 			}
 		}
 	}
-	wide := slices.Clone(list)
-	for i, c := range list {
-		now := worst(t.wholeValues(t.base(), c.Metric), c.Relation)
-		b := Bound{Metric: c.Metric, Relation: c.Relation, Asked: c.Value, Default: t.opt.Constraints == nil, Now: metric.Number(now), Then: metric.Undefined, Beyond: metric.Undefined}
-		if silent(now) {
+	t.slack = slack
+	for _, c := range list {
+		b := Bound{Metric: c.Metric, Relation: c.Relation, Asked: c.Value, Default: t.opt.Constraints == nil}
+		if silent(worst(t.wholeValues(t.base(), c.Metric), c.Relation)) {
 			return usagef("the constraint %s says nothing: it has no value under the current policy; name another metric or group, or leave it out", &b)
 		}
-		wide[i] = relaxed(c, now, slack)
-		b.Limit = metric.Number(wide[i].Value)
 		t.out.Bounds = append(t.out.Bounds, b)
 	}
-	t.goal = newGoal(t.opt.Objectives, list, wide)
+	t.goal = newGoal(t.opt.Objectives, list)
 	return t.goal.Validate()
 }
 
 // relaxed is a constraint that the current policy, at now, keeps: a broken one may be
 // broken as far, and one that was not asked for by the slack beyond that.
 func relaxed(c search.Constraint, now, slack float64) search.Constraint {
+	if math.IsNaN(now) {
+		return c
+	}
 	if slack *= now; c.Beyond(slack) > 0 {
 		c.Value = slack
 	}
@@ -137,22 +138,28 @@ func worst(values []float64, relation search.Relation) float64 {
 // silent says that there was no value to be the worst.
 func silent(worst float64) bool { return math.IsInf(worst, 0) }
 
-// boundOn is bound i with what becomes of it under a candidate. Without a value on
-// either side it is kept; a candidate that alone has none breaks it.
+// boundOn is bound i with what becomes of it under a candidate. A trace on which neither side
+// has a value says nothing; a candidate that alone has none breaks the bound.
 func (t *tuner) boundOn(c *candidate, i int) Bound {
-	b := t.out.Bounds[i]
-	then := worst(t.wholeValues(c, b.Metric), b.Relation)
-	limit := search.Constraint{Metric: b.Metric, Relation: b.Relation, Value: float64(b.Limit)}
-	switch {
-	case silent(then):
-		b.Then, b.Kept = metric.Undefined, true
-	case math.IsNaN(then):
-		b.Then, b.Kept = metric.Undefined, false
-	default:
+	out := t.out.Bounds[i]
+	out.Limit, out.Now, out.Then, out.Beyond, out.Kept = metric.Number(out.Asked), metric.Undefined, metric.Undefined, metric.Undefined, true
+	m, furthest := measureOf(out.Metric), math.Inf(-1)
+	for k := range t.problem.Traces {
+		now, then := wholeValue(t.result(t.base(), wholeScope, k, 0), m), wholeValue(t.result(c, wholeScope, k, 0), m)
+		if math.IsNaN(now) && math.IsNaN(then) {
+			continue
+		}
+		limit := relaxed(search.Constraint{Metric: out.Metric, Relation: out.Relation, Value: out.Asked}, now, t.slack)
 		beyond := limit.Beyond(then)
-		b.Then, b.Beyond, b.Kept = metric.Number(then), metric.Number(beyond), beyond <= 0
+		if math.IsNaN(then) {
+			beyond = math.Inf(1)
+		}
+		if beyond > furthest {
+			furthest = beyond
+			out.Trace, out.Limit, out.Now, out.Then, out.Beyond, out.Kept = k, metric.Number(limit.Value), metric.Number(now), metric.Number(then), metric.Number(beyond), beyond <= 0
+		}
 	}
-	return b
+	return out
 }
 
 // brokenBy says why a candidate is none to recommend whatever it gains, "" when nothing
@@ -170,9 +177,9 @@ func (t *tuner) brokenBy(c *candidate) (why string, beyond float64) {
 		switch {
 		case b.Kept:
 		case b.Then.Defined():
-			add(float64(b.Beyond), "%s is %s, and %s %s was to hold (beyond it by %s)", b.Metric, said(b.Then, b.Metric), b.Relation, said(b.Limit, b.Metric), search.Beyond(float64(b.Beyond)))
+			add(float64(b.Beyond), "%s is %s%s, and %s %s was to hold (beyond it by %s)", b.Metric, said(b.Then, b.Metric), t.onTrace(b.Trace), b.Relation, said(b.Limit, b.Metric), search.Beyond(float64(b.Beyond)))
 		default:
-			add(math.Inf(1), "%s has no value, and %s %s was to hold", b.Metric, b.Relation, said(b.Limit, b.Metric))
+			add(math.Inf(1), "%s has no value%s, and %s %s was to hold", b.Metric, t.onTrace(b.Trace), b.Relation, said(b.Limit, b.Metric))
 		}
 	}
 	for _, o := range t.goal.Objectives {
@@ -181,6 +188,14 @@ func (t *tuner) brokenBy(c *candidate) (why string, beyond float64) {
 		}
 	}
 	return strings.Join(parts, "; "), beyond
+}
+
+// onTrace names a trace where there are several.
+func (t *tuner) onTrace(k int) string {
+	if len(t.problem.Traces) == 1 {
+		return ""
+	}
+	return " on " + t.problem.Traces[k].Set.Name
 }
 
 // word says whether what was asked for is kept. It is not where the current policy

@@ -10,21 +10,20 @@ import (
 	"orrery/sim/task"
 )
 
-// asBound marks the value of a metric that a constraint looks at, beside that of an
-// objective, which is another where there are several traces.
-const asBound = " as a bound"
+// asBound marks the value of a metric that a bound looks at: how far it is beyond what is to
+// hold, on the trace where that is furthest.
+const asBound = " beyond its bound"
 
 // goal is what is asked of a candidate on the whole traces.
 type goal struct {
-	search.Goal                     // with bounds that are as wide as the current policy needs
+	search.Goal                     // with constraints on how far bounds are broken
 	written     []search.Constraint // as people name them, with what was asked for
 }
 
-func newGoal(objectives []search.Objective, asked, bounds []search.Constraint) goal {
+func newGoal(objectives []search.Objective, asked []search.Constraint) goal {
 	g := goal{Goal: search.Goal{Objectives: objectives}, written: asked}
-	for _, c := range bounds {
-		c.Metric += asBound
-		g.Constraints = append(g.Constraints, c)
+	for _, c := range asked {
+		g.Constraints = append(g.Constraints, search.Constraint{Metric: c.Metric + asBound, Relation: search.AtMost})
 	}
 	return g
 }
@@ -39,9 +38,9 @@ func (t *tuner) read(c *candidate) (metrics map[string]float64, failed bool) {
 		metrics[o.Metric] = t.whole(c, o.Metric, 0)
 	}
 	for i, k := range t.goal.Constraints {
-		metrics[k.Metric] = k.Value // kept where nothing is said of it
+		metrics[k.Metric] = 0 // kept where nothing is said of it
 		if b := t.boundOn(c, i); b.Then.Defined() || !b.Kept {
-			metrics[k.Metric] = float64(b.Then)
+			metrics[k.Metric] = float64(b.Beyond)
 		}
 	}
 	for _, x := range metrics { //detlint:ordered any that is no number will do

@@ -21,6 +21,16 @@ func TestOverloadedCandidatesHaveNoRank(t *testing.T) {
 	})
 	r := w.tune(t, o)
 	require.NotEqual(t, Change, r.Verdict)
+	seen := 0
+	for _, c := range r.Tried {
+		if c.Overloaded {
+			require.Contains(t, c.Out, "it is overloaded, and the current policy is not", c.Name)
+			require.Zero(t, c.Rank)
+			require.False(t, c.P.Defined(), "it is not tested")
+			seen++
+		}
+	}
+	require.Positive(t, seen)
 	o.Evaluate = changed(planted(0.2, 0.005), func(_ *task.Task, r *task.Result) { r.Verdict = metric.Overloaded })
 	r = w.tune(t, o)
 	require.Equal(t, Change, r.Verdict, "an overloaded current policy is no reason to keep it")

@@ -165,7 +165,11 @@ func (r *Report) mostHarmed(f *Finalist) string {
 		return "no group"
 	}
 	l := &f.Losers[0]
-	return fmt.Sprintf("%s %s (%+.0f h)", byWord(l.By), l.Name, l.Hours)
+	where := ""
+	if len(r.Traces) > 1 {
+		where = " on " + r.Traces[l.Trace].Name
+	}
+	return fmt.Sprintf("%s %s%s (%+.0f h)", byWord(l.By), l.Name, where, l.Hours)
 }
 
 // pageLines has the changes of the finalists with their intervals, and what else changes.

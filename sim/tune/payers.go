@@ -1,6 +1,10 @@
 package tune
 
 import (
+	"cmp"
+	"math"
+	"slices"
+
 	"orrery/sim/losers"
 	"orrery/sim/metric"
 )
@@ -22,7 +26,13 @@ func (t *tuner) losersOf(c *candidate) []LoserLine {
 			out = append(out, LoserLine{k, l})
 		}
 	}
-	return out
+	return byHours(out)
+}
+
+// byHours sorts groups of several traces as those of one are sorted: by hours, and by name.
+func byHours(list []LoserLine) []LoserLine {
+	slices.SortStableFunc(list, func(a, b LoserLine) int { return cmp.Compare(math.Abs(b.Hours), math.Abs(a.Hours)) })
+	return list
 }
 
 // gainersOf are the groups of jobs that wait less.
@@ -34,7 +44,7 @@ func (t *tuner) gainersOf(c *candidate) []LoserLine {
 			out = append(out, LoserLine{k, l})
 		}
 	}
-	return out
+	return byHours(out)
 }
 
 // worstLoser is the group with leastOfWork of the work or more of which the mean wait grows by
@@ -49,14 +59,10 @@ func (t *tuner) worstLoser(c *candidate) (out losers.Loser, found bool) {
 	return out, found
 }
 
-// growth is how much longer the worst loser waits, as a part: 0 where none does, and
-// undefined where it did not wait at all.
+// growth is how much longer the worst loser waits, as a part; 0 where none does.
 func (n *note) growth() metric.Number {
-	switch {
-	case !n.harmed:
+	if !n.harmed {
 		return 0
-	case n.worst.WaitNow == 0:
-		return metric.Undefined
 	}
 	return metric.Number(losers.Growth(n.worst))
 }

@@ -227,10 +227,10 @@ func (t *tuner) finish() *Report {
 	if c := t.about(); c != nil {
 		f := t.finding(r.at)
 		r.Gain, r.P = metric.Number(f.Gain), metric.Number(f.P)
-		for i := range r.Bounds {
-			r.Bounds[i] = t.boundOn(c, i)
-		}
 		t.changes(c)
+	}
+	for i := range r.Bounds { // without a candidate those of the current policy
+		r.Bounds[i] = t.boundOn(t.candidates[max(r.at, 0)], i)
 	}
 	if t.evidence == nil {
 		r.DetectableGain, r.WeeksNeeded, r.Dependence = metric.Undefined, metric.Undefined, metric.Undefined

@@ -52,6 +52,9 @@ func (t *tuner) seek() error {
 		return nil
 	}
 	trials := min(t.opt.Trials, t.affordable(wholeScope))
+	if trials < t.opt.Trials {
+		t.out.LeftOut = append(t.out.LeftOut, fmt.Sprintf("points of the search: the budget pays for %d of %d", trials, t.opt.Trials))
+	}
 	if trials == 0 {
 		return nil
 	}

@@ -138,6 +138,9 @@ func Run(ctx context.Context, p Problem, o Options) (*Report, error) {
 	return t.finish(), nil
 }
 
+// mostTrials of a search: each is a candidate of the joint test.
+const mostTrials = 1000
+
 func (o *Options) check() error {
 	if len(o.Objectives) == 0 {
 		o.Objectives = []search.Objective{DefaultObjective}
@@ -159,14 +162,14 @@ func (o *Options) check() error {
 	switch {
 	case o.Budget < 1:
 		return usagef("a budget of %d jobs: give 1 or more", o.Budget)
-	case o.Trials < 1:
-		return usagef("%d points of the search: give 1 or more", o.Trials)
+	case o.Trials < 1 || o.Trials > mostTrials:
+		return usagef("%d points of the search: give 1 to %d", o.Trials, mostTrials)
 	case o.Windows < leastWindows || o.Windows > mostWindows:
 		return usagef("%d windows: give %d to %d", o.Windows, leastWindows, mostWindows)
 	case !(o.Margin >= 0 && o.Margin < 1):
-		return usagef("a least gain of %g: give a part from 0 to below 1", o.Margin)
+		return usagef("a least gain (--least-gain) of %g %%: give 0 %% to below 100 %%", 100*o.Margin)
 	case !(o.NoGroupWorse >= 0):
-		return usagef("no group worse by %g: give a part of 0 or more", o.NoGroupWorse)
+		return usagef("no group worse (--no-group-worse) by %g %%: give 0 %% or more", 100*o.NoGroupWorse)
 	case o.Replicas < 2:
 		return usagef("%d replicas with jittered arrivals: give 2 or more", o.Replicas)
 	case o.JitterBy < 1:
@@ -201,6 +204,7 @@ type tuner struct {
 	runs      int // computed or found
 
 	goal       goal
+	slack      float64      // by which a bound that was not asked for may be worse than now
 	candidates []*candidate // the current policy first
 	space      space
 	history    []Trial

@@ -61,6 +61,9 @@ func (r *Report) Summary() []string {
 	if n := len(r.NotReplayed); n > 0 {
 		out = append(out, fmt.Sprintf("The budget of %d jobs did not pay for %d candidates: %s.", r.Budget, n, list(r.NotReplayed)))
 	}
+	if r.NoGroupWorse.Defined() && r.Verdict == Change {
+		out = append(out, fmt.Sprintf("No group of jobs with 1 %% of the work waits more than %s longer.", portion(r.NoGroupWorse)))
+	}
 	for _, what := range r.LeftOut {
 		out = append(out, "Left out, "+what+".")
 	}
@@ -92,13 +95,11 @@ func (r *Report) Trade() string {
 	}
 	text := f.Name + ": "
 	if w, where := r.whole(f, r.Goal.Objectives[0].Metric); w != nil {
-		text += fmt.Sprintf("%s %s%s on the whole log", w.Metric, percent(w.Relative), where)
 		if len(r.Traces) == 1 {
-			text += fmt.Sprintf(" (%s to %s)", said(w.Now, w.Metric), said(w.Then, w.Metric))
+			text += fmt.Sprintf("%s %s on the whole log (%s to %s)", w.Metric, percent(w.Relative), said(w.Now, w.Metric), said(w.Then, w.Metric))
+		} else {
+			text += fmt.Sprintf("a gain of %s in %s over %d logs, %s%s", portion(f.Gain), w.Metric, len(r.Traces), percent(w.Relative), where)
 		}
-	}
-	if len(f.Lines) > 0 && f.Lines[0].Relative.Low.Defined() {
-		text += fmt.Sprintf(", %.0f %% interval %s", 100*r.Confidence, percents(f.Lines[0].Relative))
 	}
 	if w, where := r.whole(f, "wait_max"); w != nil {
 		text += fmt.Sprintf("; the longest wait%s goes from %s to %s", where, said(w.Now, "wait_max"), said(w.Then, "wait_max"))
@@ -185,8 +186,6 @@ func portion(n metric.Number) string {
 	}
 	x := 100 * float64(n)
 	switch {
-	case math.IsInf(x, 0):
-		return "without bound"
 	case math.Abs(x) < 10:
 		return fmt.Sprintf("%.1f %%", x)
 	}
@@ -204,7 +203,11 @@ func (r *Report) boundSentences() []string {
 		if !b.Then.Defined() && b.Kept {
 			continue
 		}
-		text := fmt.Sprintf("Bound %s: %s (%s, now %s).", b, b.word(), said(b.Then, b.Metric), said(b.Now, b.Metric))
+		where := ""
+		if len(r.Traces) > 1 {
+			where = " on " + r.Traces[b.Trace].Name
+		}
+		text := fmt.Sprintf("Bound %s: %s (%s%s, now %s).", b, b.word(), said(b.Then, b.Metric), where, said(b.Now, b.Metric))
 		if b.Default && float64(b.Limit) != b.Asked {
 			text += fmt.Sprintf(" It was not asked for, so it may come to %s.", said(b.Limit, b.Metric))
 		}

@@ -30,7 +30,7 @@ func (w *Window) span() metric.Span { return metric.Span{From: w.Begin, To: w.En
 // leastJobs are those with which the joint test was measured (docs/STATISTICS.md).
 const (
 	leastWindows = 20
-	mostWindows  = 1000
+	mostWindows  = 200
 	leastJobs    = 30
 )
 
@@ -74,6 +74,10 @@ func (t *tuner) cut() error {
 		}
 		windows := divide(at, n)
 		if len(windows) < leastWindows {
+			if ofAService(t.opt.Objectives[0].Metric) {
+				t.refuse(fmt.Sprintf("the jobs of the log %s are submitted within so little time that it makes %d windows, and %d are needed: take a longer log", set.Name, len(windows), leastWindows))
+				return nil
+			}
 			t.refuse(tooShort(set.Name, len(at), len(windows)))
 			return nil
 		}
@@ -91,7 +95,7 @@ func tooShort(name string, jobs, windows int) string {
 	if jobs < leastWindows*leastJobs {
 		return fmt.Sprintf("the log %s has %d jobs, and %d windows of %d jobs need %d: take a longer log", name, jobs, leastWindows, leastJobs, leastWindows*leastJobs)
 	}
-	return fmt.Sprintf("the %d jobs of the log %s are submitted in so few instants that they make %d windows, and %d are needed: take a longer log", jobs, name, windows, leastWindows)
+	return fmt.Sprintf("the %d jobs of the log %s are submitted in so few instants that they fill %d of the windows, and %d are needed: take a longer log", jobs, name, windows, leastWindows)
 }
 
 // equalJobs divides submissions, which ascend, into n windows of equal numbers of jobs.
@@ -268,23 +272,23 @@ func (t *tuner) wholly(c *candidate, replicas int) error {
 }
 
 // sane notes the traces on which the current policy is overloaded, where an objective is
-// made of waits. It refuses objectives that are 0 under the current policy where several
-// traces are weighed, for no gain can be a part of that.
+// made of waits. It ends where an objective is 0 under the current policy, for no gain is a part of
+// that.
 func (t *tuner) sane() error {
 	for k := range t.problem.Traces {
 		name := t.problem.Traces[k].Set.Name
 		if t.aboutWaits() && t.overloaded(t.base(), wholeScope, k) {
 			t.out.Overloaded = append(t.out.Overloaded, name)
 		}
-		if len(t.problem.Traces) == 1 {
-			continue
-		}
-		windows := slices.DeleteFunc(slices.Clone(t.counting), func(i int) bool { return t.windows[i].Trace != k })
-		for _, o := range t.opt.Objectives {
-			of := measureOf(o.Metric)
-			if !slices.ContainsFunc(t.all(t.base(), wholeScope, windows), func(f *task.Figures) bool { return valueOf(f, of) != 0 }) {
-				t.refuse(fmt.Sprintf("%s is 0 on the trace %s under the current policy, so no gain there can be a part of it: leave that trace out", o.Metric, name))
+		for i, o := range t.opt.Objectives {
+			if wholeValue(t.result(t.base(), wholeScope, k, 0), measureOf(o.Metric)) != 0 || i > 0 && len(t.problem.Traces) == 1 {
+				continue
 			}
+			if len(t.problem.Traces) == 1 && o.Direction == search.Minimise {
+				t.end(Keep, fmt.Sprintf("%s is 0 under the current policy: there is nothing to gain", o.Metric))
+				continue
+			}
+			t.end(Unsure, fmt.Sprintf("%s is 0 on %s under the current policy, and no gain is a part of that: take another objective or leave the log out", o.Metric, name))
 		}
 	}
 	return nil

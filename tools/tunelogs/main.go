@@ -222,7 +222,12 @@ func number(n metric.Number) string {
 	return fmt.Sprintf("%.2g", float64(n))
 }
 
-func percent(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }
+func percent(x float64) string {
+	if math.IsNaN(x) {
+		return "–"
+	}
+	return fmt.Sprintf("%+.1f %%", 100*x)
+}
 
 func span(seconds float64) string {
 	if math.IsNaN(seconds) {

@@ -1,4 +1,5 @@
-// Package looks keeps the ledger of the tunes that looked for gains in a trace. It says nothing of results, and no result depends on it.
+// Package looks keeps the ledger of the tunes that looked for gains in a trace. It says
+// nothing of results, and no result depends on it.
 package looks
 
 import (
@@ -19,8 +20,9 @@ import (
 	"orrery/sim/tune"
 )
 
-// Look is one tune that held candidates against the current policy on a trace. Each look of other settings is another chance of a false
-// claim, which no correction within one tune can know of.
+// Look is one tune that held candidates against the current policy on a trace. Each look of
+// other settings is another chance of a false claim, which no correction within one tune can
+// know of.
 type Look struct {
 	Trace    string     `json:"trace"` // the hash of its content
 	From     model.Time `json:"from_us"`
