@@ -225,6 +225,7 @@ var packageTable = []packageRule{
 	{dir: "tools/coverage", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/advicerates", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/tunelogs", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/weightlogs", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/screenshots", may: []string{"..."}, free: []exemption{shell}},
 }
 
