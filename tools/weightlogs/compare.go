@@ -150,19 +150,34 @@ func (s *study) search(ctx context.Context, method, objective string, seed int) 
 	return s.best(ctx, objective, all)
 }
 
-// best is the first of the points with the least objective.
+// best is the first of the points with the least objective. With several finalists it is
+// that of so many best ones which is the best under jittered arrivals, others than those
+// that tell how good a point is.
 func (s *study) best(ctx context.Context, objective string, points [][]float64) ([]float64, error) {
 	got, err := s.replayed(ctx, points)
 	if err != nil {
 		return nil, err
 	}
-	at := 0
-	for i := range got {
-		if got[i].Metrics[objective] < got[at].Metrics[objective] {
-			at = i
+	order := make([]int, len(points))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(got[a].Metrics[objective], got[b].Metrics[objective]) })
+	best := points[order[0]]
+	if s.o.finalists < 2 {
+		return best, nil
+	}
+	least := math.Inf(1)
+	for _, i := range order[:min(s.o.finalists, len(order))] {
+		x, err := s.jittered(ctx, objective, points[i], s.o.replicas)
+		if err != nil {
+			return nil, err
+		}
+		if mean := gonum.Mean(x, nil); mean < least {
+			best, least = points[i], mean
 		}
 	}
-	return points[at], nil
+	return best, nil
 }
 
 // replayed are whole replays of points, which are remembered.
@@ -183,15 +198,15 @@ func (s *study) replayed(ctx context.Context, points [][]float64) ([]replay, err
 }
 
 // jittered are the objective's values of a point under jittered arrivals, the same for
-// all points.
-func (s *study) jittered(ctx context.Context, objective string, values []float64) ([]float64, error) {
+// all points; so many seeds are passed over.
+func (s *study) jittered(ctx context.Context, objective string, values []float64, over int) ([]float64, error) {
 	spec, err := s.log.at(s.space, values)
 	if err != nil {
 		return nil, err
 	}
 	var tasks []task.Task
 	for k := range s.o.replicas {
-		tasks = append(tasks, task.Task{Spec: spec, Jitter: &task.Jitter{By: s.o.by, Seed: uint64(k + 1)}})
+		tasks = append(tasks, task.Task{Spec: spec, Jitter: &task.Jitter{By: s.o.by, Seed: uint64(over + k + 1)}})
 	}
 	got, err := s.kept.of(ctx, tasks)
 	var out []float64
@@ -209,16 +224,15 @@ func (s *study) judge(ctx context.Context, t *table.Table, objective string, end
 		return cmp.Compare(a.metrics[objective], b.metrics[objective])
 	})
 	order = slices.CompactFunc(order, func(a, b tried) bool { return a.metrics[objective] == b.metrics[objective] })
-	least, noise := math.Inf(1), 0.0
+	least := math.Inf(1)
+	var noises []float64
 	look := func(values []float64) (float64, error) {
-		x, err := s.jittered(ctx, objective, values)
+		x, err := s.jittered(ctx, objective, values, 0)
 		if err != nil {
 			return 0, err
 		}
-		mean := gonum.Mean(x, nil)
-		if mean < least {
-			least, noise = mean, deviation(x)/mean
-		}
+		mean, deviation := gonum.MeanStdDev(x, nil)
+		least, noises = min(least, mean), append(noises, deviation/mean)
 		return mean, nil
 	}
 	for _, one := range order[:min(s.o.leaders, len(order))] {
@@ -242,6 +256,7 @@ func (s *study) judge(ctx context.Context, t *table.Table, objective string, end
 		}
 		single[i] = got[0].Metrics[objective]
 	}
+	noise := gonum.Mean(noises, nil)
 	bar := 0.02
 	if objective != "wait_mean" {
 		bar = max(0.03, noise)
@@ -284,6 +299,3 @@ func (s *study) cost() string {
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.1f", 100*x) }
-
-// deviation is the standard deviation of one value.
-func deviation(x []float64) float64 { return gonum.StdDev(x, nil) }

@@ -32,6 +32,7 @@ func main() {
 	flag.StringVar(&o.backfill, "backfill", "", "the `rule` to backfill by, easy or conservative; both are searched where it is left out")
 	flag.IntVar(&o.leaders, "leaders", 10, "points of the best replays, besides those that searches end with, among which the best known is sought")
 	flag.IntVar(&o.replicas, "replicas", 8, "replays with jittered arrivals that tell how good a point is")
+	flag.IntVar(&o.finalists, "finalists", 1, "best points of a search that are replayed with other jittered arrivals; it ends with the best of them")
 	flag.StringVar(&o.replays, "replays", "", "`file` that keeps the replays; they are not kept where it is left out")
 	flag.IntVar(&o.workers, "workers", 1, "replays at a time")
 	flag.Parse()
@@ -49,6 +50,7 @@ func main() {
 type options struct {
 	methods, objectives, weights            []string
 	trials, seeds, truth, leaders, replicas int
+	finalists                               int
 	workers                                 int
 	backfill, replays                       string
 	by                                      model.Duration // of the jitter

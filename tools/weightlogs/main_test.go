@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/sim/search"
+	"orrery/sim/stat"
 	"orrery/sim/task"
 )
 
@@ -93,7 +96,7 @@ func TestBestIsTheLeast(t *testing.T) {
 	ctx := context.Background()
 	l, err := openLog(small(t), "")
 	require.NoError(t, err)
-	o := options{trials: 4, truth: 4}
+	o := options{trials: 4, truth: 4, replicas: 2, by: model.Minute}
 	s := study{o: &o, log: l}
 	s.space, err = spaceOf(nil, "")
 	require.NoError(t, err)
@@ -114,4 +117,18 @@ func TestBestIsTheLeast(t *testing.T) {
 		require.LessOrEqual(t, at(best), at(v))
 	}
 	require.Positive(t, at(best), "jobs wait")
+
+	o.finalists = 3
+	jittered := func(v []float64) float64 {
+		x, err := s.jittered(ctx, "wait_mean", v, o.replicas)
+		require.NoError(t, err)
+		return stat.Mean(x)
+	}
+	slices.SortFunc(points, func(a, b []float64) int { return cmp.Compare(at(a), at(b)) })
+	chosen, err := s.best(ctx, "wait_mean", points)
+	require.NoError(t, err)
+	require.Contains(t, points[:3], chosen, "one of the three best of one replay")
+	for _, v := range points[:3] {
+		require.LessOrEqual(t, jittered(chosen), jittered(v))
+	}
 }
