@@ -20,6 +20,9 @@ import (
 // truthSeed is the seed of the random points that say what is there.
 const truthSeed = 1_000_003
 
+// waitBar is the regret of the mean wait, as a part, that a search should keep within.
+const waitBar = 0.02
+
 // study is what is done on one log.
 type study struct {
 	o     *options
@@ -257,9 +260,9 @@ func (s *study) judge(ctx context.Context, t *table.Table, objective string, end
 		single[i] = got[0].Metrics[objective]
 	}
 	noise := gonum.Mean(noises, nil)
-	bar := 0.02
-	if objective != "wait_mean" {
-		bar = max(0.03, noise)
+	bar := s.o.bar / 100
+	if objective == "wait_mean" {
+		bar = waitBar
 	}
 	for _, method := range s.o.methods {
 		var one, all []float64

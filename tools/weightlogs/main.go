@@ -32,6 +32,7 @@ func main() {
 	flag.StringVar(&o.backfill, "backfill", "", "the `rule` to backfill by, easy or conservative; both are searched where it is left out")
 	flag.IntVar(&o.leaders, "leaders", 10, "points of the best replays, besides those that searches end with, among which the best known is sought")
 	flag.IntVar(&o.replicas, "replicas", 8, "replays with jittered arrivals that tell how good a point is")
+	flag.Float64Var(&o.bar, "bar", 3, "regret in percent that a search should keep within; for wait_mean it is 2")
 	flag.IntVar(&o.finalists, "finalists", 1, "best points of a search that are replayed with other jittered arrivals; it ends with the best of them")
 	flag.StringVar(&o.replays, "replays", "", "`file` that keeps the replays; they are not kept where it is left out")
 	flag.IntVar(&o.workers, "workers", 1, "replays at a time")
@@ -52,6 +53,7 @@ type options struct {
 	trials, seeds, truth, leaders, replicas int
 	finalists                               int
 	workers                                 int
+	bar                                     float64 // in percent
 	backfill, replays                       string
 	by                                      model.Duration // of the jitter
 	out                                     io.Writer
