@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -266,7 +267,7 @@ func (s *study) judge(ctx context.Context, t *table.Table, objective string, end
 	}
 	for _, method := range s.o.methods {
 		var one, all []float64
-		near, within := 0, 0
+		within2, within := 0, 0
 		for i, e := range ends {
 			if e.objective != objective || e.method != method {
 				continue
@@ -275,7 +276,7 @@ func (s *study) judge(ctx context.Context, t *table.Table, objective string, end
 			regret := means[i]/least - 1
 			all = append(all, regret)
 			if regret <= 0.02 {
-				near++
+				within2++
 			}
 			if regret <= bar {
 				within++
@@ -285,7 +286,7 @@ func (s *study) judge(ctx context.Context, t *table.Table, objective string, end
 			continue
 		}
 		part := func(n int) string { return fmt.Sprintf("%d of %d", n, len(all)) }
-		t.Row(s.log.name, objective, method, len(all), percent(gonum.Mean(one, nil)), percent(gonum.Mean(all, nil)), percent(slices.Max(all)), part(near), part(within), percent(bar))
+		t.Row(s.log.name, objective, method, len(all), percent(gonum.Mean(one, nil)), percent(gonum.Mean(all, nil)), percent(slices.Max(all)), part(within2), part(within), percent(bar))
 	}
 	fmt.Fprintf(s.o.out, "%s, %s: best of one replay %.4g; best over replicas %.4g, one standard deviation %s %%\n", s.log.name, objective, order[0].metrics[objective], least, percent(noise))
 	return nil
@@ -294,8 +295,8 @@ func (s *study) judge(ctx context.Context, t *table.Table, objective string, end
 // cost says what the replays of all points took.
 func (s *study) cost() string {
 	seconds := 0.0
-	for _, one := range s.kept.known {
-		seconds += one.Seconds
+	for _, id := range slices.Sorted(maps.Keys(s.kept.known)) {
+		seconds += s.kept.known[id].Seconds
 	}
 	n := len(s.kept.known)
 	return fmt.Sprintf("%d replays are kept, of %.2f s each in the mean, %.0f min in all", n, seconds/float64(max(n, 1)), seconds/60)
