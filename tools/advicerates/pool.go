@@ -16,8 +16,7 @@ import (
 	"orrery/sim/plan"
 	"orrery/sim/task"
 	"orrery/sim/workerpool"
-	"orrery/traces"
-	"orrery/traces/importer"
+	"orrery/tools/internal/logfile"
 	"orrery/traces/transform"
 )
 
@@ -95,7 +94,7 @@ func keep(name string, pool replicas) error {
 
 // replay replays a log under first come first served with EASY backfilling.
 func (o *options) replay(ctx context.Context, l log) (replicas, error) {
-	set, err := read(filepath.Join(o.data, "traces", "swf", l.file))
+	set, err := logfile.Read(filepath.Join(o.data, "traces", "swf", l.file))
 	if err != nil {
 		return nil, err
 	}
@@ -152,25 +151,6 @@ func replicaOf(r *task.Result) (out replica, err error) {
 		out.Jobs = append(out.Jobs, float64(r.Brief[k].Metrics[objective].CountSteady))
 	}
 	return out, nil
-}
-
-// read imports a log into memory.
-func read(path string) (*transform.Set, error) {
-	src, opened, err := importer.OpenAny([]string{path}, importer.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer src.Close()
-	bundle, err := traces.Open(opened.Table)
-	if err != nil {
-		return nil, err
-	}
-	defer bundle.Close()
-	set, err := transform.Open(bundle)
-	if err != nil {
-		return nil, err
-	}
-	return set.Hold()
 }
 
 // cut divides a log into windows of equal numbers of jobs, as orrery tune does. Logs of which

@@ -223,6 +223,7 @@ var packageTable = []packageRule{
 	{dir: "tools/bench", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/searchbench", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/coverage", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/internal/logfile", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/advicerates", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/tunelogs", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/weightlogs", may: []string{"..."}, free: []exemption{shell}},

@@ -12,9 +12,8 @@ import (
 	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/task"
+	"orrery/tools/internal/logfile"
 	"orrery/traces"
-	"orrery/traces/importer"
-	"orrery/traces/transform"
 )
 
 // vcluster is the name of the only vCluster.
@@ -62,21 +61,8 @@ type log struct {
 func openLog(text, backfill string) (*log, error) {
 	path, procs, known := strings.Cut(text, "=")
 	l := &log{name: strings.SplitN(filepath.Base(path), ".", 2)[0], runner: task.NewRunner(nil)}
-	src, opened, err := importer.OpenAny([]string{path}, importer.Options{})
+	set, err := logfile.Read(path)
 	if err != nil {
-		return nil, err
-	}
-	defer src.Close()
-	bundle, err := traces.Open(opened.Table)
-	if err != nil {
-		return nil, err
-	}
-	defer bundle.Close()
-	set, err := transform.Open(bundle)
-	if err != nil {
-		return nil, err
-	}
-	if set, err = set.Hold(); err != nil {
 		return nil, err
 	}
 	rows, err := l.runner.Add(set)
