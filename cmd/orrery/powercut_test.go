@@ -60,7 +60,7 @@ func TestPowerCut(t *testing.T) {
 		{"scale", []string{"scale", scaling, "--out", "scaled", "--quiet", "--force"}, "scaled/result.json", page("scaled", "result.json", "report.html")},
 		{"stats", []string{"trace", "stats", log, "--out", "looked", "--force"}, "looked/report.html", page("looked", "report.html")},
 		{"cluster", []string{"cluster", "import", nodes, "--out", "site.yaml", "--quiet", "--force"}, "site.yaml", whole("lint", "site.yaml")},
-		{"tune", []string{"tune", "--out", "tune", "--budget", "6000", "--replicas", "2", "--loads", "none", "--workers", "1", "--lease", "300ms", "--quiet"}, "tune/tune.json", page("tune", "tune.json")},
+		{"tune", []string{"tune", "--out", "tune", "--replicas", "2", "--loads", "none", "--workers", "1", "--lease", "300ms", "--quiet"}, "tune/tune.json", page("tune", "tune.json")},
 		{"sweep", []string{"sweep", experiment, "--out", "study", "--workers", "1", "--lease", "300ms", "--quiet"}, "study/study.json", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
