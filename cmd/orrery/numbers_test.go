@@ -33,6 +33,7 @@ var jsonRuns = map[string][]struct {
 	"explain":           {{"explain run 20", 0}, {"explain --mode-differences", 0}, {"explain sited 20", 0}},
 	"gate":              {{"gate builtin", 0}},
 	"import":            {{"import log.swf.gz --out imported.trace", 0}},
+	"cluster catalogue": {{"cluster catalogue", 0}, {"cluster catalogue h100-sxm", 0}},
 	"profiles list":     {{"profiles list", 0}}, "profiles show": {{"profiles show hpc-batch", 0}},
 	"profiles diff": {{"profiles diff default service", 0}},
 	"profiles lint": {{"profiles lint service sensitive", 0}}, "lint": {{"lint service sensitive experiment.yaml", 0}},

@@ -206,7 +206,7 @@ func (w world) plain() Problem {
 
 func small() Options {
 	o := Defaults()
-	o.Trials, o.Replicas, o.Trajectories, o.Points = 24, 6, 4, 0
+	o.Windows, o.Trials, o.Replicas, o.Trajectories, o.Points = 40, 24, 6, 4, 0
 	return o
 }
 
@@ -527,7 +527,7 @@ func TestSeveralTraces(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Change, r.Verdict, "%s", r.Markdown())
 	require.Len(t, r.Traces, 2)
-	require.Equal(t, 160, r.Finalists[0].Lines[0].Windows)
+	require.Equal(t, 80, r.Finalists[0].Lines[0].Windows)
 	require.InDelta(t, 1, float64(r.Finalists[0].Lines[0].Now.Estimate), 1e-2, "a part of the current policy")
 	require.InDelta(t, -0.1, float64(r.Finalists[0].Lines[0].Relative.Estimate), 0.03)
 	require.Regexp(t, `a gain of \d+.* in bounded_slowdown_mean over 2 logs, -\d+\.\d % on `+r.Traces[0].Name, r.Trade(), "no levels: they are parts of those of each trace")
@@ -673,7 +673,7 @@ func TestRefusals(t *testing.T) {
 func TestWindows(t *testing.T) {
 	w := newWorld(t, 3000, 0.8, halves)
 	o := small()
-	o.Evaluate = planted(0, 0)
+	o.Evaluate, o.Windows = planted(0, 0), 80
 	r := w.tune(t, o)
 	require.Len(t, r.Windows, 80)
 	first, last, _, err := w.set.Bounds()

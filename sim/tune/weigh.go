@@ -55,13 +55,13 @@ func (t *tuner) weigh() error {
 	for _, i := range finalists {
 		t.replicated = append(t.replicated, i+1)
 	}
-	return t.besides()
+	return t.oneMore()
 }
 
-// besides has replicas of one more candidate where none passes, which the report is to tell of:
+// oneMore has replicas of one more candidate where none passes, which the report is to tell of:
 // the one with the largest gain that would be worth a change, or else the one that breaks a
 // bound by least.
-func (t *tuner) besides() error {
+func (t *tuner) oneMore() error {
 	if len(t.evidence.Passing()) > 0 {
 		return nil
 	}

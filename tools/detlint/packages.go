@@ -138,6 +138,7 @@ var packageTable = []packageRule{
 		free: []exemption{files}},
 	{dir: "capture/page", may: []string{"capture/review", "scheduler/model", "traces", "gonum.org/v1/plot/..."}, free: []exemption{drawn}},
 
+	{dir: "hwmodel/catalogue"},
 	{dir: "profiles", may: []string{"internal/spelling", "scheduler/model", "scheduler/score", "scheduler/order", "traces/hostlist", "github.com/goccy/go-yaml/..."},
 		free: []exemption{files}},
 	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles", "traces/hostlist"}},
