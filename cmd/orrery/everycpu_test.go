@@ -29,7 +29,7 @@ var cpuRuns = []struct {
 	{"compare before after --noise log.swf.gz --replicas 3 -o json --out compared", 0},
 	{"compare before after --windows 10 -o json", 0},
 	{"sweep experiment.yaml --report --quiet --out swept", 0},
-	{"tune --out tuned --replicas 2 --loads none --quiet -o json", 0},
+	{"tune --out tuned --budget 8000 --replicas 2 --loads none --quiet -o json", exitEvidence},
 	{"scale scaling.yaml --quiet --out scaled -o json", 0},
 	{"gate builtin --quiet -o json --junit gate.xml --markdown gate.md", 0},
 	{"synth --out made.trace --jobs 100 --quiet", 0},

@@ -17,11 +17,15 @@ func TestPowerCut(t *testing.T) {
 	if underRace {
 		t.Skip("one goroutine at a time: the tests without the race detector run it")
 	}
-	whole := func(verb ...string) func(t *testing.T) {
-		return func(t *testing.T) {
-			got := inProcess(t, verb...)
-			require.Zero(t, got.code, "%v: %s", verb, got.stderr)
+	ended := func(t *testing.T, verb []string, got outcome) {
+		t.Helper()
+		if verb[0] == "tune" && got.code == exitEvidence { // what its budget does not pay for may be better
+			return
 		}
+		require.Zero(t, got.code, "%v: %s", verb, got.stderr)
+	}
+	whole := func(verb ...string) func(t *testing.T) {
+		return func(t *testing.T) { ended(t, verb, inProcess(t, verb...)) }
 	}
 	log := small(t)
 	experiment := filepath.Join(t.TempDir(), "exp.yaml")
@@ -60,7 +64,7 @@ func TestPowerCut(t *testing.T) {
 		{"scale", []string{"scale", scaling, "--out", "scaled", "--quiet", "--force"}, "scaled/result.json", page("scaled", "result.json", "report.html")},
 		{"stats", []string{"trace", "stats", log, "--out", "looked", "--force"}, "looked/report.html", page("looked", "report.html")},
 		{"cluster", []string{"cluster", "import", nodes, "--out", "site.yaml", "--quiet", "--force"}, "site.yaml", whole("lint", "site.yaml")},
-		{"tune", []string{"tune", "--out", "tune", "--replicas", "2", "--loads", "none", "--workers", "1", "--lease", "300ms", "--quiet"}, "tune/tune.json", page("tune", "tune.json")},
+		{"tune", []string{"tune", "--out", "tune", "--budget", "6000", "--replicas", "2", "--loads", "none", "--workers", "1", "--lease", "300ms", "--quiet"}, "tune/tune.json", page("tune", "tune.json")},
 		{"sweep", []string{"sweep", experiment, "--out", "study", "--workers", "1", "--lease", "300ms", "--quiet"}, "study/study.json", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -74,7 +78,7 @@ func TestPowerCut(t *testing.T) {
 			require.NoError(t, err)
 			got := inProcess(t, row.verb...)
 			stop()
-			require.Zero(t, got.code, got.stderr)
+			ended(t, row.verb, got)
 			require.NotNil(t, there(row.marks))
 			cuts := min(50, d.count())
 			if testing.Short() {
