@@ -165,12 +165,11 @@ func countOf(text string) (int, error) {
 
 // partOf reads a part in percent, such as 5%.
 func partOf(flag, text string) (float64, error) {
-	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
-	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if !ok || err != nil || !(x >= 0 && x <= 1000) {
+	a, err := profiles.ParseAmount(strings.TrimSpace(text))
+	if x := a.Number; err != nil || a.Unit != "%" || !(x >= 0 && x <= 1000) {
 		return 0, usagef("--%s %s: want percent, from 0%% to 1000%%, such as 20%%", flag, text)
 	}
-	return x / 100, nil
+	return a.Number / 100, nil
 }
 
 // percentText writes a part as partOf reads it.

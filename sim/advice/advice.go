@@ -121,29 +121,31 @@ func Weigh(candidates []Candidate, s Settings) (*Evidence, error) {
 }
 
 // Finalists is how many candidates get all replicas, and Contenders how many get two before, so
-// that the finalists are not chosen by the luck of a single replay.
+// that the finalists are not chosen by what chance made of a single replay.
 const (
 	Finalists  = 3
 	Contenders = 10
 )
 
 // WeighInRounds weighs candidates, of which all are over single replays, and again with replicas of
-// the most promising ones. over gives a candidate over the log as it is and so many replicas
-// with jittered arrivals. The finalists are those with all replicas, the most promising first.
-func WeighInRounds(candidates []Candidate, replicas int, s Settings, over func(i, replicas int) (Candidate, error)) (e *Evidence, finalists []int, err error) {
+// the most promising ones. over gives candidates, by their places, over the log as it is and so
+// many replicas with jittered arrivals: those of a round at once, so that they can be replayed
+// side by side. The finalists are those with all replicas, the most promising first.
+func WeighInRounds(candidates []Candidate, replicas int, s Settings, over func(places []int, replicas int) ([]Candidate, error)) (e *Evidence, finalists []int, err error) {
 	list := slices.Clone(candidates)
 	if e, err = Weigh(list, s); err != nil {
 		return nil, nil, err
 	}
 	for _, round := range []struct{ candidates, replicas int }{{Contenders, min(2, replicas)}, {Finalists, replicas}} {
-		finalists = e.Promising(round.candidates)
-		for _, i := range finalists {
-			if list[i], err = over(i, round.replicas); err != nil {
-				return nil, nil, err
-			}
-		}
-		if len(finalists) == 0 {
+		if finalists = e.Promising(round.candidates); len(finalists) == 0 {
 			break
+		}
+		replicated, err := over(finalists, round.replicas)
+		if err != nil {
+			return nil, nil, err
+		}
+		for k, i := range finalists {
+			list[i] = replicated[k]
 		}
 		if e, err = Weigh(list, s); err != nil {
 			return nil, nil, err

@@ -295,9 +295,12 @@ func TestWeighInRounds(t *testing.T) {
 		list = append(list, over(i, 0))
 	}
 	asked := map[int][]int{}
-	e, finalists, err := WeighInRounds(list, 10, settings(), func(i, replicas int) (Candidate, error) {
-		asked[replicas] = append(asked[replicas], i)
-		return over(i, replicas), nil
+	e, finalists, err := WeighInRounds(list, 10, settings(), func(places []int, replicas int) (out []Candidate, err error) {
+		asked[replicas] = append(asked[replicas], places...)
+		for _, i := range places {
+			out = append(out, over(i, replicas))
+		}
+		return out, nil
 	})
 	require.NoError(t, err)
 	first := weigh(t, list, settings())
@@ -314,7 +317,7 @@ func TestWeighInRounds(t *testing.T) {
 	}
 	require.Equal(t, many, e.Tested)
 
-	_, _, err = WeighInRounds(list, 10, settings(), func(int, int) (Candidate, error) { return Candidate{}, errors.New("no replica") })
+	_, _, err = WeighInRounds(list, 10, settings(), func([]int, int) ([]Candidate, error) { return nil, errors.New("no replica") })
 	require.ErrorContains(t, err, "no replica")
 	for i := range list {
 		list[i].Out = true

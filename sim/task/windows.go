@@ -62,13 +62,64 @@ func Submitted(set *transform.Set, windows []metric.Span) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
+	return SubmittedAt(at, windows), nil
+}
+
+// SubmittedAt counts submissions, which ascend, in each window.
+func SubmittedAt(at []model.Time, windows []metric.Span) []int {
 	out := make([]int, len(windows))
 	for i, w := range windows {
 		from, _ := slices.BinarySearch(at, w.From)
 		to, _ := slices.BinarySearch(at, w.To)
 		out[i] = to - from
 	}
-	return out, nil
+	return out
+}
+
+// EqualJobs divides submissions, which ascend, into n windows of equal numbers of jobs, from
+// the first to the last. Jobs that were submitted together stay together. Where that would
+// leave a window with less than half of its jobs there is one less.
+func EqualJobs(at []model.Time, n int) []metric.Span {
+	var begins []model.Time
+	last := 0
+	for i := range n {
+		k, _ := slices.BinarySearch(at, at[i*len(at)/n]) // the first of those that came with it
+		if half := len(at) / n / 2; i > 0 && (k == last || k-last < half || len(at)-k < half) {
+			continue
+		}
+		begins, last = append(begins, at[k]), k
+	}
+	return oneBehindTheOther(begins, at)
+}
+
+// EqualLengths divides the time from the first submission to the last, which ascend, into n
+// windows, or fewer where it is not so many µs.
+func EqualLengths(at []model.Time, n int) []metric.Span {
+	if len(at) == 0 {
+		return nil
+	}
+	var begins []model.Time
+	first, length := at[0], int64(at[len(at)-1].Sub(at[0]))
+	for i := range int64(n) {
+		from := first.Add(model.Duration(i * (length / int64(n))))
+		if i == 0 || from > begins[len(begins)-1] {
+			begins = append(begins, from)
+		}
+	}
+	return oneBehindTheOther(begins, at)
+}
+
+// oneBehindTheOther are windows that end where the next begins, the last one behind the last
+// submission.
+func oneBehindTheOther(begins, at []model.Time) (out []metric.Span) {
+	for i, from := range begins {
+		to := at[len(at)-1] + 1
+		if i+1 < len(begins) {
+			to = begins[i+1]
+		}
+		out = append(out, metric.Span{From: from, To: to})
+	}
+	return out
 }
 
 // Started says whether a trace says of any job when it started. Without that a lead

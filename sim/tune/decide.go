@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -73,7 +72,7 @@ type refusal struct{ verdict, text string }
 // replicate replays a candidate with jittered arrivals, and the current policy beside it.
 func (t *tuner) replicate(i int) error {
 	t.replicated = append(t.replicated, i)
-	return errors.Join(t.wholly(t.base(), t.opt.Replicas), t.wholly(t.candidates[i], t.opt.Replicas))
+	return t.wholly(t.opt.Replicas, t.base(), t.candidates[i])
 }
 
 // inOthers is the test of the other objectives.
@@ -175,11 +174,6 @@ func (t *tuner) alike(i, j int) bool {
 	return r.Low <= 0 && r.High >= 0
 }
 
-// placeOf is the place of a candidate by its name.
-func (t *tuner) placeOf(name string) int {
-	return slices.IndexFunc(t.candidates, func(c *candidate) bool { return c.name == name })
-}
-
 // nearest is the candidate that comes nearest to keeping its bounds, of those that break
 // one and whose gain would be worth a change; 0 for none.
 func (t *tuner) nearest() int {
@@ -263,8 +257,11 @@ func (t *tuner) reason(i int) string {
 // gain that was seen.
 func (t *tuner) chances() {
 	r := &t.out
+	r.DetectableGain, r.WeeksNeeded, r.Dependence = metric.Undefined, metric.Undefined, metric.Undefined
+	if t.evidence == nil { // it ended before anything was compared
+		return
+	}
 	r.Tested, r.Dependence = t.evidence.Tested, metric.Number(t.evidence.Dependence)
-	r.DetectableGain, r.WeeksNeeded = metric.Undefined, metric.Undefined
 	i := r.at
 	if i == 0 || t.noted[i].out != "" {
 		list := t.evidence.Ranked(func(k int) bool { return t.noted[k+1].out == "" })

@@ -52,19 +52,13 @@ func TestOtherObjectivesArePaidFor(t *testing.T) {
 	o := small()
 	o.Objectives = []search.Objective{DefaultObjective, {Metric: "wait_mean", Direction: search.Minimise}}
 	tuned := func(factor float64) *Report {
-		o.Evaluate = func(_ context.Context, tasks []task.Task) ([]task.Result, error) {
-			out := make([]task.Result, len(tasks))
-			for i, k := range tasks {
-				out[i] = wholeOf(k, func(s metric.Span) task.Figures {
-					level, x, wait := draw.New(uint64(s.From), draw.StreamOf("level"), 0, 0), 10.0, 600.0
-					if k.Spec.Order == "sjf" {
-						x, wait = 7, 600*factor*(0.5+level.Float64())
-					}
-					return valued(map[string]float64{"bounded_slowdown_mean": x, "wait_max": 90000, "wait_mean": wait})
-				})
+		o.Evaluate = byWindow(func(k *task.Task, s metric.Span) task.Figures {
+			level, x, wait := draw.New(uint64(s.From), draw.StreamOf("level"), 0, 0), 10.0, 600.0
+			if k.Spec.Order == "sjf" {
+				x, wait = 7, 600*factor*(0.5+level.Float64())
 			}
-			return out, nil
-		}
+			return valued(map[string]float64{"bounded_slowdown_mean": x, "wait_max": 90000, "wait_mean": wait})
+		})
 		r, err := Run(context.Background(), w.plain(), o)
 		require.NoError(t, err)
 		return r
@@ -103,20 +97,14 @@ func TestNothingToGain(t *testing.T) {
 func TestLackOfEvidence(t *testing.T) {
 	w := newWorld(t, 3000, 0.8, halves)
 	o := small()
-	o.Evaluate = func(_ context.Context, tasks []task.Task) ([]task.Result, error) {
-		out := make([]task.Result, len(tasks))
-		for i, k := range tasks {
-			out[i] = wholeOf(k, func(s metric.Span) task.Figures {
-				chance := draw.New(uint64(s.From), draw.StreamOf("chance"), 0, 0)
-				x := 1.0
-				if k.Spec.Order == "sjf" {
-					x = 0.4 + 1.1*chance.Float64() // from 60 % less to 50 % more
-				}
-				return valued(map[string]float64{"bounded_slowdown_mean": 10 * x, "wait_max": 90000, "wait_mean": 600})
-			})
+	o.Evaluate = byWindow(func(k *task.Task, s metric.Span) task.Figures {
+		chance := draw.New(uint64(s.From), draw.StreamOf("chance"), 0, 0)
+		x := 1.0
+		if k.Spec.Order == "sjf" {
+			x = 0.4 + 1.1*chance.Float64() // from 60 % less to 50 % more
 		}
-		return out, nil
-	}
+		return valued(map[string]float64{"bounded_slowdown_mean": 10 * x, "wait_max": 90000, "wait_mean": 600})
+	})
 	o.Windows = 20
 	r, err := Run(context.Background(), w.plain(), o)
 	require.NoError(t, err)

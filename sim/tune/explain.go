@@ -41,7 +41,7 @@ func (t *tuner) explain() error {
 	for _, r := range rows {
 		t.out.Secondary = append(t.out.Secondary, lineOf(r))
 	}
-	t.out.Losers, t.out.Gainers = t.losersOf(c), t.gainersOf(c)
+	t.out.Losers, t.out.Gainers = t.out.about().Losers, t.gainersOf(c) // it is a finalist
 	if err := t.holdings(c); err != nil {
 		return err
 	}

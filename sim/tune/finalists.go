@@ -31,6 +31,8 @@ type Finalist struct {
 	Bounds []Bound     `json:"bounds,omitempty"`
 	Losers []LoserLine `json:"losers"`
 	Out    string      `json:"out,omitempty"` // why it is not recommended
+
+	at int // among the candidates
 }
 
 // Replicas is a gain on the whole traces over replicas with jittered arrivals.
@@ -53,7 +55,7 @@ func ratio(logarithm float64) metric.Number { return metric.Number(libm.Exp(loga
 func (t *tuner) finalist(i int) *Finalist {
 	c, found := t.candidates[i], t.finding(i)
 	f := &Finalist{
-		Name: c.name, Role: c.role, Gain: metric.Number(found.Gain), P: metric.Number(found.P), Windows: ratio(found.Windows.Estimate), Sums: ratio(found.Sums.Estimate), Whole: t.endToEnd(c), Losers: t.losersOf(c),
+		at: i, Name: c.name, Role: c.role, Gain: metric.Number(found.Gain), P: metric.Number(found.P), Windows: ratio(found.Windows.Estimate), Sums: ratio(found.Sums.Estimate), Whole: t.endToEnd(c), Losers: t.losersOf(t.base(), c),
 	}
 	for k := range t.out.Bounds {
 		f.Bounds = append(f.Bounds, t.boundOn(c, k))
@@ -104,12 +106,11 @@ func lineOf(r stat.Row) Line {
 // measure gives the changes of the finalists their intervals, which decide nothing: over
 // windows, and over replicas of both sides.
 func (t *tuner) measure() error {
-	t.chances()
 	for k := range t.out.Finalists {
 		f := &t.out.Finalists[k]
 		var subjects []stat.Subject
 		for _, o := range t.goal.Objectives {
-			s, err := t.subject(t.candidates[t.placeOf(f.Name)], o.Metric, better(o.Direction))
+			s, err := t.subject(t.candidates[f.at], o.Metric, better(o.Direction))
 			if err != nil {
 				return err
 			}

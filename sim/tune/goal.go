@@ -63,13 +63,13 @@ func (t *tuner) whole(c *candidate, name string, replica int) float64 {
 	return sum / float64(len(t.problem.Traces))
 }
 
-// values are those of a candidate by window, weighed: their mean is that of the
-// number.
-func (t *tuner) values(c *candidate, s scope, name string, windows []int) []float64 {
+// values are those of a candidate in a replica by window, weighed: their mean is that of
+// the number.
+func (t *tuner) values(c *candidate, s scope, name string, windows []int, replica int) []float64 {
 	of := t.reading(name, windows)
 	out := make([]float64, len(windows))
 	for k, w := range windows {
-		out[k] = of.of(t.figures(c, s, w, 0)) * of.factor[k]
+		out[k] = of.of(t.figures(c, s, w, replica)) * of.factor[k]
 	}
 	return out
 }
@@ -213,12 +213,9 @@ func (t *tuner) subject(c *candidate, name string, better stat.Direction) (stat.
 // floor is how far the mean of a number over windows moves by jittered arrivals
 // alone, under the current policy.
 func (t *tuner) floor(name string, windows []int) (stat.Floor, error) {
-	of := t.reading(name, windows)
 	values := make([][]float64, t.opt.Replicas)
 	for r := range values {
-		for k, w := range windows {
-			values[r] = append(values[r], of.of(t.figures(t.base(), wholeScope, w, r+1))*of.factor[k])
-		}
+		values[r] = t.values(t.base(), wholeScope, name, windows, r+1)
 	}
 	return stat.ReplicaFloor(values, t.opt.Stat.Confidence, t.opt.Stat.Confidence)
 }

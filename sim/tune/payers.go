@@ -2,7 +2,6 @@ package tune
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"orrery/sim/losers"
@@ -18,33 +17,28 @@ type LoserLine struct {
 // leastOfWork is the least part of the work of a group of which something is asked.
 const leastOfWork = 0.01
 
-// losersOf are the groups of jobs that wait longer under a candidate, on each whole trace.
-func (t *tuner) losersOf(c *candidate) []LoserLine {
+// losersOf are the groups of jobs that wait longer under then than under now, on each whole
+// trace, those that lose most hours first.
+func (t *tuner) losersOf(now, then *candidate) []LoserLine {
 	out := []LoserLine{}
 	for k := range t.problem.Traces {
-		for _, l := range losers.Rank(t.result(t.base(), wholeScope, k, 0).Cells, t.result(c, wholeScope, k, 0).Cells) {
+		for _, l := range losers.Rank(t.result(now, wholeScope, k, 0).Cells, t.result(then, wholeScope, k, 0).Cells) {
 			out = append(out, LoserLine{k, l})
 		}
 	}
-	return byHours(out)
+	slices.SortStableFunc(out, func(a, b LoserLine) int { return cmp.Compare(b.Hours, a.Hours) })
+	return out
 }
 
-// byHours sorts groups of several traces as those of one are sorted: by hours, and by name.
-func byHours(list []LoserLine) []LoserLine {
-	slices.SortStableFunc(list, func(a, b LoserLine) int { return cmp.Compare(math.Abs(b.Hours), math.Abs(a.Hours)) })
-	return list
-}
-
-// gainersOf are the groups of jobs that wait less.
+// gainersOf are the groups of jobs that wait less under a candidate: those that would lose by
+// the way back.
 func (t *tuner) gainersOf(c *candidate) []LoserLine {
-	out := []LoserLine{}
-	for k := range t.problem.Traces {
-		for _, l := range losers.Rank(t.result(c, wholeScope, k, 0).Cells, t.result(t.base(), wholeScope, k, 0).Cells) {
-			l.WaitNow, l.WaitThen, l.Hours = l.WaitThen, l.WaitNow, -l.Hours
-			out = append(out, LoserLine{k, l})
-		}
+	out := t.losersOf(c, t.base())
+	for i := range out {
+		l := &out[i]
+		l.WaitNow, l.WaitThen, l.Hours = l.WaitThen, l.WaitNow, -l.Hours
 	}
-	return byHours(out)
+	return out
 }
 
 // worstLoser is the group with leastOfWork of the work or more of which the mean wait grows by

@@ -230,11 +230,9 @@ func (t *tuner) finish() *Report {
 		t.changes(c)
 	}
 	for i := range r.Bounds { // without a candidate those of the current policy
-		r.Bounds[i] = t.boundOn(t.candidates[max(r.at, 0)], i)
+		r.Bounds[i] = t.boundOn(t.candidates[r.at], i)
 	}
-	if t.evidence == nil {
-		r.DetectableGain, r.WeeksNeeded, r.Dependence = metric.Undefined, metric.Undefined, metric.Undefined
-	}
+	t.chances()
 	return r
 }
 
@@ -294,7 +292,7 @@ func (t *tuner) tried() {
 			out.WorstGroup = n.worst.By + " " + n.worst.Name
 		}
 		out.Overloaded, out.Same = t.piling(c, wholeScope), t.same(c)
-		out.Finalist = slices.ContainsFunc(t.out.Finalists, func(f Finalist) bool { return f.Name == c.name })
+		out.Finalist = slices.ContainsFunc(t.out.Finalists, func(f Finalist) bool { return f.at == i })
 		out.Rank = slices.Index(ranked, i-1) + 1
 		t.out.Tried = append(t.out.Tried, out)
 	}

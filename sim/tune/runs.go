@@ -62,23 +62,23 @@ func (t *tuner) cost(a runRequest) (jobs int64) {
 	if a.replica > 0 || a.load > 0 || a.scope == detailScope {
 		return 0
 	}
-	windows := t.of(a.trace)
-	if a.scope == screeningScope {
-		windows = windows[:screened(len(windows))]
+	for _, w := range a.scope.windows(t, a.trace) {
+		jobs += w.Jobs
 	}
-	for i := range windows {
-		jobs += windows[i].Jobs
+	return jobs
+}
+
+// jobsIn is how many jobs a candidate replays in a scope, over all traces.
+func (t *tuner) jobsIn(s scope) (jobs int64) {
+	for _, a := range t.on(t.base(), s) {
+		jobs += t.cost(a)
 	}
 	return jobs
 }
 
 // affordable is how many candidates more the budget pays for in a scope.
 func (t *tuner) affordable(s scope) int {
-	each := int64(0)
-	for _, a := range t.on(t.base(), s) {
-		each += t.cost(a)
-	}
-	return int(max(t.opt.Budget-t.replayed, 0) / max(each, 1))
+	return int(max(t.opt.Budget-t.replayed, 0) / max(t.jobsIn(s), 1))
 }
 
 // run makes the runs that are asked for, of which those that are known are not

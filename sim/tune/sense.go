@@ -187,18 +187,13 @@ func (t *tuner) points(points [][]float64, what string) ([]*candidate, error) {
 // objectives are the means of a metric over those windows, by point; NaN where a
 // point is overloaded and the metric is a wait.
 func (t *tuner) objectives(points []*candidate, name string) []float64 {
-	of := t.reading(name, t.screening)
 	out := make([]float64, len(points))
 	for i, c := range points {
 		out[i] = math.NaN()
 		if metric.Lengthens(name) && t.piling(c, screeningScope) {
 			continue
 		}
-		values := make([]float64, len(t.screening))
-		for k, w := range t.screening {
-			values[k] = of.of(t.figures(c, screeningScope, w, 0)) * of.factor[k]
-		}
-		out[i] = stat.Mean(values)
+		out[i] = stat.Mean(t.values(c, screeningScope, name, t.screening, 0))
 	}
 	return out
 }
@@ -232,7 +227,7 @@ func (t *tuner) moves(design *sensitivity.Morris, results []*candidate, name str
 // drowned says that the noise may be half of the number itself, as it may where few
 // replicas measure it: what does not rise above it may still matter.
 func (t *tuner) drowned(name string, floor stat.Floor) bool {
-	return floor.High > math.Abs(stat.Mean(t.values(t.base(), wholeScope, name, t.screening)))/2
+	return floor.High > math.Abs(stat.Mean(t.values(t.base(), wholeScope, name, t.screening, 0)))/2
 }
 
 // influence goes by the screening alone: inert is what changes the objective by no

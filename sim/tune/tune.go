@@ -198,7 +198,6 @@ type tuner struct {
 	windows   []Window // trace by trace
 	counting  []int    // of windows, those that count
 	screening []int    // of these, the ones that the sensitivity looks at
-	jobs      int64    // of all traces
 	replayed  int64    // jobs, in search of something better
 	known     map[key]*task.Result
 	runs      int // computed or found

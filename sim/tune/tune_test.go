@@ -119,6 +119,17 @@ func formula(noise float64, factor func(part float64) float64) func(context.Cont
 	}
 }
 
+// byWindow computes tasks by the figures of each window.
+func byWindow(figures func(k *task.Task, s metric.Span) task.Figures) func(context.Context, []task.Task) ([]task.Result, error) {
+	return func(_ context.Context, tasks []task.Task) ([]task.Result, error) {
+		out := make([]task.Result, len(tasks))
+		for i := range tasks {
+			out[i] = wholeOf(tasks[i], func(s metric.Span) task.Figures { return figures(&tasks[i], s) })
+		}
+		return out, nil
+	}
+}
+
 // wholeOf is a result of which each metric over all jobs is the mean over the parts.
 func wholeOf(k task.Task, figures func(metric.Span) task.Figures) task.Result {
 	r := task.Result{Task: k.ID()}
@@ -488,25 +499,19 @@ func TestReplicasMustShowTheGain(t *testing.T) {
 func TestEqualsAreNamed(t *testing.T) {
 	w := newWorld(t, 3000, 0.8, halves)
 	o := small()
-	o.Evaluate = func(_ context.Context, tasks []task.Task) ([]task.Result, error) {
-		out := make([]task.Result, len(tasks))
-		for i, k := range tasks {
-			out[i] = wholeOf(k, func(s metric.Span) task.Figures {
-				turn := draw.New(uint64(s.From), draw.StreamOf("turn"), 0, 0)
-				gain := 0.0
-				if slices.Contains([]string{"saf", "sjf"}, k.Spec.Order) {
-					gain = 0.3 + 0.01*turn.Float64()
-				}
-				if k.Spec.Order == "saf" && k.Jitter != nil && k.Jitter.Seed%2 == 0 { // better and worse in turns
-					gain += 0.01
-				} else if k.Spec.Order == "saf" {
-					gain -= 0.01
-				}
-				return valued(map[string]float64{"bounded_slowdown_mean": 10 * (1 - gain), "wait_max": 90000, "wait_mean": 600})
-			})
+	o.Evaluate = byWindow(func(k *task.Task, s metric.Span) task.Figures {
+		turn := draw.New(uint64(s.From), draw.StreamOf("turn"), 0, 0)
+		gain := 0.0
+		if slices.Contains([]string{"saf", "sjf"}, k.Spec.Order) {
+			gain = 0.3 + 0.01*turn.Float64()
 		}
-		return out, nil
-	}
+		if k.Spec.Order == "saf" && k.Jitter != nil && k.Jitter.Seed%2 == 0 { // better and worse in turns
+			gain += 0.01
+		} else if k.Spec.Order == "saf" {
+			gain -= 0.01
+		}
+		return valued(map[string]float64{"bounded_slowdown_mean": 10 * (1 - gain), "wait_max": 90000, "wait_mean": 600})
+	})
 	r, err := Run(context.Background(), w.plain(), o)
 	require.NoError(t, err)
 	require.Equal(t, Change, r.Verdict, "%s", r.Markdown())
@@ -701,7 +706,7 @@ func TestWindows(t *testing.T) {
 	require.Len(t, newWorld(t, 1000, 0.8, halves).tune(t, o).Windows, 33, "of 30 jobs at least")
 
 	together := []model.Time{0, 0, 0, 0, 0, 5, 6, 7}
-	require.Equal(t, []Window{{Begin: 0, End: 5, Jobs: 5}, {Begin: 5, End: 6, Jobs: 1}, {Begin: 6, End: 7, Jobs: 1}, {Begin: 7, End: 8, Jobs: 1}}, equalJobs(together, 8))
-	require.Equal(t, []Window{{Begin: 0, End: 8, Jobs: 8}}, equalJobs(together, 2), "half of them come at once")
-	require.Empty(t, equalJobs(nil, 0))
+	require.Equal(t, []Window{{Begin: 0, End: 5, Jobs: 5}, {Begin: 5, End: 6, Jobs: 1}, {Begin: 6, End: 7, Jobs: 1}, {Begin: 7, End: 8, Jobs: 1}}, counted(task.EqualJobs(together, 8), together))
+	require.Equal(t, []Window{{Begin: 0, End: 8, Jobs: 8}}, counted(task.EqualJobs(together, 2), together), "half of them come at once")
+	require.Empty(t, counted(task.EqualJobs(nil, 0), nil))
 }

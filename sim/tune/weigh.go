@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -39,14 +38,19 @@ func (t *tuner) weigh() error {
 	if err != nil {
 		return err
 	}
-	e, finalists, err := advice.WeighInRounds(list, t.opt.Replicas, t.settings(o), func(i, replicas int) (advice.Candidate, error) {
-		c := t.candidates[i+1]
-		t.stage("%s with jittered arrivals (%d)", c.name, replicas)
-		err := errors.Join(t.wholly(t.base(), replicas), t.wholly(c, replicas))
-		if err != nil {
-			return advice.Candidate{}, err
+	e, finalists, err := advice.WeighInRounds(list, t.opt.Replicas, t.settings(o), func(places []int, replicas int) (out []advice.Candidate, err error) {
+		list := []*candidate{t.base()}
+		for _, i := range places {
+			list = append(list, t.candidates[i+1])
 		}
-		return t.side(i+1, o.Metric, replicas), nil
+		t.stage("the current policy and the most promising candidates (%d) with jittered arrivals (%d)", len(places), replicas)
+		if err := t.wholly(replicas, list...); err != nil {
+			return nil, err
+		}
+		for _, i := range places {
+			out = append(out, t.side(i+1, o.Metric, replicas))
+		}
+		return out, nil
 	})
 	if err != nil {
 		return err
@@ -81,7 +85,7 @@ func (t *tuner) oneMore() error {
 func (t *tuner) noteOf(c *candidate) (n note) {
 	n.out, n.beyond = t.brokenBy(c)
 	for _, o := range t.goal.Objectives {
-		if n.out == "" && slices.ContainsFunc(t.values(c, wholeScope, o.Metric, t.counting), math.IsNaN) {
+		if n.out == "" && slices.ContainsFunc(t.values(c, wholeScope, o.Metric, t.counting, 0), math.IsNaN) {
 			n.out, n.beyond = "it has no value of "+o.Metric+" in a window", math.Inf(1)
 		}
 	}
@@ -122,14 +126,9 @@ func (t *tuner) settings(o search.Objective) advice.Settings {
 
 // series is an objective under a candidate, over the traces as they are and so many replicas.
 func (t *tuner) series(c *candidate, name string, replicas int) advice.Series {
-	of := t.reading(name, t.counting)
 	var list []advice.Series
 	for r := range replicas + 1 {
-		one := advice.Series{Windows: make([]float64, len(t.counting)), Whole: t.whole(c, name, r)}
-		for k, w := range t.counting {
-			one.Windows[k] = of.of(t.figures(c, wholeScope, w, r)) * of.factor[k]
-		}
-		list = append(list, one)
+		list = append(list, advice.Series{Windows: t.values(c, wholeScope, name, t.counting, r), Whole: t.whole(c, name, r)})
 	}
 	return advice.Over(list...)
 }

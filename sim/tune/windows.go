@@ -66,21 +66,16 @@ func (t *tuner) cut() error {
 		if err != nil {
 			return err
 		}
-		t.jobs += int64(len(at))
-		n := min(t.opt.Windows, len(at)/leastJobs)
-		divide := equalJobs
-		if ofAService(t.opt.Objectives[0].Metric) {
-			n, divide = t.opt.Windows, equalLengths
+		spans := task.EqualJobs(at, min(t.opt.Windows, len(at)/leastJobs))
+		ofServices := ofAService(t.opt.Objectives[0].Metric)
+		if ofServices {
+			spans = task.EqualLengths(at, t.opt.Windows)
 		}
-		windows := divide(at, n)
-		if len(windows) < leastWindows {
-			if ofAService(t.opt.Objectives[0].Metric) {
-				t.refuse(fmt.Sprintf("the jobs of the log %s are submitted within so little time that it makes %d windows, and %d are needed: take a longer log", set.Name, len(windows), leastWindows))
-				return nil
-			}
-			t.refuse(tooShort(set.Name, len(at), len(windows)))
+		if len(spans) < leastWindows {
+			t.refuse(tooShort(set.Name, len(at), len(spans), ofServices))
 			return nil
 		}
+		windows := counted(spans, at)
 		for i := range windows {
 			windows[i].Trace = k
 		}
@@ -91,55 +86,22 @@ func (t *tuner) cut() error {
 }
 
 // tooShort says what a log lacks.
-func tooShort(name string, jobs, windows int) string {
-	if jobs < leastWindows*leastJobs {
+func tooShort(name string, jobs, windows int, ofServices bool) string {
+	switch {
+	case ofServices:
+		return fmt.Sprintf("the jobs of the log %s are submitted within so little time that it makes %d windows, and %d are needed: take a longer log", name, windows, leastWindows)
+	case jobs < leastWindows*leastJobs:
 		return fmt.Sprintf("the log %s has %d jobs, and %d windows of %d jobs need %d: take a longer log", name, jobs, leastWindows, leastJobs, leastWindows*leastJobs)
 	}
 	return fmt.Sprintf("the %d jobs of the log %s are submitted in so few instants that they fill %d of the windows, and %d are needed: take a longer log", jobs, name, windows, leastWindows)
 }
 
-// equalJobs divides submissions, which ascend, into n windows of equal numbers of jobs.
-// Jobs that were submitted together stay together. Where that would leave a window with less
-// than half of its jobs there is one less.
-func equalJobs(at []model.Time, n int) (out []Window) {
-	last := 0
-	for i := range n {
-		k, _ := slices.BinarySearch(at, at[i*len(at)/n]) // the first of those that came with it
-		if half := len(at) / n / 2; i > 0 && (k == last || k-last < half || len(at)-k < half) {
-			continue
-		}
-		out, last = append(out, Window{Begin: at[k]}), k
+// counted are windows with the jobs that were submitted in them, at times that ascend.
+func counted(spans []metric.Span, at []model.Time) (out []Window) {
+	for i, n := range task.SubmittedAt(at, spans) {
+		out = append(out, Window{Begin: spans[i].From, End: spans[i].To, Jobs: int64(n)})
 	}
-	return closed(out, at)
-}
-
-// equalLengths divides the time from the first submission to the last into n windows.
-func equalLengths(at []model.Time, n int) (out []Window) {
-	if len(at) == 0 {
-		return nil
-	}
-	first, length := at[0], int64(at[len(at)-1].Sub(at[0]))
-	for i := range int64(n) {
-		from := first.Add(model.Duration(i * (length / int64(n))))
-		if i == 0 || from > out[len(out)-1].Begin {
-			out = append(out, Window{Begin: from})
-		}
-	}
-	return closed(out, at)
-}
-
-// closed fills in where windows end, one where the next begins, and their jobs.
-func closed(windows []Window, at []model.Time) []Window {
-	for i := range windows {
-		w := &windows[i]
-		if w.End = at[len(at)-1] + 1; i+1 < len(windows) {
-			w.End = windows[i+1].Begin
-		}
-		from, _ := slices.BinarySearch(at, w.Begin)
-		to, _ := slices.BinarySearch(at, w.End)
-		w.Jobs = int64(to - from)
-	}
-	return windows
+	return out
 }
 
 // sort lists the windows that count, and of these the first quarter of each trace, which
@@ -184,14 +146,20 @@ const (
 // details is how many parts a trace has in detailScope.
 const details = 30
 
+// windows are those of a trace that a scope holds.
+func (s scope) windows(t *tuner, trace int) []Window {
+	all := t.of(trace)
+	if s == screeningScope {
+		return all[:screened(len(all))]
+	}
+	return all
+}
+
 // spans are the parts of a trace that a scope measures.
 func (s scope) spans(t *tuner, trace int) []metric.Span {
-	windows := t.of(trace)
+	windows := s.windows(t, trace)
 	var out []metric.Span
-	switch s {
-	case screeningScope:
-		windows = windows[:screened(len(windows))]
-	case detailScope:
+	if s == detailScope {
 		first, last := windows[0].Begin, windows[len(windows)-1].End
 		each := int64(last.Sub(first)) / details
 		for i := range int64(details) {
@@ -212,15 +180,15 @@ func (s scope) spans(t *tuner, trace int) []metric.Span {
 // looked at, so no candidate is favoured.
 func (t *tuner) begin() error {
 	base := t.base()
-	if t.jobs > t.opt.Budget {
-		return usagef("--budget %d: one replay of %s takes %d jobs: give as many or more", t.opt.Budget, t.traceWords(), t.jobs)
+	if jobs := t.jobsIn(wholeScope); jobs > t.opt.Budget {
+		return usagef("--budget %d: one replay of %s takes %d jobs: give as many or more", t.opt.Budget, t.traceWords(), jobs)
 	}
 	t.stage("replaying %s under the current policy", t.traceWords())
 	if err := t.run(t.on(base, wholeScope)); err != nil {
 		return err
 	}
 	if len(t.space.Space) > 0 { // the noise of settings is wanted before they are searched
-		if err := t.wholly(base, t.opt.Replicas); err != nil {
+		if err := t.wholly(t.opt.Replicas, base); err != nil {
 			return err
 		}
 	}
@@ -260,12 +228,14 @@ func asideWords(windows []Window) string {
 // noValue is what the remark on a window without a value begins with.
 const noValue = "no value of "
 
-// wholly runs a candidate on the whole of all traces, as they are and in so many replicas.
-func (t *tuner) wholly(c *candidate, replicas int) error {
+// wholly runs candidates on the whole of all traces, as they are and in so many replicas.
+func (t *tuner) wholly(replicas int, list ...*candidate) error {
 	var asked []runRequest
-	for k := range t.problem.Traces {
-		for r := range replicas + 1 {
-			asked = append(asked, runRequest{of: c, trace: k, scope: wholeScope, replica: r})
+	for _, c := range list {
+		for k := range t.problem.Traces {
+			for r := range replicas + 1 {
+				asked = append(asked, runRequest{of: c, trace: k, scope: wholeScope, replica: r})
+			}
 		}
 	}
 	return t.run(asked)

@@ -82,18 +82,22 @@ func decide(pool replicas, gain float64, key uint64) (out outcome, err error) {
 		return 1
 	}
 	then := make([]replicas, candidates)
-	over := func(i, replicas int) (advice.Candidate, error) {
-		for len(then[i]) < 1+replicas {
-			then[i] = append(then[i], next(1)...)
+	over := func(places []int, replicas int) (list []advice.Candidate, err error) {
+		for _, i := range places {
+			for len(then[i]) < 1+replicas {
+				then[i] = append(then[i], next(1)...)
+			}
+			list = append(list, advice.Candidate{Now: now[:1+replicas].series(weights, 1), Then: then[i][:1+replicas].series(weights, factor(i))})
 		}
-		return advice.Candidate{Now: now[:1+replicas].series(weights, 1), Then: then[i][:1+replicas].series(weights, factor(i))}, nil
+		return list, nil
 	}
-	list := make([]advice.Candidate, candidates)
-	for i := range list {
-		then[i] = singles[i : i+1 : i+1]
-		if list[i], err = over(i, 0); err != nil {
-			return out, err
-		}
+	var all []int
+	for i := range candidates {
+		then[i], all = singles[i:i+1:i+1], append(all, i)
+	}
+	list, err := over(all, 0)
+	if err != nil {
+		return out, err
 	}
 	if out.evidence, out.finalists, err = advice.WeighInRounds(list, jittered, set, over); err != nil {
 		return out, err

@@ -154,26 +154,15 @@ func replicaOf(r *task.Result) (out replica, err error) {
 }
 
 // cut divides a log into windows of equal numbers of jobs, as orrery tune does. Logs of which
-// so many jobs were submitted together that a window would be empty are refused.
+// so many jobs were submitted together that there are fewer windows are refused.
 func cut(set *transform.Set) ([]metric.Span, error) {
 	at, err := task.Submissions(set)
 	if err != nil {
 		return nil, err
 	}
-	if len(at) < mostWindows {
-		return nil, fmt.Errorf("%d jobs, and %d windows", len(at), mostWindows)
-	}
-	out := make([]metric.Span, mostWindows)
-	for i := range out {
-		out[i] = metric.Span{From: at[i*len(at)/mostWindows], To: at[len(at)-1] + 1}
-		if i > 0 {
-			out[i-1].To = out[i].From
-		}
-	}
-	for i, s := range out {
-		if s.To <= s.From {
-			return nil, fmt.Errorf("window %d is empty", i)
-		}
+	out := task.EqualJobs(at, mostWindows)
+	if len(at) < mostWindows || len(out) < mostWindows {
+		return nil, fmt.Errorf("%d jobs make %d windows of %d", len(at), len(out), mostWindows)
 	}
 	return out, nil
 }
