@@ -21,6 +21,7 @@ type Cluster struct {
 	JobRequeueMax    int32  `yaml:"job_requeue_max" default:"3" min:"0" max:"1000000000" unit:"times" doc:"how often such a job returns at most; with one more failure it ends as FAILED"`
 	Topology         string `yaml:"topology" of:"dragonfly,listed" default:"dragonfly" doc:"which groups are adjacent: all to all, or those that each group lists"`
 	PowerCap         Power  `yaml:"power_cap" zero:"none" default:"none" min:"0" unit:"power" doc:"what running jobs may draw in all"`
+	OverPowerCap     string `yaml:"over_power_cap" of:"delay,slow" default:"delay" doc:"what keeps power_cap: starts wait by what jobs are reckoned to draw, or GPUs are held back by what the site draws, those of classes with caps alike"`
 	StorageBandwidth Rate   `yaml:"storage_bandwidth" zero:"none" default:"none" min:"0" unit:"rate" doc:"storage traffic that running jobs may demand in all"`
 	SensitivePool    int32  `yaml:"sensitive_pool" zero:"none" default:"none" min:"1" unit:"nodes" doc:"most nodes that sensitive jobs hold together"`
 
@@ -29,6 +30,12 @@ type Cluster struct {
 
 	Price          float64 `yaml:"price" default:"0.5" min:"0" max:"1" unit:"price" doc:"of energy until an event changes it; 0 is cheap, 1 is dear"`
 	UnknownTenants string  `yaml:"unknown_tenants" of:"none,neutral,reject" default:"none" doc:"work that names no tenant of the site: behind all that have a share left, as a tenant without a share, or refused"`
+
+	Runtime      string       `yaml:"runtime" of:"recorded,modelled" default:"recorded" doc:"how long jobs run: as their rows say, or by the hardware that they get relative to that of their record"`
+	RuntimeTerms RuntimeTerms `yaml:"runtime_terms" when:"runtime=modelled" doc:"which reasons for a longer or shorter run time count"`
+	RecordedGPU  []string     `yaml:"recorded_gpu" unit:"names" doc:"GPUs on which jobs ran in the log whose rows do not say it: of the catalogue, or of a node type"`
+	GPUNames     []string     `yaml:"gpu_names" unit:"NAME=GPU" doc:"what the trace calls GPUs of the catalogue or of a node type"`
+	Facility     Facility     `yaml:"facility" doc:"how the power of nodes becomes energy, cost and carbon"`
 
 	NodeTypes    []NodeType    `yaml:"node_types" doc:"kinds of nodes"`
 	Groups       []Group       `yaml:"groups" doc:"dragonfly groups and their nodes; a group of several kinds of nodes is written once for each kind"`
@@ -40,6 +47,7 @@ type Cluster struct {
 	Partitions   []Partition   `yaml:"partitions" doc:"named sets of nodes with limits; they may overlap"`
 	Reservations []Reservation `yaml:"reservations" doc:"nodes set aside for a time"`
 	Services     []Service     `yaml:"services" doc:"reactive services that a scaling policy sizes while the trace is replayed; they are submitted beside its jobs"`
+	Workloads    []Workload    `yaml:"workloads" doc:"classes of work, with what is known of their speed and draw; a job in none runs as recorded, and is counted"`
 	Quorum       Quorum        `yaml:"quorum" doc:"the replicated state that grants nodes"`
 	Agents       Agents        `yaml:"agents" doc:"how long nodes take for what they are told"`
 	Failures     Failures      `yaml:"failures" doc:"what goes wrong by chance"`
@@ -53,18 +61,23 @@ type Cluster struct {
 
 // NodeType is what nodes of one kind have.
 type NodeType struct {
-	Name        string      `yaml:"name" unit:"name" doc:"that groups refer to"`
-	GPU         string      `yaml:"gpu" unit:"name" doc:"model of its GPUs, that jobs ask for; any: it is not known, and where that holds of all nodes each model that a job asks for counts as it"`
-	GPUs        int32       `yaml:"gpus" default:"0" min:"0" max:"64" unit:"GPUs" doc:"on each node"`
-	GPUMemory   Bytes       `yaml:"gpu_memory" default:"0" min:"0" unit:"size" doc:"of one GPU"`
-	CPUs        int32       `yaml:"cpus" default:"0" min:"0" max:"16384" unit:"cores" doc:"on each node"`
-	Memory      Bytes       `yaml:"memory" default:"0" min:"0" unit:"size" doc:"of the node"`
-	Features    []string    `yaml:"features" unit:"names" doc:"that jobs may ask for"`
-	Unified     bool        `yaml:"unified" default:"false" doc:"CPU and GPU share one memory"`
-	CXLOnly     bool        `yaml:"cxl_only" default:"false" doc:"all its memory is attached by CXL; only jobs that allow it go there"`
-	IdlePower   Power       `yaml:"idle_power" default:"0" min:"0" unit:"power" doc:"drawn without work"`
-	BusyPower   Power       `yaml:"busy_power" default:"0" min:"0" unit:"power" doc:"drawn with all GPUs at work"`
-	GPUTopology GPUTopology `yaml:"gpu_topology" doc:"how near its GPUs are; without it they are all alike"`
+	Name          string      `yaml:"name" unit:"name" doc:"that groups refer to"`
+	From          string      `yaml:"from" unit:"name" doc:"a node of orrery cluster catalogue, whose figures it has where it does not say its own"`
+	GPUModel      string      `yaml:"gpu_model" unit:"name" doc:"its GPU in the catalogue, by which classes of work know it; without it they know it by the name under gpu"`
+	GPU           string      `yaml:"gpu" unit:"name" doc:"model of its GPUs, that jobs ask for; any: it is not known, and where that holds of all nodes each model that a job asks for counts as it"`
+	GPUs          int32       `yaml:"gpus" default:"0" min:"0" max:"64" unit:"GPUs" doc:"on each node"`
+	GPUMemory     Bytes       `yaml:"gpu_memory" default:"0" min:"0" unit:"size" doc:"of one GPU"`
+	CPUs          int32       `yaml:"cpus" default:"0" min:"0" max:"16384" unit:"cores" doc:"on each node"`
+	Memory        Bytes       `yaml:"memory" default:"0" min:"0" unit:"size" doc:"of the node"`
+	Features      []string    `yaml:"features" unit:"names" doc:"that jobs may ask for"`
+	Unified       bool        `yaml:"unified" default:"false" doc:"CPU and GPU share one memory"`
+	CXLOnly       bool        `yaml:"cxl_only" default:"false" doc:"all its memory is attached by CXL; only jobs that allow it go there"`
+	IdlePower     Power       `yaml:"idle_power" default:"0" min:"0" unit:"power" doc:"drawn without work"`
+	BusyPower     Power       `yaml:"busy_power" default:"0" min:"0" unit:"power" doc:"drawn with all GPUs at work"`
+	GPUIdlePower  Power       `yaml:"gpu_idle_power" default:"0W" min:"0" unit:"power" doc:"of idle_power, by one GPU"`
+	GPUHeldPower  Power       `yaml:"gpu_held_power" default:"0W" min:"0" unit:"power" doc:"drawn by one GPU while a job holds it and does not work: before its work begins, and while it writes or reads a checkpoint; below gpu_idle_power it counts as that"`
+	GPUPowerLimit Power       `yaml:"gpu_power_limit" zero:"none" default:"none" min:"0" unit:"power" doc:"that one GPU is held to; classes of work say what that costs"`
+	GPUTopology   GPUTopology `yaml:"gpu_topology" doc:"how near its GPUs are; without it they are all alike"`
 }
 
 // GPUTopology is written as islands, or as the whole matrix.

@@ -85,6 +85,9 @@ func ParseCluster(file string, text []byte) (*Cluster, error) {
 		return nil, cmp.Or(otherKind(file, text, KindCluster), err)
 	}
 	c.src = src
+	if err := c.filled(); err != nil {
+		return nil, err
+	}
 	if c.Name == "" {
 		c.Name = nameOf(file)
 	}
@@ -199,6 +202,7 @@ func (c *Cluster) validate() error {
 		k.add("agents.checkpoints", "found %s, whose interval comes of failures.mtbf, which is never: give it, or use value", a.Checkpoints)
 	}
 	c.references(k)
+	c.checkWorkloads(k)
 	c.checkServices(k)
 	for i := range c.Events {
 		c.event(k, i)
@@ -221,6 +225,7 @@ func (c *Cluster) lists() []nameList {
 		{"qos", namesOf(c.QOS, func(x QOS) string { return x.Name }), 4096},
 		{"partitions", namesOf(c.Partitions, func(x Partition) string { return x.Name }), 4096},
 		{"reservations", namesOf(c.Reservations, func(x Reservation) string { return x.Name }), 4096},
+		{"workloads", namesOf(c.Workloads, func(x Workload) string { return x.Name }), 4096},
 		{"services", namesOf(c.Services, func(x Service) string { return x.Name }), 4096},
 	}
 }

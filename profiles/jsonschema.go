@@ -196,7 +196,7 @@ func sizePattern(t reflect.Type) string {
 	for _, u := range units {
 		words = append(words, u.suffix)
 	}
-	return `^[0-9]+(\.[0-9]+)? *(` + strings.Join(words, "|") + `)$`
+	return `^(0|[0-9]+(\.[0-9]+)? *(` + strings.Join(words, "|") + `))$`
 }
 
 // describeKey is what a key means, with its unit and where it applies.

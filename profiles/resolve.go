@@ -36,6 +36,8 @@ type Site struct {
 	Tick    model.Duration
 	Usage   Usage
 	Changes []Change // ascending by time
+	// Hardware is what is known of the speed and the power of its nodes.
+	Hardware *Hardware
 	// TargetWait is the wait within which jobs should start, by class; 0 is none.
 	TargetWait [model.SensitiveClass + 1]model.Duration
 }
@@ -105,6 +107,7 @@ func (c *Cluster) Resolve() (*Site, error) {
 		r.agree()
 		r.sets()
 		r.changes()
+		r.hardware()
 	}
 	if err := r.err(); err != nil {
 		return nil, err

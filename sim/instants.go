@@ -47,6 +47,14 @@ func (r *run) count(now model.Time, submitted, started, ended int64) {
 	}
 }
 
+// reprice tells the series what energy has cost and emitted up to now.
+func (r *run) reprice(now model.Time) {
+	for len(r.tariffs) > 0 && r.tariffs[0].At <= now {
+		r.series.SetTariff(r.tariffs[0].At, r.tariffs[0].Tariff)
+		r.tariffs = r.tariffs[1:]
+	}
+}
+
 // observe tells the series what the instant has left behind.
 func (r *run) observe(now model.Time) {
 	st := r.state
@@ -54,8 +62,11 @@ func (r *run) observe(now model.Time) {
 	if st.Waiting > 0 && st.BusyUnits < r.units {
 		state.MinQueuedUnits = r.core.Least()
 	}
-	if r.sited != nil && len(r.sited.Touched) > 0 {
-		r.site.observe(now, r.sited)
+	if r.sited != nil {
+		if len(r.sited.Touched) > 0 {
+			r.site.observe(now, r.sited)
+		}
+		state.Power = metric.Power(r.sited.Draw)
 	}
 	r.series.Observe(now, state)
 }

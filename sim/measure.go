@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
 	"orrery/sim/plan"
+	"orrery/sim/rundir"
 )
 
 // metricConfig says what is measured of a run over so many rows, the last of which is
@@ -23,6 +25,9 @@ func metricConfig(p *plan.Resolved, rows int64, last model.Time, opt *Options) m
 	}
 	if p.Site != nil {
 		cfg.Site = siteMetrics(p.Site, opt.Decisions != nil && opt.Explain == nil)
+		if e := p.Site.Energy; e != nil {
+			cfg.Power = &e.PowerConfig
+		}
 	}
 	return cfg
 }
@@ -75,4 +80,17 @@ func (m *measure) stop(last model.Time) model.Time {
 		return m.To.Add(m.Follow)
 	}
 	return last
+}
+
+// consequences are what the hardware has done.
+func (r *run) consequences() {
+	c := &r.sited.Consequences
+	if m, ok := r.plan.Site.World.Hardware.(*hwmodel.Model); ok {
+		r.res.Hardware = rundir.HardwareOf(c, m.Terms)
+	}
+	if e := r.plan.Site.Energy; e != nil {
+		r.res.Power = &rundir.Power{
+			Sources: rundir.SourcesOf(c), JobPower: e.JobPower, PUE: float64(e.PUE) / 1e6, Overhead: e.Overhead, Currency: e.Currency, OverCapUS: c.OverCap,
+		}
+	}
 }

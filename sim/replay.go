@@ -152,7 +152,7 @@ func conclude(p *plan.Resolved, res *Result, info traces.Info, jobs record.Scann
 		Jobs: rundir.Jobs{
 			Submitted: res.State.Submitted, Dropped: dropped, Started: res.State.Started, Left: res.State.Left, Unfinished: res.Unfinished,
 		},
-		FirstUS: res.First, LastUS: res.Last, Awkward: []rundir.AwkwardRule{}, Site: res.SiteCounts, Services: rundir.ServicesOf(res.Services),
+		FirstUS: res.First, LastUS: res.Last, Awkward: []rundir.AwkwardRule{}, Site: res.SiteCounts, Hardware: res.Hardware, Power: res.Power, Services: rundir.ServicesOf(res.Services),
 		Takings: rundir.TakingsOf(res.Takings, false), OfTenants: rundir.TakingsOf(res.TenantTakings, true),
 	}
 	for i := range res.Unheeded {

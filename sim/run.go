@@ -17,6 +17,7 @@ import (
 	"orrery/sim/metric"
 	"orrery/sim/plan"
 	"orrery/sim/record"
+	"orrery/sim/rundir"
 	"orrery/sim/watch"
 	"orrery/sim/world"
 	"orrery/sim/world/translate"
@@ -77,6 +78,8 @@ type Result struct {
 	Work        Work
 	Site        *plan.SiteNames   // nil on a plain cluster
 	SiteCounts  *world.SiteCounts // likewise
+	Hardware    *rundir.Hardware  // nil where run times are those of the record
+	Power       *rundir.Power     // nil where no power is known
 	Ignored     []plan.Ignored    // what the trace asks for that the run does not heed
 	// Unheeded is what more of the work asks for than plan.MostUnheeded, where the run goes on
 	// all the same: it is told before any figure.
@@ -199,6 +202,7 @@ type run struct {
 	site     *siteResults      // nil on a plain cluster
 	services *hosting.Services // nil for none
 	takings  *hosting.Takings  // nil without services
+	tariffs  []plan.TariffAt   // that are still ahead
 	// state and sited are of world; sited is nil on a plain cluster.
 	state *world.State
 	sited *world.Meter
@@ -235,6 +239,9 @@ func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*
 	var err error
 	if r.series, err = metric.NewSeries(metricConfig(&p, src.Info().Rows, last, &opt)); err != nil {
 		return nil, &plan.UsageError{Text: err.Error()}
+	}
+	if p.Site != nil && p.Site.Energy != nil {
+		r.tariffs = p.Site.Energy.Tariffs
 	}
 	r.loop = drive.Loop{
 		Core: r.core, Quorum: r.world, Agents: r.world, Record: r, Order: p.Order,
@@ -388,6 +395,7 @@ func (r *run) next() (model.Time, error) {
 // once, after the first round.
 func (r *run) instant(now model.Time) error {
 	r.res.Work.Instants++
+	r.reprice(now)
 	submitted, started, ended := r.state.Submitted, r.state.Started, r.state.Ended
 	r.res.Last = now
 	for round := 0; ; round++ {
@@ -443,10 +451,10 @@ func (r *run) finish() (*Result, error) {
 	r.follow.account(r.world.awkward())
 	r.res.Awkward = *r.world.awkward()
 	if r.sited != nil {
-		r.series.SetEnergy(metric.Energy(r.sited.Energy))
 		counts := r.sited.SiteCounts
 		r.res.SiteCounts = &counts
 		r.res.SiteCounts.Refused = r.site.refusals()
+		r.consequences()
 	}
 	if r.watch != nil {
 		r.watch.Finish(watch.End{

@@ -68,6 +68,11 @@ func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, sta
 	core := site.New(c)
 	cfg := p.Site.World
 	cfg.Rows.Users = users
+	if h := cfg.Rows.Hardware; h != nil {
+		own := *h
+		own.Users = users
+		cfg.Rows.Hardware = &own
+	}
 	cfg.History = p.History > 0
 	w := world.NewSite(cfg, opt.Sink)
 	never := func(a *model.Allocation) model.Reason {
@@ -138,6 +143,9 @@ func (o *Options) explain() func(model.JobID) bool {
 func newBatch(p *plan.Resolved) (b traces.Batch) {
 	if p.Site != nil {
 		b.Attr = &traces.Attributes{}
+		if p.Site.World.Rows.Hardware != nil {
+			b.Past = &traces.Past{}
+		}
 	}
 	return b
 }

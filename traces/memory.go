@@ -206,6 +206,23 @@ func (m *Memory) columns(jobs []Job) {
 		b.Attr.AppendJob(j)
 	}
 	m.users = in.names
+	m.pastColumns(jobs)
+}
+
+// pastColumns sets what the rows say of how jobs ran, if any says something.
+func (m *Memory) pastColumns(jobs []Job) {
+	if !slices.ContainsFunc(jobs, func(j Job) bool {
+		return j.Name != "" || j.RecordedNodes != "" || j.NodesAllocated.OK || j.GPUsAllocated.OK
+	}) {
+		return
+	}
+	r := &Past{}
+	for i := range jobs {
+		j := &jobs[i]
+		r.Name, r.RanOn = append(r.Name, j.Name), append(r.RanOn, j.RecordedNodes)
+		r.Nodes, r.GPUs = append(r.Nodes, j.NodesAllocated.or(Absent)), append(r.GPUs, j.GPUsAllocated.or(Absent))
+	}
+	m.all.Past = r
 }
 
 // Info describes the trace.
@@ -254,15 +271,23 @@ func (s *memorySource) Close() error { return nil }
 // Next implements Source. The rows are not copied.
 func (s *memorySource) Next(b *Batch) error {
 	n := min(s.all.Len()-s.row, sourceRows)
-	wanted := b.Attr != nil
-	*b = Batch{Attr: b.Attr}
+	attributes, past := b.Attr != nil, b.Past != nil
+	*b = Batch{Attr: b.Attr, Past: b.Past}
 	if n == 0 {
 		b.resize(0)
 		return io.EOF
 	}
 	*b = s.all.Slice(s.row, s.row+n)
-	if !wanted {
+	if !attributes {
 		b.Attr = nil
+	}
+	switch {
+	case !past:
+		b.Past = nil
+	case b.Past == nil: // no row says anything
+		b.Past = &Past{Name: make([]string, n), RanOn: make([]string, n), Nodes: make([]int32, n), GPUs: make([]int32, n)}
+		fill(b.Past.Nodes, Absent)
+		fill(b.Past.GPUs, Absent)
 	}
 	s.row += n
 	return nil

@@ -36,6 +36,10 @@ type Batch struct {
 	// with a warm start that begin before it; else nil.
 	RanOn []string
 
+	// Past is filled when the caller has set it before the first call to Source.Next, and
+	// nil else.
+	Past *Past
+
 	// Attr is filled when the caller has set it before the first call to
 	// Source.Next, and nil else: reading the columns of a plain replay costs
 	// no more for it.
@@ -44,6 +48,15 @@ type Batch struct {
 	// Only names the columns of the jobs table that the caller reads, nil for all. It is set before the
 	// first call to Source.Next. Other columns are not read, nor is what they hold checked; a source in memory may give them.
 	Only []string
+}
+
+// Past is what the rows of a Batch say of how jobs ran in the log, and their names: what
+// models of hardware go by and no scheduler sees.
+type Past struct {
+	Name  []string // "" when null
+	RanOn []string // recorded_nodes, "" when null
+	Nodes []int32  // held, Absent when not known
+	GPUs  []int32  // held in all, Absent when not known
 }
 
 // wants says whether the caller reads a column.
@@ -69,6 +82,14 @@ func (b *Batch) Append(o *Batch) {
 	b.User = append(b.User, o.User...)
 	if o.RanOn != nil || b.RanOn != nil {
 		b.RanOn = append(append(b.RanOn, make([]string, b.Len()-o.Len()-len(b.RanOn))...), o.RanOn...)
+	}
+	if o.Past != nil {
+		if b.Past == nil {
+			b.Past = &Past{}
+		}
+		r := b.Past
+		r.Name, r.RanOn = append(r.Name, o.Past.Name...), append(r.RanOn, o.Past.RanOn...)
+		r.Nodes, r.GPUs = append(r.Nodes, o.Past.Nodes...), append(r.GPUs, o.Past.GPUs...)
 	}
 	if o.Attr != nil {
 		if b.Attr == nil {
@@ -97,6 +118,9 @@ func (b *Batch) Slice(i, j int) Batch {
 	}
 	if i < len(b.RanOn) {
 		s.RanOn = b.RanOn[i:min(j, len(b.RanOn))]
+	}
+	if r := b.Past; r != nil {
+		s.Past = &Past{Name: r.Name[i:j], RanOn: r.RanOn[i:j], Nodes: r.Nodes[i:j], GPUs: r.GPUs[i:j]}
 	}
 	if b.Attr != nil {
 		s.Attr = b.Attr.slice(i, j)

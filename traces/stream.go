@@ -140,6 +140,11 @@ func (s *jobSource) next(b *Batch) error {
 			return err
 		}
 	}
+	if b.Past != nil {
+		if err := s.past(b); err != nil {
+			return err
+		}
+	}
 	if s.b.info.Sorted && b.wants("submit") {
 		if err := s.ascending(b); err != nil {
 			return err
@@ -220,33 +225,66 @@ func numbers[T ~int64](s *jobSource, b *Batch, name string, dst []T) error {
 	return int64s(s.columns[name], dst)
 }
 
-// ran fills RanOn while the rows are of before the warm start. Behind it the
-// column is not read.
+// ran fills RanOn while the rows are of before the warm start. Behind it the column is not
+// read, unless Past is asked for.
 func (s *jobSource) ran(b *Batch) error {
 	warm := s.b.info.WarmStart
-	if b.RanOn = b.RanOn[:0]; !warm.OK || b.Submit[0] >= warm.V {
-		b.RanOn = nil
+	before := warm.OK && b.Submit[0] < warm.V
+	if b.RanOn = nil; !before && b.Past == nil {
 		return nil
 	}
-	if s.row == 0 {
-		s.open(columnRanOn)
+	texts, err := s.strings(columnRanOn, b.Len())
+	if before {
+		b.RanOn = texts
 	}
-	in, ids := interner{ids: map[string]int32{}}, make([]int32, b.Len())
-	fill(ids, -1)
-	if c := s.columns[columnRanOn]; c != nil {
-		if err := c.ids(ids, &in); err != nil {
+	if b.Past != nil {
+		b.Past.RanOn = texts
+	}
+	return err
+}
+
+// past fills Batch.Past.
+func (s *jobSource) past(b *Batch) (err error) {
+	r := b.Past
+	if r.Name, err = s.strings("name", b.Len()); err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		name string
+		dst  *[]int32
+	}{{"nodes_allocated", &r.Nodes}, {"gpus_allocated", &r.GPUs}} {
+		if s.row == 0 {
+			s.open(c.name)
+		}
+		*c.dst = slices.Grow((*c.dst)[:0], b.Len())[:b.Len()]
+		if err := s.columns[c.name].int32s(*c.dst, s.wide); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// strings are the texts of a column in the next n rows, "" for nulls. Unlike other texts they are kept for the batch alone: most are distinct. The column is
+// read from the first row on, or never.
+func (s *jobSource) strings(column string, n int) ([]string, error) {
+	if s.row == 0 {
+		s.open(column)
+	}
+	in, ids := interner{ids: map[string]int32{}}, make([]int32, n)
+	fill(ids, -1)
+	if c := s.columns[column]; c != nil {
+		if err := c.ids(ids, &in); err != nil {
+			return nil, err
 		}
 		c.view.text.unassign(len(c.view.text.ids)) // the next batch has an interner of its own
 	}
-	for _, id := range ids {
-		text := ""
+	out := make([]string, n)
+	for i, id := range ids {
 		if id >= 0 {
-			text = in.names[id]
+			out[i] = in.names[id]
 		}
-		b.RanOn = append(b.RanOn, text)
 	}
-	return nil
+	return out, nil
 }
 
 func (s *jobSource) times(b *Batch) error {

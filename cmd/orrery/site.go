@@ -18,6 +18,7 @@ type siteFlags struct {
 	file     string
 	profiles []string
 	routing  profiles.Routing
+	runtime  string            // recorded or modelled, "" for what the file says
 	read     *profiles.Cluster // with its places in the file
 }
 
@@ -33,6 +34,13 @@ func (f *siteFlags) located(err error) error {
 func (s *settings) registerSite() {
 	s.flags.StringVar(&s.site.file, "cluster", "", "cluster file `FILE`: nodes, vClusters with their profiles, tenants, events")
 	s.flags.StringArrayVar(&s.site.profiles, "profile", nil, "schedule by the profile `[VCLUSTER=]NAME` (a name or a file), in all vClusters or in one; may be given several times")
+	s.flags.Var(&parsed{"", "recorded|modelled", func(text string) error {
+		if text != "recorded" && text != "modelled" {
+			return fmt.Errorf("want recorded or modelled")
+		}
+		s.site.runtime = text
+		return nil
+	}}, "runtime", "how long jobs run: as their rows say, or by the hardware that they get relative to that of their record (runtime of the cluster file)")
 	s.site.routing.Column = "none"
 	s.flags.Var(routingValue(&s.site.routing), "vcluster-of", "where jobs go whose rows name no vCluster: by another column (partition=batch:hpc,debug:small,*:hpc; without values these are names of vClusters), or all=NAME")
 }
@@ -93,6 +101,9 @@ func (s *settings) enterSite(spec *plan.Spec, t *trace) error {
 	f := &s.site
 	routed := s.flags.Changed("vcluster-of")
 	if f.file == "" && len(f.profiles) == 0 {
+		if f.runtime == "modelled" {
+			return usagef("--runtime modelled goes with --cluster: a cluster of equal processors has no hardware to model")
+		}
 		if routed {
 			return usagef("--vcluster-of goes with --cluster: it is the cluster file that has vClusters")
 		}
@@ -109,6 +120,13 @@ func (s *settings) enterSite(spec *plan.Spec, t *trace) error {
 		if err := f.routes(c); err != nil {
 			return err
 		}
+	}
+	if f.runtime != "" {
+		changed, err := c.WithAll([]profiles.Assignment{{Path: "runtime", Value: f.runtime}})
+		if err != nil {
+			return usagef("--runtime %s: %v", f.runtime, err)
+		}
+		c = changed
 	}
 	f.read = c
 	// What the plain flags have at their defaults, the site says itself.

@@ -51,6 +51,7 @@ func (s *summary) table() *table.Table {
 			t.Row("moot changes", table.Quantity(plot.Count(c.Moot), c.Moot), "of the cluster file or the trace, that found nothing to change")
 		}
 	}
+	s.powerRows(t)
 	for i := range d.Services {
 		x := &d.Services[i]
 		t.Row("service "+x.Name, table.Quantity(fmt.Sprintf("%.3g %%", float64(100*x.Missed)), x.Missed), servedWords(x))

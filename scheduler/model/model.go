@@ -363,7 +363,12 @@ type JobRecord struct {
 	Allocated Holding
 	KeptGPU   int64 // µs of GPU time
 	LostGPU   int64 // µs of GPU time
+	Energy    Energy
 }
+
+// Energy is what the nodes of a job drew for it, the idle part of them included: at least,
+// most likely and at most, in mJ.
+type Energy struct{ Low, Value, High int64 }
 
 // Holding is what was held, and how long: µs, summed over what is counted.
 type Holding struct {

@@ -50,6 +50,7 @@ func tabulate(jobs column.Scanner, s *Series, keep int) (Table, error) {
 	all.join(steady)
 	all.site.closeCells()
 	steady.site.closeCells()
+	all.power, steady.power = s.cfg.Power, s.cfg.Power
 	all.close(s.allIntegrals(all.lastEnd))
 	if steady.open {
 		steady.close(s.steadyIntegrals())
@@ -109,8 +110,9 @@ type reduction struct {
 	length  int64 // of the window of the series, µs; 0 when it has none
 	begin   int64
 	units   int64
-	growth  *big.Rat // of the queue in units; nil when not measured
-	measure bool     // over and length are valid
+	growth  *big.Rat     // of the queue in units; nil when not measured
+	measure bool         // over and length are valid
+	power   *PowerConfig // nil when nothing is known of what the site draws
 
 	site     *siteSums // nil when the run is of none
 	services []Service // with their steps in the window; nil when the run has none

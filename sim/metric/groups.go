@@ -66,7 +66,6 @@ type siteSums struct {
 	shared bool   // what was held within the window is known
 	quota  *int64 // job·µs spent waiting for limits; nil when not recorded
 	quotas []int64
-	energy *Energy
 	held   int64 // within the window, by all: node·µs, or GPU·µs where jobs share nodes
 	lends  bool  // what was lent is known
 }
@@ -190,7 +189,6 @@ func (s *Series) share(all, steady *reduction) {
 	if steady.open {
 		steady.site.hold(h.between(atWarm, atCool))
 	}
-	all.site.energy = s.energy
 	if s.reasons != nil {
 		s.reasons.times(s.now) // settles
 		all.site.quotas = s.reasons.quota

@@ -43,12 +43,6 @@ func (h *Holding) gpuTime(d model.Duration) int64 {
 	return model.Plus(d.Of(h.GPUs), d.Of(h.Milli)/model.WholeGPU)
 }
 
-// Energy is an amount of energy: joules and millionths of one.
-type Energy struct{ Joules, Micro int64 }
-
-// SetEnergy says what was drawn in the whole run.
-func (s *Series) SetEnergy(e Energy) { s.energy = &e }
-
 // openSite prepares the sums of a site.
 func (s *Series) openSite(cfg *SiteConfig) {
 	v, n := len(cfg.VClusters), len(cfg.VClusters)+len(cfg.Tenants)

@@ -79,6 +79,7 @@ func (s *Series) part(p Span, in *keyBudget) (*reduction, error) {
 		return nil, fmt.Errorf("metric: measuring the part from %s to %s, whose bounds are not two marks that the run has reached, one after the other", p.From, p.To)
 	}
 	r := newReduction(Steady, in)
+	r.power = s.cfg.Power
 	r.open, r.from, r.to, r.units = true, int64(p.From), int64(p.To)-1, s.cfg.Units
 	a, b := &s.marks[from], &s.marks[to]
 	over := b.total.minus(&a.total)

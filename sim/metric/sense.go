@@ -13,7 +13,7 @@ var senses = []struct {
 	{"preemptions", -1}, {"requeues", -1}, {"gpu_hours_useful", +1}, {"gpu_hours_lost", -1}, {"gpu_hours_allocated", 0},
 	{"useful_fraction", +1}, {"goodput", +1}, {"node_hours_", 0}, {"share_deviation_", -1}, {"within_target", +1},
 	{"service_jitter", 0}, {"service_served_hours", 0}, {"service_", -1},
-	{"starved", -1}, {"quota_hold", -1}, {"energy", -1},
+	{"starved", -1}, {"quota_hold", -1}, {"energy", -1}, {"carbon", -1},
 	{"wait", -1}, {"turnaround_", -1}, {"slowdown_", -1}, {"bounded_slowdown_", -1}, {"per_processor_bounded_slowdown_", -1},
 	{"area_weighted_", -1}, {"makespan", -1}, {"window_", 0}, {"throughput", +1}, {"utilisation", +1},
 	{"loss_of_capacity", -1}, {"queue_growth", 0}, {"queue_", -1}, {"jain_", +1},

@@ -24,6 +24,7 @@ type Config struct {
 	Cooldown   model.Duration // at least 0
 	LastSubmit model.Time     // the last submission of the trace; read only when Cooldown > 0
 	Site       *SiteConfig    // nil when the run is of none
+	Power      *PowerConfig   // nil when nothing is known of what the site draws
 
 	// Measured is the part of the trace that the run is about; nil for the whole
 	// trace. With it the warm-up and the cool-down are 0, and jobs that have not
@@ -66,6 +67,7 @@ type State struct {
 	QueuedJobs     int32
 	RunningJobs    int32
 	MinQueuedUnits int32 // smallest request that waits, 0 when no job does
+	Power          Power // of the nodes; not read without Config.Power
 }
 
 // Series accumulates the state of the system over time: sums for the windows
@@ -105,7 +107,7 @@ type Series struct {
 
 	held    holdings
 	reasons *reasons // nil when no reasons are known
-	energy  *Energy  // nil when unknown
+	tariff  Tariff   // since now
 
 	services []Service // scaled ones of the run
 }
@@ -114,6 +116,7 @@ type Series struct {
 type integrals struct {
 	busy, queuedJobs, lost sum // unit·µs, job·µs, unit·µs
 	queuedMax              int32
+	drawn                  drawn // zero without Config.Power
 }
 
 // NewSeries returns an empty accumulator.
@@ -336,6 +339,9 @@ func (s *Series) integrate(to model.Time) {
 	s.markMax = max(s.markMax, st.QueuedJobs)
 	if s.warmed {
 		s.windowMax = max(s.windowMax, st.QueuedJobs)
+	}
+	if s.cfg.Power != nil {
+		t.drawn.add(&st.Power, &s.tariff, d)
 	}
 	s.held.elapsed = model.Plus(s.held.elapsed, int64(min(d, math.MaxInt64)))
 	s.bins.integrate(s.now, to, st)

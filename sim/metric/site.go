@@ -14,7 +14,7 @@ const (
 
 const srcTheirs = "Lattice, design documents of the scheduler: no exact definition there, fixed here"
 
-var siteDefinitions = []definition{
+var siteDefinitions = append([]definition{
 	{Definition{"jobs_failed", "jobs", "count of jobs that ended as FAILED", "", "never null", nil}, false, countOf(model.Failed)},
 	{Definition{"jobs_suspended", "jobs", "count of unfinished jobs that had left their nodes, or were about to", "", "never null", nil}, false, (*reduction).suspended},
 	{Definition{"preemptions", "1", "how often jobs were asked to leave their nodes", "", edgeJobs, nil}, false, sumOf(func(g *groupSum) int64 { return g.preemptions })},
@@ -32,8 +32,7 @@ var siteDefinitions = []definition{
 	{Definition{"within_target_wait", "1", "count(w <= target of the class) / N", srcOurs, "over jobs of classes with a target that started or still wait; null without one", nil}, false, (*reduction).withinTarget},
 	{Definition{"starved_fraction", "1", "count(w > limit) / N", srcOurs, "over jobs that were not refused; one that never started has waited until it left; the limit is a day unless set; null without a job", nil}, false, (*reduction).starvation},
 	{Definition{"quota_hold", "h", "time that jobs waited for a limit of their tenant or quality of service, summed over jobs", srcOurs, "null when reasons were not recorded; window all only", nil}, true, (*reduction).quotaHold},
-	{Definition{"energy", "kWh", "integral of the power drawn, idle nodes included, from the first event to the last", srcOurs, "null when no power was simulated; window all only", nil}, true, (*reduction).energyDrawn},
-}
+}, powerDefinitions...)
 
 func (r *reduction) suspended() value { return countValue(r.site.suspended) }
 
@@ -138,14 +137,4 @@ func (r *reduction) quotaHold() value {
 		return undefined("why jobs wait was not recorded")
 	}
 	return ratio(big.NewInt(*r.site.quota), bigHour, r.submitted, "", "")
-}
-
-func (r *reduction) energyDrawn() value {
-	e := r.site.energy
-	if e == nil {
-		return undefined("no power was simulated")
-	}
-	micro := product(big.NewInt(e.Joules), big.NewInt(1_000_000))
-	micro.Add(micro, big.NewInt(e.Micro))
-	return ratio(micro, big.NewInt(3_600_000_000_000), r.submitted, "", "")
 }

@@ -36,6 +36,7 @@ func (a integrals) minus(b *integrals) integrals {
 	a.busy = a.busy.minus(b.busy)
 	a.queuedJobs = a.queuedJobs.minus(b.queuedJobs)
 	a.lost = a.lost.minus(b.lost)
+	a.drawn = a.drawn.minus(&b.drawn)
 	return a
 }
 

@@ -24,7 +24,8 @@ type Site struct {
 	Services []hosting.Config
 	// Targets are the waits within which jobs should start, by class.
 	Targets []model.Duration
-	early   int64 // reservations that the trace announces, known from the beginning on
+	Energy  *Energy // nil where no power is known
+	early   int64   // reservations that the trace announces, known from the beginning on
 	// unheeded counts events of the trace, in the order of translate.IgnoredEvents.
 	unheeded [len(translate.IgnoredEvents)]int64
 }
@@ -97,7 +98,10 @@ func (p *Resolved) siteOf(res *profiles.Site, file *profiles.Cluster, src Tables
 	if err := countsCPUs(res.Nodes, src.Info()); err != nil {
 		return nil, err
 	}
-	sp := &Site{Targets: res.TargetWait[:]}
+	sp, cap := &Site{Targets: res.TargetWait[:]}, res.PowerCap
+	if res.Hardware.Slow { // the core holds no start back
+		res.PowerCap = 0
+	}
 	if sp.Core, err = coreOf(res); err != nil {
 		return nil, err
 	}
@@ -110,10 +114,11 @@ func (p *Resolved) siteOf(res *profiles.Site, file *profiles.Cluster, src Tables
 		return nil, err
 	}
 	res.Reservations = append(res.Reservations, announced.Reservations...)
-	if sp.World, err = p.worldOf(res, announced, src); err != nil {
+	if sp.World, err = p.worldOf(res, cap, announced, src); err != nil {
 		return nil, err
 	}
 	sp.World.Rows.Route = route
+	sp.Energy = energyOf(&sp.World, res.Hardware, src)
 	sp.World.Rows.NoFeatures = file.OfSizes()
 	sp.World.Rows.NoNodeNames = file.OfSizes() && len(file.Groups) > 0
 	for i := range res.VClusters {

@@ -15,8 +15,8 @@ import (
 )
 
 // worldOf is the configuration of the simulated world of a site amid what the trace
-// says happens to it.
-func (p *Resolved) worldOf(res *profiles.Site, announced translate.SiteEvents, src Tables) (world.SiteConfig, error) {
+// says happens to it. cap is what it may draw, 0 for any power.
+func (p *Resolved) worldOf(res *profiles.Site, cap int64, announced translate.SiteEvents, src Tables) (world.SiteConfig, error) {
 	a := &res.Agents
 	w := world.SiteConfig{
 		Site: &res.Site, Seed: p.Spec.Seed, Expected: p.World.Expected, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
@@ -29,6 +29,7 @@ func (p *Resolved) worldOf(res *profiles.Site, announced translate.SiteEvents, s
 			w.Exit = preemptionOf(&res.Profiles[i].Preemption, a)
 		}
 	}
+	p.hardwareOf(&w, res, cap, src)
 	w.Checkpoints = checkpointsOf(res)
 	w.Rows.Unstated = &translate.Unstated{Checkpoint: res.JobCheckpoint, Requeue: res.JobRequeue, MaxRequeue: res.JobRequeueMax}
 	w.Rows.TellCheckpoint = w.Checkpoints != nil || slices.ContainsFunc(res.Profiles, func(p profiles.Profile) bool { return p.Preemption.Enabled })

@@ -29,6 +29,8 @@ type Document struct {
 	Awkward     []AwkwardRule     `json:"awkward"`
 	Unheeded    []Unheeded        `json:"unheeded,omitempty"` // with allow_unheeded: what to know before any figure
 	Site        *world.SiteCounts `json:"site,omitempty"`
+	Hardware    *Hardware         `json:"hardware,omitempty"` // with modelled run times
+	Power       *Power            `json:"power,omitempty"`    // where the power of nodes or jobs is known
 	Services    []Service         `json:"services,omitempty"` // of the cluster file, in its order
 	Takings     []Taking          `json:"takings,omitempty"`  // among services and the jobs of vClusters
 	OfTenants   []Taking          `json:"takings_of_tenants,omitempty"`

@@ -35,6 +35,8 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 	s.State.Started++
 	s.beginCheckpoints(ref)
 	s.scheduleEnd(ref)
+	s.begin(ref)
+	s.holdCap()
 }
 
 // scheduleEnd sets when the running attempt under ref ends if nothing comes between.

@@ -43,6 +43,12 @@ func (s *Site) change(i int32) {
 	case translate.DemandChange:
 		happens = s.demand(i)
 	default:
+		if c.Kind == translate.PowerChange {
+			s.cap, s.uneven = c.Value, s.cfg.Power.Slow
+			if s.cfg.Power.Slow { // the core knows of no cap
+				return
+			}
+		}
 		s.emit(&model.Fact{Kind: changeFacts[c.Kind], Value: c.Value})
 	}
 	if !happens {

@@ -179,6 +179,7 @@ func (s *Site) startWrite(ref model.Ref) {
 	k.writ++
 	k.writes, k.image, k.at = true, l.holds.image, s.now.Add(d)
 	l.work.Pause(s.now, k.at)
+	s.setWorks(l, false)
 	s.events.Push(des.NewEvent(k.at, des.RankCheckpoint, l.rec.Job, ref))
 	s.scheduleEnd(ref)
 }
@@ -194,6 +195,7 @@ func (s *Site) endWrite(ref model.Ref) {
 	l := s.jobs.At(ref)
 	k := &l.ckpt
 	k.writes, k.tried, k.at = false, s.now, model.AbsentTime
+	s.setWorks(l, true)
 	if !k.breaks {
 		k.since, k.safe, k.took, l.saved = s.now, l.gained(s.now), l.work.Took(s.now), k.image
 		s.Meter.Written++

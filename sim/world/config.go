@@ -51,6 +51,9 @@ type SiteConfig struct {
 	// Wipe is how long the nodes of sensitive work are cleaned afterwards.
 	Wipe   model.Duration
 	Faults Faults
+	// Hardware is how fast jobs run and what they draw; nil is hwmodel.Recorded.
+	Hardware Hardware
+	Power    PowerConfig
 	// Changes of the site, ascending.
 	Changes []translate.Change
 }

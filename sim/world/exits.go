@@ -151,6 +151,7 @@ func (s *Site) answerHint(ref model.Ref) {
 		d = slower(d, s.cfg.Faults.SlowBy)
 	}
 	x.writes, x.frozen, x.acts, x.act = true, s.now, s.now.Add(d), preempt.Written
+	s.setWorks(l, false)
 	if k := &l.ckpt; k.writes { // the checkpoint that it is asked for is under way
 		x.acts, x.partial, k.at = l.work.Resumes(), k.breaks, model.AbsentTime
 	}

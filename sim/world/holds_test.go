@@ -83,7 +83,7 @@ func TestResize(t *testing.T) {
 	require.Equal(t, 4*want, s.sink.jobs[0].Allocated.GPUs)
 	require.Zero(t, s.Meter.tenants[1].Nodes)
 	require.Equal(t, SiteCounts{Resized: 2}, s.Meter.SiteCounts)
-	require.Equal(t, int64(400), s.Meter.power)
+	require.Equal(t, int64(400), s.Meter.Draw.Value)
 	require.Subset(t, s.Meter.Touched, []int32{0, 1 + 1}, "the vCluster and the second tenant")
 }
 
@@ -125,7 +125,7 @@ func TestShares(t *testing.T) {
 		}
 		require.Equal(t, int64(4), s.State.BusyUnits)
 		require.Equal(t, int64(2), s.Meter.vclusters[0].Nodes)
-		require.Equal(t, int64(4*100+200), s.Meter.power, "a GPU draws its part")
+		require.Equal(t, int64(4*100+200), s.Meter.Draw.Value, "a GPU draws its part")
 		var kinds []model.FactKind
 		for s.Next() != model.Never {
 			for _, f := range s.Take(s.Next(), nil) {

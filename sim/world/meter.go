@@ -1,17 +1,17 @@
 package world
 
 import (
-	"math"
 	"math/bits"
 
+	"orrery/hwmodel"
 	"orrery/scheduler/model"
 )
 
 // Meter is what a site and its parts hold and draw now, and what has come to pass.
 type Meter struct {
 	SiteCounts
-	Energy Energy
-	power  int64 // W drawn now, idle nodes included
+	Consequences Consequences
+	Draw         hwmodel.Watts // now, idle nodes included
 
 	vclusters []Share // by VClusterID
 	tenants   []Share // by TenantID
@@ -78,29 +78,12 @@ func (h *Share) hold(g *holding, sign int64) {
 	h.Running += int32(sign)
 }
 
-// Energy is an amount of energy: joules and millionths of one.
-type Energy struct {
-	Joules, Micro int64
-}
-
-// add adds the energy of power, in W and not negative, over the span d.
-func (e *Energy) add(power int64, d model.Duration) {
-	hi, lo := bits.Mul64(uint64(power), uint64(d))
-	lo, carry := bits.Add64(lo, uint64(e.Micro), 0)
-	if hi += carry; hi >= 1_000_000 {
-		e.Joules = math.MaxInt64
-		return
-	}
-	joules, micro := bits.Div64(hi, lo, 1_000_000)
-	e.Joules = model.Plus(e.Joules, int64(min(joules, math.MaxInt64)))
-	e.Micro = int64(micro)
-}
-
 // holding is what an attempt holds.
 type holding struct {
 	nodes, gpus, units, borrowed int32
 	milli                        int32 // thousandths of GPUs beside whole ones
-	power                        int64 // W beyond what its nodes draw idle
+	power                        int64 // W that its nodes draw for it by its row or their kind
+	idle                         int64 // W of that while idle
 	image                        int64 // bytes of a checkpoint
 }
 
@@ -121,7 +104,7 @@ func (s *Site) measure(ref model.Ref, a *model.Allocation) holding {
 		k := s.classes.Node(h.Node)
 		g.addShare(a, k, h)
 		held, of := h.PartOf(k.GPUs, k.CPUs)
-		g.power -= k.IdlePower * held / of
+		g.idle += k.IdlePower * held / of
 	}
 	if a.CkptBytes > 0 {
 		g.image = a.CkptBytes
@@ -150,7 +133,7 @@ func (s *Site) addNodes(g *holding, a *model.Allocation, part int, n int32) {
 	if n > 0 {
 		k := &s.classes.Of[part]
 		g.add(a, k, n, n*k.GPUs, n*s.unitsOf(k))
-		g.power -= int64(n) * k.IdlePower
+		g.idle += int64(n) * k.IdlePower
 	}
 }
 
@@ -205,7 +188,6 @@ func (s *Site) account(ref model.Ref, sign int64) {
 	g, st := &l.holds, &s.State
 	st.Running += int32(sign)
 	st.BusyUnits += sign * int64(g.units)
-	s.Meter.power += sign * g.power
 	s.load.running += sign * l.weight()
 	s.vcluster(l.alloc).hold(g, sign)
 	if h := s.tenant(l.alloc); h != nil {
@@ -213,6 +195,7 @@ func (s *Site) account(ref model.Ref, sign int64) {
 	}
 	if sign < 0 {
 		l.charge(s.now)
+		s.unplug(ref)
 	}
 	l.since = s.now
 	p, whole := s.quorum.Held(ref), s.whole
@@ -336,10 +319,10 @@ func (s *Site) tenant(a *model.Allocation) *Share {
 	return h
 }
 
-// advance integrates what is drawn from the first event up to now.
+// advance brings the clock of the site to now.
 func (s *Site) advance(now model.Time) {
-	if s.begun && now > s.now {
-		s.Meter.Energy.add(max(s.Meter.power, 0), now.Sub(s.now))
+	if s.begun && now > s.now && s.cap > 0 && s.Meter.Draw.Value > s.cap {
+		s.Meter.Consequences.OverCap = model.Plus(s.Meter.Consequences.OverCap, int64(now.Sub(s.now)))
 	}
 	s.begun, s.now = true, now
 }

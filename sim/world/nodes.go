@@ -85,12 +85,14 @@ func exponential(src *draw.Source, mean model.Duration) model.Duration {
 // setState changes the state of a node and says so.
 func (s *Site) setState(id model.NodeID, state model.NodeState) {
 	n := &s.nodes[id]
-	idle := s.site.Nodes[id].IdlePower
+	idle := s.band(s.site.Nodes[id].IdlePower, s.cfg.Power.IdleBand)
 	if n.state == model.Down {
-		s.Meter.power += idle
+		s.Meter.Draw = s.Meter.Draw.Plus(idle)
+		s.uneven = s.cfg.Power.Slow
 	}
 	if state == model.Down {
-		s.Meter.power -= idle
+		s.Meter.Draw = s.Meter.Draw.Minus(idle)
+		s.uneven = s.cfg.Power.Slow
 	}
 	if n.state == model.Draining {
 		s.draining.Remove(id)

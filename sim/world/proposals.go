@@ -104,6 +104,9 @@ func (s *Site) resize(p *model.Proposal) model.Fact {
 		l.holds = s.measure(p.Ref, l.alloc)
 		l.rec.Nodes = l.holds.nodes
 		s.account(p.Ref, 1)
+		s.plugIn(p.Ref)
+		s.redraw(l)
+		s.setSpeed(p.Ref)
 		s.recheckFreed(freed, l.alloc.IsSensitive())
 	}
 	return f

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/scheduler/quorum"
 	"orrery/sim/des"
@@ -39,6 +40,13 @@ type Site struct {
 	restored []taken                 // what of each node they hold
 	named    map[string]model.NodeID // all nodes, until the warm start
 
+	hardware Hardware
+	terms    hwmodel.Terms // that hardware has switched on
+	throttle model.Fixed   // to what part of what they draw GPUs are held, see holdCap
+	cap      int64         // W that the site may draw, 0 for none
+	uneven   bool          // what is drawn has changed since throttle was found
+	flexible []model.Ref   // attempts that can be held back
+
 	services map[int64]model.Ref // reactive ones in the system, by the log's number
 	demands  map[int64]int32     // last change about a service that is not, by the log's number
 
@@ -54,6 +62,7 @@ type siteJob struct {
 	job
 	*attempt // nil while it is on no nodes
 	alloc    *model.Allocation
+	hw       hwmodel.Job
 	release  model.Time // from its hold, AbsentTime when that is not lifted
 
 	kept    model.Duration // work saved by checkpoints, at speed 1
@@ -79,6 +88,7 @@ type attempt struct {
 	exit    exit           // how it gives its nodes up
 	ckpt    checkpointing  // how it saves its work meanwhile
 	since   model.Time     // when what it holds last changed
+	powered
 }
 
 // newAttempt is an attempt that has not begun.
@@ -95,6 +105,13 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 	s.classes = s.quorum.NodeClasses()
 	s.rows = translate.NewSite(cfg.Site, &s.cfg.Rows)
 	s.Meter.shared(len(cfg.Site.VClusters), len(cfg.Site.Tenants))
+	s.hardware, s.throttle, s.cap = cfg.Hardware, model.One, cfg.Power.Cap
+	if s.hardware == nil {
+		s.hardware = hwmodel.Recorded{}
+	}
+	if m, ok := s.hardware.(*hwmodel.Model); ok {
+		s.terms = m.Terms
+	}
 	s.services, s.demands = map[int64]model.Ref{}, map[int64]int32{}
 	s.nodes = make([]node, len(cfg.Site.Nodes))
 	s.whole, s.draining = model.NewNodeSet(len(s.nodes)), model.NewNodeSet(len(s.nodes))
@@ -105,7 +122,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 			s.drains++
 		}
 		if n.State != model.Down {
-			s.Meter.power += n.IdlePower
+			s.Meter.Draw = s.Meter.Draw.Plus(s.band(n.IdlePower, cfg.Power.IdleBand))
 		}
 		s.nodes[i].back = model.AbsentTime
 		s.planFailure(model.NodeID(i))
@@ -172,7 +189,7 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 		return false, err
 	}
 	*l = siteJob{} // and field by field, for what is made elsewhere has to be copied
-	l.truth, l.alloc, l.outcome, l.release, l.limit = truth.Truth, a, truth.Outcome, truth.Release, a.Walltime
+	l.truth, l.alloc, l.outcome, l.release, l.limit, l.hw = truth.Truth, a, truth.Outcome, truth.Release, a.Walltime, truth.Hardware
 	r := &l.rec // as it was made; a warm start changes what the allocation says of some of it
 	r.Job, r.ID, r.Eligible, r.Start, r.Procs, r.Walltime = a.Job, a.ID, a.Eligible, model.AbsentTime, s.rows.Units(a), a.Walltime
 	s.State.Submitted++
@@ -260,6 +277,7 @@ func (s *Site) Take(t model.Time, dst []model.Fact) []model.Fact {
 			s.jobEvent(e)
 		}
 	}
+	s.holdCap()
 	return s.facts
 }
 
@@ -285,6 +303,10 @@ func (s *Site) jobEvent(e des.Event) {
 			s.checkpointStep(ref)
 		case l.exit.at:
 			s.exitStep(ref)
+		}
+		if l.attempt != nil && l.begins == e.At {
+			l.begins = model.AbsentTime
+			s.setWorks(l, true)
 		}
 	case des.RankCancel:
 		switch {
@@ -337,6 +359,8 @@ func (s *Site) Abandon(now model.Time) int64 {
 		ran := l.rec.Runtime
 		if l.rec.State == model.Running || l.rec.State == model.Checkpointing {
 			l.charge(now)
+			s.bill(l)
+			s.splitLoss(l, l.worked(now))
 			ran = l.kept + l.gained(l.worked(now))
 		}
 		s.abandon(l.complete(), now, ran, s.cfg.Expected && l.alloc.Kind == model.Bounded, s.cfg.Rows.Policy.Overrun)

@@ -51,6 +51,7 @@ type story struct {
 	stop   model.Time
 
 	nodeTime, gpuTime int64 // held so far, by what the meter said between two instants
+	joules            int64
 }
 
 // play runs the story to its end and returns what happened, a line a fact.
@@ -77,6 +78,7 @@ func play(t require.TestingT, cfg SiteConfig, rows *traces.Batch, orders ...orde
 		require.GreaterOrEqual(t, now, last)
 		if last != model.AbsentTime {
 			h := &p.world.Meter.vclusters[0]
+			p.joules += p.world.Meter.Draw.Value * int64(now.Sub(last)) / int64(sec)
 			p.nodeTime, p.gpuTime = p.nodeTime+h.Nodes*int64(now.Sub(last)), p.gpuTime+h.GPUs*int64(now.Sub(last))
 		}
 		last = now

@@ -62,7 +62,6 @@ func GuestSite(t testing.TB, dir string) string {
 		w.Job(&r)
 	}
 	s.CountEnd(n*half, 1)
-	s.SetEnergy(metric.Energy{Joules: 7_200_000})
 	jobs, err := w.Seal()
 	require.NoError(t, err)
 	table, err := metric.Compute(jobs, s)

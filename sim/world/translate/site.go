@@ -3,6 +3,7 @@ package translate
 import (
 	"slices"
 
+	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
@@ -40,6 +41,8 @@ type Rows struct {
 	// Users are the names that Batch.User indexes, of the source that is read; nil
 	// where Route does not need them.
 	Users func() []string
+	// Hardware reads what rows tell of the hardware; nil reads nothing.
+	Hardware *Hardware
 	// Dependencies of the trace, nil for none. Edges with a time to think are
 	// waited for without it.
 	Dependencies *traces.Dependencies
@@ -132,8 +135,9 @@ func NewSite(site *model.Site, rows *Rows) *Site {
 // SiteTruth is what a row tells of its job that the scheduler of a site does not know.
 type SiteTruth struct {
 	Truth
-	Outcome model.JobState // with which it ends by itself
-	Release model.Time     // from its hold, AbsentTime when that is not lifted
+	Outcome  model.JobState // with which it ends by itself
+	Release  model.Time     // from its hold, AbsentTime when that is not lifted
+	Hardware hwmodel.Job
 }
 
 // Submission turns row i of b into a, keeping the space of its slices, and the truth
@@ -161,6 +165,10 @@ func (t *Site) Submission(b *traces.Batch, i int, a *model.Allocation) (j SiteTr
 	}
 	if j.Runtime > a.Walltime {
 		met.Add(RuleOverrun)
+	}
+	j.Hardware.Class = -1
+	if t.rows.Hardware != nil {
+		j.Hardware = t.rows.Hardware.job(b, i, a)
 	}
 	j.Ran = t.rows.Warm.ran(b, i)
 	t.rows.Warm.before(b, i, j.Ran, &met)

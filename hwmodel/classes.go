@@ -1,0 +1,342 @@
+package hwmodel
+
+import (
+	"math/bits"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
+)
+
+// Class is what is known of a class of work. Whatever is left out is not known.
+type Class struct {
+	Name string
+	// Throughput by GPU model, in any unit that all of them share. The zero Factor is not
+	// known.
+	Throughput []Factor
+	Steps      []Step     // ascending by Nodes, then by PerNode
+	Caps       []CapPoint // ascending by Draw, which is below One
+	Power      []Watts    // of one GPU at work, by GPU model; a Value of 0 is not known
+	// Spread draws a value from the range of each factor for each job; else it is the middle.
+	Spread bool
+}
+
+// Factor is a positive number with a range: 10 % of jobs lie below Low and 10 % above
+// High, and Value is the median.
+type Factor struct{ Low, Value, High model.Fixed }
+
+// Known says whether f is.
+func (f Factor) Known() bool { return f.Value > 0 }
+
+// Step is the time of a step on so many nodes or more, relative to one row of the table
+// that is taken as 1.
+type Step struct {
+	Nodes   int32 // from which the row holds, 1 or more
+	PerNode int32 // GPUs on the fullest node, from which it holds; 0 for any
+	Groups  int32 // network groups from which it holds; 0 for any
+	Time    Factor
+}
+
+// CapPoint is the throughput under a power cap, both relative to those without one.
+type CapPoint struct{ Draw, Throughput model.Fixed }
+
+// GPU is what a kind of GPU draws.
+type GPU struct {
+	Name  string
+	Idle  int64 // W without work
+	Held  Watts // W more than Idle, while a job holds its memory and does no work
+	Limit int64 // W that it is held to, 0 for none beyond what classes were measured at
+}
+
+// Model is hardware that has consequences.
+type Model struct {
+	GPUs    []GPU
+	Classes []Class
+	Terms   Terms // that are switched on
+	Seed    uint64
+	// NodeGPU, NodeGPUs and NodeGroup are the GPU model (-1 for none), the number of GPUs and
+	// the network group of each node.
+	NodeGPU, NodeGPUs, NodeGroup []int32
+}
+
+var spreadStream = draw.StreamOf("spread of a class of work")
+
+// Place sums up in w what j has in p. Cost: the nodes of p.
+func (m *Model) Place(j *Job, p *model.Placement, w *Where) {
+	*w = Where{}
+	groups := groupSet{}
+	for _, word := range p.Words {
+		for mask := word.Mask; mask != 0; mask &= mask - 1 {
+			n := word.Word<<6 + int32(bits.TrailingZeros64(mask))
+			cards := m.NodeGPUs[n]
+			if j.Cards > 0 {
+				cards = min(cards, j.Cards)
+			}
+			m.add(w, &groups, n, cards, int64(cards)*model.WholeGPU)
+		}
+	}
+	for i := range p.Shares {
+		h := &p.Shares[i]
+		m.add(w, &groups, int32(h.Node), h.Cards(), h.Thousandths())
+	}
+	w.Groups = groups.n
+}
+
+// add adds cards of a node, so many thousandths of GPUs in all.
+func (m *Model) add(w *Where, groups *groupSet, node, cards int32, milli int64) {
+	if k := m.NodeGPU[node]; k >= 0 && cards > 0 {
+		w.Models |= 1 << k
+	}
+	w.Nodes++
+	w.Milli += milli
+	w.Fullest = max(w.Fullest, cards)
+	groups.add(m.NodeGroup[node])
+}
+
+// groupSet counts distinct groups. Most jobs have few, and nodes of one group follow each
+// other.
+type groupSet struct {
+	n    int32
+	last int32
+	seen [64]uint64
+}
+
+func (g *groupSet) add(group int32) {
+	if g.n > 0 && group == g.last {
+		return
+	}
+	g.last = group
+	if word, bit := &g.seen[group>>6&63], uint64(1)<<(group&63); *word&bit == 0 {
+		*word |= bit
+		g.n++
+	}
+}
+
+// class is that of a job, nil for none.
+func (m *Model) class(j *Job) *Class {
+	if j.Class < 0 {
+		return nil
+	}
+	return &m.Classes[j.Class]
+}
+
+// Speed is how fast the work of j runs on w, relative to its record, while the site holds
+// each GPU to x of what the job draws; One is no cap.
+func (m *Model) Speed(j *Job, w *Where, x model.Fixed) Speed {
+	s := AsRecorded()
+	c := m.class(j)
+	for t := range NumTerms {
+		if !m.Terms.Has(t) {
+			continue
+		}
+		f, known := m.by(t, c, j, w, x)
+		if !known {
+			s.Unknown = s.Unknown.With(t)
+		}
+		s.By[t] = f
+	}
+	return s
+}
+
+// by is one term; model.One where it is not known.
+func (m *Model) by(t Term, c *Class, j *Job, w *Where, x model.Fixed) (f model.Fixed, known bool) {
+	switch t {
+	case ByType:
+		return m.byType(c, j, w)
+	case ByPlacement:
+		return m.byPlacement(c, j, w)
+	}
+	return m.byCap(c, w, x)
+}
+
+// byType is the throughput on the slowest GPU that j has, by that on the slowest of its
+// record. Where both are of the same models it is 1 whatever the class.
+func (m *Model) byType(c *Class, j *Job, w *Where) (model.Fixed, bool) {
+	then := j.Recorded.Models
+	if w.Models == 0 && w.Nodes > 0 && w.Milli == 0 { // work without GPUs has no type of them
+		return model.One, true
+	}
+	if then == w.Models && then != 0 {
+		return model.One, true
+	}
+	if c == nil || then == 0 || w.Models == 0 {
+		return model.One, false
+	}
+	here, ok := m.slowest(c, j, w.Models)
+	recorded, known := m.slowest(c, j, then)
+	if !ok || !known {
+		return model.One, false
+	}
+	return model.Ratio(int64(here), int64(recorded)), true
+}
+
+// slowest is the least throughput on a set of models.
+func (m *Model) slowest(c *Class, j *Job, models uint64) (least model.Fixed, ok bool) {
+	for ; models != 0; models &= models - 1 {
+		k := bits.TrailingZeros64(models)
+		if k >= len(c.Throughput) || !c.Throughput[k].Known() {
+			return 0, false
+		}
+		if v := m.valueOf(c, j, c.Throughput[k], uint64(k)); least == 0 || v < least {
+			least = v
+		}
+	}
+	return least, true
+}
+
+// byPlacement is the time of a step where j ran by that where it is.
+func (m *Model) byPlacement(c *Class, j *Job, w *Where) (model.Fixed, bool) {
+	then := &j.Recorded
+	if then.Nodes > 0 && then.Nodes == w.Nodes && (then.Fullest == w.Fullest || then.Fullest == 0) && (then.Groups == w.Groups || then.Groups == 0) {
+		return model.One, true
+	}
+	if c == nil || then.Nodes == 0 {
+		return model.One, false
+	}
+	here, ok := m.step(c, j, w)
+	recorded, known := m.step(c, j, then)
+	if !ok || !known {
+		return model.One, false
+	}
+	return model.Ratio(int64(recorded), int64(here)), true
+}
+
+// step is the time of a step on w: the last row that holds there.
+func (m *Model) step(c *Class, j *Job, w *Where) (model.Fixed, bool) {
+	last := -1
+	for i := range c.Steps {
+		r := &c.Steps[i]
+		if r.Nodes <= w.Nodes && r.PerNode <= w.Fullest && r.Groups <= w.Groups {
+			last = i
+		}
+	}
+	if last < 0 {
+		return 0, false
+	}
+	return m.valueOf(c, j, c.Steps[last].Time, 1<<32|uint64(last)), true
+}
+
+// byCap is the throughput under the lower of the cap of the site and the limit of the GPUs.
+func (m *Model) byCap(c *Class, w *Where, x model.Fixed) (model.Fixed, bool) {
+	if w.Models == 0 {
+		return model.One, true
+	}
+	power, known := m.active(c, w)
+	if known {
+		x = min(x, m.limited(w, power))
+	}
+	switch {
+	case x >= model.One:
+		return model.One, known || !m.limits(w)
+	case c == nil || len(c.Caps) == 0:
+		return model.One, false
+	}
+	return capped(c.Caps, x), true
+}
+
+// capped is the throughput at x, linearly between the points and from the last of them to
+// 1 at 1. Below the first it is that of the first: Least keeps caps above it.
+func capped(points []CapPoint, x model.Fixed) model.Fixed {
+	if x <= points[0].Draw {
+		return points[0].Throughput
+	}
+	for i := range points {
+		above := CapPoint{model.One, model.One}
+		if i+1 < len(points) {
+			above = points[i+1]
+		}
+		if x <= above.Draw {
+			part := model.Ratio(int64(x-points[i].Draw), int64(above.Draw-points[i].Draw))
+			return points[i].Throughput + part.Mul(above.Throughput-points[i].Throughput)
+		}
+	}
+	return model.One
+}
+
+// limits says whether some GPU of w is held to a limit.
+func (m *Model) limits(w *Where) bool {
+	for models := w.Models; models != 0; models &= models - 1 {
+		if m.GPUs[bits.TrailingZeros64(models)].Limit > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// limited is the least limit of the GPUs of w by a power, at most One.
+func (m *Model) limited(w *Where, power Watts) model.Fixed {
+	x := model.One
+	for models := w.Models; models != 0; models &= models - 1 {
+		if limit := m.GPUs[bits.TrailingZeros64(models)].Limit; limit > 0 && limit < power.Value {
+			x = min(x, model.Ratio(limit, power.Value))
+		}
+	}
+	return x
+}
+
+// active is what one GPU of w draws at work, without a cap: the mean over the models.
+func (m *Model) active(c *Class, w *Where) (Watts, bool) {
+	if c == nil || w.Models == 0 {
+		return Watts{}, false
+	}
+	sum := Watts{}
+	for models := w.Models; models != 0; models &= models - 1 {
+		k := bits.TrailingZeros64(models)
+		if k >= len(c.Power) || c.Power[k].Value == 0 {
+			return Watts{}, false
+		}
+		sum = sum.Plus(c.Power[k])
+	}
+	return sum.Scaled(1, int64(bits.OnesCount64(w.Models))), true
+}
+
+// Draw is what the GPUs of w draw beyond idle, while the site holds each to x of that.
+func (m *Model) Draw(j *Job, w *Where, x model.Fixed) Draw {
+	if w.Models == 0 {
+		return Draw{}
+	}
+	idle, held := int64(0), Watts{}
+	for models := w.Models; models != 0; models &= models - 1 {
+		g := &m.GPUs[bits.TrailingZeros64(models)]
+		idle, held = idle+g.Idle, held.Plus(g.Held)
+	}
+	of := int64(bits.OnesCount64(w.Models))
+	d := Draw{Held: held.Scaled(w.Milli, of*model.WholeGPU)}
+	power, known := m.active(m.class(j), w)
+	if !known {
+		return d
+	}
+	x = min(x, m.limited(w, power))
+	power = power.Scaled(int64(x), int64(model.One))
+	d.Active, d.Known = power.Minus(Watts{idle / of, idle / of, idle / of}).Scaled(w.Milli, model.WholeGPU), true
+	return d
+}
+
+// Least is the deepest cap by the site, as a part of what j draws, at which its throughput
+// is known; One where none is.
+func (m *Model) Least(j *Job) model.Fixed {
+	if c := m.class(j); c != nil && len(c.Caps) > 0 && m.Terms.Has(ByCap) {
+		return c.Caps[0].Draw
+	}
+	return model.One
+}
+
+// valueOf is the value of a factor for a job: the median, or drawn from its range by seed,
+// job and what, so that a job meets the same wherever it runs. The quantiles from 10 to
+// 90 % lie on lines from Low to Value to High; what is drawn beyond them is the end of the
+// range.
+func (m *Model) valueOf(c *Class, j *Job, f Factor, what uint64) model.Fixed {
+	if !c.Spread || f.Low == f.High {
+		return f.Value
+	}
+	src := draw.New(m.Seed, spreadStream, uint64(j.Key), what)
+	const ten, half = int64(model.One) / 10, int64(model.One) / 2
+	switch u := src.IntN(int64(model.One)); {
+	case u <= ten:
+		return f.Low
+	case u <= half:
+		return f.Low + model.Ratio(u-ten, half-ten).Mul(f.Value-f.Low)
+	case u < int64(model.One)-ten:
+		return f.Value + model.Ratio(u-half, half-ten).Mul(f.High-f.Value)
+	}
+	return f.High
+}

@@ -1,0 +1,141 @@
+// Package hwmodel says what hardware does with work: how fast a job runs where it is
+// relative to its record, and what it draws. All of it is tables by class of work, each
+// figure with its range. It must not know schedulers, queues, files and time: what is
+// asked comes in arguments.
+package hwmodel
+
+import (
+	"math/bits"
+
+	"orrery/scheduler/model"
+)
+
+// Term is one of the reasons for which work runs faster or slower than recorded.
+type Term uint8
+
+// The terms, in the order in which a loss of time is split among them.
+const (
+	ByType      Term = iota // other GPUs than those of the record
+	ByPlacement             // other numbers of nodes, and of GPUs on a node
+	ByCap                   // a limit on power below what the job draws
+	NumTerms
+)
+
+var termNames = [NumTerms]string{"type", "placement", "cap"}
+
+// String is the name of the term in files.
+func (t Term) String() string { return termNames[t] }
+
+// Terms is a set of terms.
+type Terms uint8
+
+// AllTerms is the set of all.
+const AllTerms = Terms(1<<NumTerms - 1)
+
+// Has says whether t is in s.
+func (s Terms) Has(t Term) bool { return s>>t&1 != 0 }
+
+// With is s and t.
+func (s Terms) With(t Term) Terms { return s | 1<<t }
+
+// Job is what the hardware knows of a job. A scheduler sees none of it.
+type Job struct {
+	Key      model.JobID // of its draws
+	Class    int32       // of Model.Classes, -1 for none
+	Cards    int32       // GPUs that it uses on each node; 0 for all that it holds
+	Recorded Where       // what it ran on in the log; each part zero where that is not known
+}
+
+// Where is what an attempt holds, as far as speed and draw depend on it.
+type Where struct {
+	Models  uint64 // GPU models among its nodes: bit i is model i; 0 where there are none or they are not known
+	Milli   int64  // thousandths of GPUs in use
+	Nodes   int32
+	Fullest int32 // most GPUs in use on one node
+	Groups  int32 // network groups
+}
+
+// Speed is how fast work runs, relative to its record, by each term. A term that has no
+// effect, that is switched off, or of which too little is known, is model.One.
+type Speed struct {
+	By      [NumTerms]model.Fixed
+	Unknown Terms // that are One for want of knowledge
+}
+
+// AsRecorded is the speed of the record.
+func AsRecorded() Speed {
+	s := Speed{}
+	for t := range s.By {
+		s.By[t] = model.One
+	}
+	return s
+}
+
+// Rate is all terms together, each product rounded to 2^-32.
+func (s *Speed) Rate() model.Fixed {
+	r := model.One
+	for _, f := range s.By {
+		r = r.Mul(f)
+	}
+	return r
+}
+
+// Watts is a power with the range within which it lies.
+type Watts struct{ Low, Value, High int64 }
+
+// Plus is the sum of w and v, whose errors may be the same.
+func (w Watts) Plus(v Watts) Watts { return Watts{w.Low + v.Low, w.Value + v.Value, w.High + v.High} }
+
+// Minus takes v, which was added before, off again.
+func (w Watts) Minus(v Watts) Watts { return Watts{w.Low - v.Low, w.Value - v.Value, w.High - v.High} }
+
+// Times is w n times.
+func (w Watts) Times(n int64) Watts { return Watts{w.Low * n, w.Value * n, w.High * n} }
+
+// Scaled is w times num ÷ den, rounded down, for 0 <= num and 0 < den. It is exact for
+// watts below 2^31.
+func (w Watts) Scaled(num, den int64) Watts {
+	return Watts{portion(w.Low, num, den), portion(w.Value, num, den), portion(w.High, num, den)}
+}
+
+// portion is x·num ÷ den rounded towards zero, saturating.
+func portion(x, num, den int64) int64 {
+	neg := x < 0
+	if neg {
+		x = -x
+	}
+	hi, lo := bits.Mul64(uint64(x), uint64(num))
+	if hi >= uint64(den) {
+		hi, lo = uint64(den)-1, ^uint64(0)
+	}
+	q, _ := bits.Div64(hi, lo, uint64(den))
+	if q > 1<<62 {
+		q = 1 << 62
+	}
+	if neg {
+		return -int64(q)
+	}
+	return int64(q)
+}
+
+// Draw is what the GPUs of an attempt draw beyond what they draw idle.
+type Draw struct {
+	Active Watts // at work
+	Held   Watts // while the job holds their memory and does no work
+	Known  bool  // Active is; else the row or the kind of the nodes says it
+}
+
+// Recorded is hardware on which every job runs as its row says: the default.
+type Recorded struct{}
+
+// Place notes nothing.
+func (Recorded) Place(*Job, *model.Placement, *Where) {}
+
+// Speed is that of the record.
+func (Recorded) Speed(*Job, *Where, model.Fixed) Speed { return AsRecorded() }
+
+// Draw is not known.
+func (Recorded) Draw(*Job, *Where, model.Fixed) Draw { return Draw{} }
+
+// Least allows no cap.
+func (Recorded) Least(*Job) model.Fixed { return model.One }

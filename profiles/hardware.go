@@ -1,0 +1,379 @@
+package profiles
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"orrery/hwmodel"
+	"orrery/hwmodel/catalogue"
+	"orrery/internal/spelling"
+	"orrery/scheduler/model"
+)
+
+// RuntimeTerms says which reasons for a longer or shorter run time count.
+type RuntimeTerms struct {
+	Type      bool `yaml:"type" default:"true" doc:"other GPUs than those of the record"`
+	Placement bool `yaml:"placement" default:"true" doc:"other numbers of nodes, of GPUs on a node and of network groups"`
+	Cap       bool `yaml:"cap" default:"true" doc:"a limit on power below what the job draws"`
+}
+
+// Facility turns the power of nodes into energy, cost and carbon.
+type Facility struct {
+	PUE      float64 `yaml:"pue" default:"1" min:"1" max:"10" unit:"factor" doc:"what the facility draws for each watt of its nodes; of cost and carbon, not of energy"`
+	Overhead Power   `yaml:"overhead" default:"0W" min:"0" unit:"power" doc:"that the facility draws beyond that, whatever the load"`
+	Price    float64 `yaml:"price" zero:"none" default:"none" min:"0" max:"1e6" unit:"currency/kWh" doc:"of energy, where the trace has no table of prices; a table may have prices of 0 and below"`
+	Carbon   float64 `yaml:"carbon" zero:"none" default:"none" min:"0" max:"1e5" unit:"g/kWh" doc:"emitted for energy, where the table of prices does not say"`
+	Currency string  `yaml:"currency" default:"EUR" unit:"name" doc:"of prices"`
+	JobPower string  `yaml:"job_power" of:"meter,nvml,nvml-corrected,unknown" default:"unknown" doc:"what measured the power of rows, which says how far it may be wrong: 4, 6, 4 and 10 %"`
+}
+
+// Workload is a class of work.
+type Workload struct {
+	Name       string          `yaml:"name" unit:"name" doc:"that results name"`
+	From       string          `yaml:"from" unit:"name" doc:"a class of orrery cluster catalogue, whose throughput and caps it has where it does not say its own"`
+	Columns    []string        `yaml:"columns" unit:"COLUMN=PATTERN" doc:"what rows of the class have: name, user, account, partition, qos, tenant, gpu_type or group, and patterns with * and ?, apart by a bar; all of the list. A job is in the first class that holds it"`
+	MinGPUs    int64           `yaml:"min_gpus" default:"0" min:"0" max:"1000000000" unit:"GPUs" doc:"that such a job asks for in all at least"`
+	MaxGPUs    int64           `yaml:"max_gpus" zero:"none" default:"none" min:"1" max:"1000000000" unit:"GPUs" doc:"at most"`
+	Spread     string          `yaml:"spread" of:"median,draw" default:"median" doc:"what of the range of a factor counts: its value for all jobs, or one drawn for each job"`
+	Throughput []GPUThroughput `yaml:"throughput" doc:"on the kinds of GPUs, all relative to one of them"`
+	Steps      []StepTime      `yaml:"steps" doc:"how long a step takes by placement, relative to one of the rows; of several rows that hold the last"`
+	Caps       []CapThroughput `yaml:"caps" doc:"throughput under caps on power, ascending; between them and up to 1 at 1 lines"`
+	Power      []GPUPower      `yaml:"power" doc:"that one GPU draws at work"`
+}
+
+// GPUThroughput is the throughput of a class on a kind of GPU.
+type GPUThroughput struct {
+	GPU   string  `yaml:"gpu" unit:"name" doc:"a GPU of the catalogue, or of a node type"`
+	Value float64 `yaml:"value" default:"1" min:"1e-6" max:"1e6" unit:"factor" doc:"relative throughput"`
+	Low   float64 `yaml:"low" zero:"value" default:"value" min:"0" max:"1e6" unit:"factor" doc:"10 % of jobs lie below"`
+	High  float64 `yaml:"high" zero:"value" default:"value" min:"0" max:"1e6" unit:"factor" doc:"10 % of jobs lie above"`
+}
+
+// StepTime is the time of a step on a placement.
+type StepTime struct {
+	Nodes  int32   `yaml:"nodes" default:"1" min:"1" max:"4194304" unit:"nodes" doc:"from so many on"`
+	GPUs   int32   `yaml:"gpus" default:"0" min:"0" max:"64" unit:"GPUs" doc:"from so many on, on the node with most of them"`
+	Groups int32   `yaml:"groups" default:"0" min:"0" max:"4096" unit:"groups" doc:"from so many network groups on"`
+	Time   float64 `yaml:"time" default:"1" min:"1e-6" max:"1e6" unit:"factor" doc:"relative time of a step; below 1 is legal"`
+	Low    float64 `yaml:"low" zero:"time" default:"time" min:"0" max:"1e6" unit:"factor" doc:"10 % of jobs lie below"`
+	High   float64 `yaml:"high" zero:"time" default:"time" min:"0" max:"1e6" unit:"factor" doc:"10 % of jobs lie above"`
+}
+
+// CapThroughput is the throughput under a cap.
+type CapThroughput struct {
+	Draw       float64 `yaml:"draw" default:"1" min:"1e-3" max:"1" unit:"of its draw" doc:"the cap, as a part of what the job draws without one; none is set below the first"`
+	Throughput float64 `yaml:"throughput" default:"1" min:"1e-3" max:"1" unit:"of that without" doc:"relative throughput"`
+}
+
+// GPUPower is what a GPU draws at work.
+type GPUPower struct {
+	GPU   string `yaml:"gpu" unit:"name" doc:"a GPU of the catalogue, or of a node type"`
+	Value Power  `yaml:"value" default:"0W" min:"0" max:"100kW" unit:"power" doc:"at work, most likely"`
+	Low   Power  `yaml:"low" zero:"value" default:"value" min:"0" unit:"power" doc:"at least"`
+	High  Power  `yaml:"high" zero:"value" default:"value" min:"0" unit:"power" doc:"at most"`
+}
+
+// Hardware is what a cluster file says of its hardware, in the words of package hwmodel.
+type Hardware struct {
+	Modelled bool // run times are
+	Model    hwmodel.Model
+	// Names are the numbers of the GPU models, by all the names that they have.
+	Names    map[string]int32
+	Recorded uint64 // models on which rows ran that do not say, as bits
+	Rules    []Workload
+	Facility Facility
+	Slow     bool // GPUs are held back above the cap
+}
+
+// filled puts the figures of the catalogue where a node type or a class names one of its
+// parts and does not say its own.
+func (c *Cluster) filled() error {
+	all := problems{src: c.src}
+	for i := range c.NodeTypes {
+		c.fillNodeType(&all, i)
+	}
+	for i := range c.Workloads {
+		w, at := &c.Workloads[i], fmt.Sprintf("workloads[%d]", i)
+		if w.From == "" {
+			continue
+		}
+		known, ok := catalogue.FindClass(w.From)
+		if !ok {
+			names := namesOf(catalogue.Classes(), func(k catalogue.Class) string { return k.Name })
+			all.add(at+".from", "found %q, which is no class of the catalogue%s: orrery cluster catalogue lists them", w.From, spelling.Hint(w.From, names))
+			continue
+		}
+		w.fill(&known)
+		w.From = ""
+	}
+	return all.err()
+}
+
+func (w *Workload) fill(known *catalogue.Class) {
+	if len(w.Throughput) == 0 {
+		for _, r := range known.Throughput {
+			w.Throughput = append(w.Throughput, GPUThroughput{r.GPU, r.Value, r.Low, r.High})
+		}
+	}
+	if len(w.Caps) == 0 {
+		for _, p := range known.Caps {
+			w.Caps = append(w.Caps, CapThroughput{p.Draw, p.Throughput})
+		}
+	}
+}
+
+// fillNodeType takes what a node type does not say from the catalogue.
+func (c *Cluster) fillNodeType(all *problems, i int) {
+	t, at := &c.NodeTypes[i], fmt.Sprintf("node_types[%d]", i)
+	if t.From == "" {
+		return
+	}
+	node, ok := catalogue.Find(t.From)
+	if !ok || node.Kind != catalogue.Node {
+		all.add(at+".from", "found %q, which is no node of the catalogue%s: orrery cluster catalogue lists them", t.From, spelling.Hint(t.From, catalogue.Names()))
+		return
+	}
+	gpu, _ := catalogue.Find(node.GPU)
+	said := func(key string) bool { return c.src.has(at + "." + key) }
+	if !said("gpu") {
+		t.GPU = node.GPU
+	}
+	if !said("gpu_model") {
+		t.GPUModel = node.GPU
+	}
+	for _, f := range []struct {
+		key  string
+		part *catalogue.Part
+		name string
+		set  func(float64)
+	}{
+		{"gpus", &node, catalogue.GPUs, func(x float64) { t.GPUs = int32(x) }},
+		{"gpu_memory", &gpu, catalogue.Memory, func(x float64) { t.GPUMemory = Bytes(math.Round(x * 1e9)) }},
+		{"idle_power", &node, catalogue.IdlePower, func(x float64) { t.IdlePower = Power(math.Round(x)) }},
+		{"busy_power", &node, catalogue.Nameplate, func(x float64) { t.BusyPower = Power(math.Round(x)) }},
+		{"busy_power", &node, catalogue.BusyPower, func(x float64) { t.BusyPower = Power(math.Round(x)) }},
+		{"gpu_idle_power", &gpu, catalogue.IdlePower, func(x float64) { t.GPUIdlePower = Power(math.Round(x)) }},
+		{"gpu_held_power", &gpu, catalogue.HeldPower, func(x float64) { t.GPUHeldPower = Power(math.Round(x)) }},
+	} {
+		if x, known := f.part.Figure(f.name); known && !said(f.key) {
+			f.set(x.Value)
+		}
+	}
+	t.From = ""
+}
+
+// checkWorkloads holds the keys of classes of work against each other.
+func (c *Cluster) checkWorkloads(k *checker) {
+	gpus := c.gpuNames()
+	for i, name := range c.RecordedGPU {
+		k.known(fmt.Sprintf("recorded_gpu[%d]", i), "GPU of the catalogue or of a node type", name, gpus)
+	}
+	for i, text := range c.GPUNames {
+		_, of, ok := strings.Cut(text, "=")
+		if at := fmt.Sprintf("gpu_names[%d]", i); !ok {
+			k.add(at, "found %q, want NAME=GPU, for example V100M32=v100-sxm2", text)
+		} else {
+			k.known(at, "GPU of the catalogue or of a node type", strings.TrimSpace(of), gpus)
+		}
+	}
+	for i := range c.Workloads {
+		c.checkWorkload(k, i, gpus)
+	}
+	if c.OverPowerCap == "slow" && c.PowerCap == 0 && !slices.ContainsFunc(c.Events, func(e Event) bool { return e.Kind == "power_cap" }) {
+		k.add("over_power_cap", "found slow, and there is no power_cap to keep: give one")
+	}
+}
+
+func (c *Cluster) checkWorkload(k *checker, i int, gpus []string) {
+	w, at := &c.Workloads[i], fmt.Sprintf("workloads[%d]", i)
+	for j, text := range w.Columns {
+		column, patterns, ok := strings.Cut(text, "=")
+		if at := fmt.Sprintf("%s.columns[%d]", at, j); !ok || !slices.Contains(classColumns, strings.TrimSpace(column)) {
+			k.add(at, "found %q, want COLUMN=PATTERN with one of %s", text, oneOf(classColumns))
+		} else if _, err := path.Match(patterns, ""); err != nil {
+			k.add(at, "found the pattern %q, which is not one: want text with * and ?", patterns)
+		}
+	}
+	if w.MaxGPUs > 0 && w.MaxGPUs < w.MinGPUs {
+		k.add(at+".max_gpus", "found %d, want at least min_gpus, %d", w.MaxGPUs, w.MinGPUs)
+	}
+	seen := map[string]bool{}
+	for j, t := range w.Throughput {
+		at := fmt.Sprintf("%s.throughput[%d]", at, j)
+		k.known(at+".gpu", "GPU of the catalogue or of a node type", t.GPU, gpus)
+		if t.GPU == "" || seen[t.GPU] {
+			k.add(at+".gpu", "found %q, want a GPU that no other row has", t.GPU)
+		}
+		seen[t.GPU] = true
+		k.within3(at, t.Low, t.Value, t.High)
+	}
+	if len(w.Throughput) > 0 {
+		for _, name := range c.RecordedGPU {
+			if !seen[name] && slices.Contains(gpus, name) {
+				k.add(at+".throughput", "has no row for %s, on which jobs were recorded (recorded_gpu): add it, or nothing can be relative to it", name)
+			}
+		}
+	}
+	for j, s := range w.Steps {
+		k.within3(fmt.Sprintf("%s.steps[%d]", at, j), s.Low, s.Time, s.High)
+	}
+	for j, p := range w.Caps {
+		at := fmt.Sprintf("%s.caps[%d]", at, j)
+		switch {
+		case p.Draw >= 1:
+			k.add(at+".draw", "found %g, want less than 1: at 1 a cap has no effect", p.Draw)
+		case j > 0 && p.Draw <= w.Caps[j-1].Draw:
+			k.add(at+".draw", "found %g after %g: want them ascending", p.Draw, w.Caps[j-1].Draw)
+		case j > 0 && p.Throughput < w.Caps[j-1].Throughput:
+			k.add(at+".throughput", "found %g after %g: want no less under a higher cap", p.Throughput, w.Caps[j-1].Throughput)
+		}
+	}
+	for j, p := range w.Power {
+		at := fmt.Sprintf("%s.power[%d]", at, j)
+		k.known(at+".gpu", "GPU of the catalogue or of a node type", p.GPU, gpus)
+		if p.GPU == "" || p.Value == 0 {
+			k.add(at, "want a gpu and the value that it draws")
+		}
+		k.within3(at, float64(p.Low), float64(p.Value), float64(p.High))
+	}
+}
+
+// classColumns are the columns by which rows are put into classes.
+var classColumns = []string{"name", "user", "account", "partition", "qos", "tenant", "gpu_type", "group"}
+
+// within3 notes a range that does not hold its value; 0 is the value itself.
+func (c *checker) within3(at string, low, value, high float64) {
+	if low > value {
+		c.add(at+".low", "found %g, want at most the value, %g", low, value)
+	}
+	if high > 0 && high < value {
+		c.add(at+".high", "found %g, want at least the value, %g", high, value)
+	}
+}
+
+// gpuNames are the GPUs that classes may name.
+func (c *Cluster) gpuNames() []string {
+	var out []string
+	for i := range c.NodeTypes {
+		for _, name := range []string{c.NodeTypes[i].GPU, c.NodeTypes[i].GPUModel} {
+			if name != "" {
+				out = append(out, name)
+			}
+		}
+	}
+	for _, p := range catalogue.All() {
+		if p.Kind == catalogue.GPU {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+// mostModels is how many GPU models one site and its record may have, at the size of a set
+// of them.
+const mostModels = 64
+
+// hardware turns the file into what package hwmodel knows. Nodes are in their order.
+func (r *resolver) hardware() {
+	c, h := r.c, &Hardware{Names: map[string]int32{}}
+	h.Modelled, h.Facility, h.Rules, h.Slow = c.Runtime == "modelled", c.Facility, c.Workloads, c.OverPowerCap == "slow"
+	m := &h.Model
+	number := func(name string) int32 {
+		id, ok := h.Names[name]
+		if !ok {
+			id = int32(len(m.GPUs))
+			h.Names[name] = id
+			m.GPUs = append(m.GPUs, hwmodel.GPU{Name: name})
+		}
+		return id
+	}
+	for i := range c.NodeTypes {
+		t := &c.NodeTypes[i]
+		if t.GPU == "" || t.GPU == AnyGPU && t.GPUModel == "" {
+			continue
+		}
+		name := t.GPUModel
+		if name == "" {
+			name = t.GPU
+		}
+		g := &m.GPUs[number(name)]
+		g.Idle, g.Limit = int64(t.GPUIdlePower), int64(t.GPUPowerLimit)
+		if t.GPUHeldPower > t.GPUIdlePower {
+			more := int64(t.GPUHeldPower - t.GPUIdlePower)
+			g.Held = hwmodel.Watts{Low: more, Value: more, High: more}
+		}
+		h.Names[t.GPU] = h.Names[name]
+	}
+	for i := range c.Workloads {
+		m.Classes = append(m.Classes, c.Workloads[i].class(number))
+	}
+	for _, name := range c.RecordedGPU {
+		h.Recorded |= 1 << (number(name) % mostModels)
+	}
+	for _, text := range c.GPUNames {
+		name, of, _ := strings.Cut(text, "=")
+		h.Names[strings.TrimSpace(name)] = number(strings.TrimSpace(of))
+	}
+	if len(m.GPUs) > mostModels {
+		r.checker.add("workloads", "names %d GPU models with those of the nodes, want at most %d", len(m.GPUs), mostModels)
+		return
+	}
+	for t, on := range map[hwmodel.Term]bool{hwmodel.ByType: c.RuntimeTerms.Type, hwmodel.ByPlacement: c.RuntimeTerms.Placement, hwmodel.ByCap: c.RuntimeTerms.Cap} { //detlint:ordered a set of bits
+		if on {
+			m.Terms = m.Terms.With(t)
+		}
+	}
+	for i := range r.site.Nodes {
+		n := &r.site.Nodes[i]
+		gpu := int32(-1)
+		if n.GPUType >= 0 {
+			if id, ok := h.Names[r.site.GPUTypes[n.GPUType]]; ok {
+				gpu = id
+			}
+		}
+		m.NodeGPU, m.NodeGPUs, m.NodeGroup = append(m.NodeGPU, gpu), append(m.NodeGPUs, n.GPUs), append(m.NodeGroup, n.Group)
+	}
+	r.site.Hardware = h
+}
+
+// class is the class in the words of package hwmodel; number gives the id of a GPU model.
+func (w *Workload) class(number func(string) int32) hwmodel.Class {
+	k := hwmodel.Class{Name: w.Name, Spread: w.Spread == "draw"}
+	for _, t := range w.Throughput {
+		id := int(number(t.GPU))
+		k.Throughput = append(k.Throughput, make([]hwmodel.Factor, max(0, id+1-len(k.Throughput)))...)
+		k.Throughput[id] = factor(t.Low, t.Value, t.High)
+	}
+	for _, s := range w.Steps {
+		k.Steps = append(k.Steps, hwmodel.Step{Nodes: s.Nodes, PerNode: s.GPUs, Groups: s.Groups, Time: factor(s.Low, s.Time, s.High)})
+	}
+	for _, p := range w.Caps {
+		k.Caps = append(k.Caps, hwmodel.CapPoint{Draw: model.FixedOf(p.Draw), Throughput: model.FixedOf(p.Throughput)})
+	}
+	for _, p := range w.Power {
+		id := int(number(p.GPU))
+		k.Power = append(k.Power, make([]hwmodel.Watts, max(0, id+1-len(k.Power)))...)
+		low, high := int64(p.Low), int64(p.High)
+		if low == 0 {
+			low = int64(p.Value)
+		}
+		if high == 0 {
+			high = int64(p.Value)
+		}
+		k.Power[id] = hwmodel.Watts{Low: low, Value: int64(p.Value), High: high}
+	}
+	return k
+}
+
+func factor(low, value, high float64) hwmodel.Factor {
+	if low == 0 {
+		low = value
+	}
+	if high == 0 {
+		high = value
+	}
+	return hwmodel.Factor{Low: model.FixedOf(low), Value: model.FixedOf(value), High: model.FixedOf(high)}
+}

@@ -1,0 +1,126 @@
+package plan
+
+import (
+	"math"
+	"strings"
+
+	"orrery/hwmodel"
+	"orrery/profiles"
+	"orrery/scheduler/model"
+	"orrery/sim/metric"
+	"orrery/sim/world"
+	"orrery/sim/world/translate"
+)
+
+// Bands of powers, as parts of them. A node of equal make differs by 2.4 to 4.6 % from the
+// others in one synchronous run (mlcommons/training_results_v4.1), so nothing is claimed
+// closer; NVML is within about 6 % of a meter, of either sign, from card to card. That of a
+// source that is not known is an assumption.
+const (
+	nodeBand    = 0.04
+	nvmlBand    = 0.06
+	unknownBand = 0.10
+)
+
+// Energy is how the power of a site becomes energy, cost and carbon.
+type Energy struct {
+	metric.PowerConfig
+	Tariffs  []TariffAt // ascending
+	Currency string
+	JobPower string // what measured the power of rows
+}
+
+// TariffAt is what energy costs and emits from an instant on.
+type TariffAt struct {
+	At model.Time
+	metric.Tariff
+}
+
+// hardwareOf sets what the world asks of its hardware: which jobs are of which class of
+// work, how fast they are and what they draw. cap is what the site may draw, 0 for any power.
+func (p *Resolved) hardwareOf(w *world.SiteConfig, res *profiles.Site, cap int64, src Tables) {
+	h := res.Hardware
+	rowBand := map[string]float64{"meter": nodeBand, "nvml": nvmlBand, "nvml-corrected": nodeBand, "unknown": unknownBand}[h.Facility.JobPower]
+	w.Power = world.PowerConfig{IdleBand: model.FixedOf(nodeBand), RowBand: model.FixedOf(rowBand), Slow: h.Slow, Cap: cap}
+	w.Hardware = hwmodel.Recorded{}
+	m := h.Model
+	m.Seed = p.Spec.Seed
+	if !h.Modelled {
+		m.Terms = 0
+	}
+	if m.Terms == 0 && len(m.Classes) == 0 {
+		return
+	}
+	w.Hardware = &m
+	w.Rows.Hardware = rowsOf(h, src)
+}
+
+// rowsOf is how rows tell their class of work, and the hardware of their record.
+func rowsOf(h *profiles.Hardware, src Tables) *translate.Hardware {
+	out := &translate.Hardware{Models: h.Names, Default: h.Recorded}
+	for i := range h.Rules {
+		r := &h.Rules[i]
+		rule := translate.ClassRule{Class: int32(i), MinGPUs: r.MinGPUs, MaxGPUs: r.MaxGPUs}
+		for _, text := range r.Columns {
+			column, patterns, _ := strings.Cut(text, "=")
+			rule.Columns = append(rule.Columns, translate.ColumnPattern{Column: strings.TrimSpace(column), Patterns: strings.Split(patterns, "|")})
+		}
+		out.Rules = append(out.Rules, rule)
+	}
+	if nodes := src.Nodes(); len(nodes) > 0 {
+		out.Nodes = make(map[string]translate.PastNode, len(nodes))
+		groups := map[string]int32{"": -1}
+		for _, n := range nodes {
+			if _, ok := groups[n.Group]; !ok {
+				groups[n.Group] = int32(len(groups)) - 1
+			}
+			gpu := int32(-1)
+			if id, ok := h.Names[n.GPUModel]; ok && n.GPUs > 0 {
+				gpu = id
+			}
+			out.Nodes[n.Name] = translate.PastNode{Model: gpu, Group: groups[n.Group]}
+		}
+	}
+	return out
+}
+
+// energyOf is how energy is reckoned, nil where neither nodes nor rows nor classes state a
+// power.
+func energyOf(w *world.SiteConfig, h *profiles.Hardware, src Tables) *Energy {
+	info := src.Info()
+	known := info.Fills("power")
+	for i := range w.Site.Nodes {
+		known = known || w.Site.Nodes[i].IdlePower > 0 || w.Site.Nodes[i].BusyPower > 0
+	}
+	for i := range h.Model.Classes {
+		known = known || len(h.Model.Classes[i].Power) > 0
+	}
+	if !known {
+		return nil
+	}
+	f := &h.Facility
+	e := &Energy{
+		PowerConfig: metric.PowerConfig{PUE: micro(f.PUE), Overhead: int64(f.Overhead)},
+		Currency:    f.Currency, JobPower: f.JobPower,
+	}
+	first := metric.Tariff{}
+	if f.Price > 0 {
+		first.Price = metric.Amount{V: micro(f.Price), OK: true}
+	}
+	if f.Carbon > 0 {
+		first.Carbon = metric.Amount{V: int64(math.Round(f.Carbon * 1e3)), OK: true}
+	}
+	e.Tariffs = append(e.Tariffs, TariffAt{model.AbsentTime, first})
+	now := first
+	for _, p := range src.Prices() {
+		now.Price = metric.Amount{V: micro(p.Price), OK: true}
+		if p.Carbon.OK {
+			now.Carbon = metric.Amount{V: int64(math.Round(p.Carbon.V * 1e3)), OK: true}
+		}
+		e.Tariffs = append(e.Tariffs, TariffAt{p.Time, now})
+	}
+	return e
+}
+
+// micro is x in millionths.
+func micro(x float64) int64 { return int64(math.Round(x * 1e6)) }

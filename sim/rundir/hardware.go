@@ -1,0 +1,67 @@
+package rundir
+
+import (
+	"orrery/hwmodel"
+	"orrery/sim/world"
+)
+
+// Hardware is what the hardware has done with jobs, of a run with modelled run times: GPU
+// time at work, in µs.
+type Hardware struct {
+	GPUUS int64 `json:"gpu_us"`
+	// ClassedUS is of jobs in a class of work, ModelledUS of those of which every term that
+	// is switched on was known. Of the others the terms in UnknownUS counted as 1.
+	ClassedUS  int64    `json:"classed_us"`
+	ModelledUS int64    `json:"modelled_us"`
+	UnknownUS  []TermUS `json:"unknown_us"`
+	// LostUS is the work that was not done in this time for each term, below 0 where more
+	// was done.
+	LostUS []TermUS `json:"lost_us"`
+}
+
+// TermUS is the time of a term.
+type TermUS struct {
+	Term string `json:"term"`
+	US   int64  `json:"gpu_us"`
+}
+
+// HardwareOf is c for run.json, with the terms that are switched on; nil where none is.
+func HardwareOf(c *world.Consequences, terms hwmodel.Terms) *Hardware {
+	if terms == 0 {
+		return nil
+	}
+	h := &Hardware{GPUUS: c.GPUTime, ClassedUS: c.Classed, ModelledUS: c.Modelled}
+	for t := range hwmodel.NumTerms {
+		if terms.Has(t) {
+			h.UnknownUS = append(h.UnknownUS, TermUS{t.String(), c.Unknown[t]})
+			h.LostUS = append(h.LostUS, TermUS{t.String(), c.Lost[t]})
+		}
+	}
+	return h
+}
+
+// Power is what energy, cost and carbon of a run rest on.
+type Power struct {
+	Sources  []SourceUS `json:"sources"` // of the power of running jobs
+	JobPower string     `json:"job_power"`
+	PUE      float64    `json:"pue"`
+	Overhead int64      `json:"overhead_w"`
+	Currency string     `json:"currency"`
+	// OverCapUS is how long the nodes drew more than the cap of the site.
+	OverCapUS int64 `json:"over_cap_us"`
+}
+
+// SourceUS is node time held by jobs whose power has a source.
+type SourceUS struct {
+	Source string `json:"source"`
+	US     int64  `json:"node_us"`
+}
+
+// SourcesOf lists the node time by source.
+func SourcesOf(c *world.Consequences) []SourceUS {
+	out := make([]SourceUS, 0, world.NumSources)
+	for s := range world.NumSources {
+		out = append(out, SourceUS{s.String(), c.Sources[s]})
+	}
+	return out
+}

@@ -1,0 +1,331 @@
+package world
+
+import (
+	"math/bits"
+	"sort"
+
+	"orrery/hwmodel"
+	"orrery/scheduler/model"
+	"orrery/sim/des"
+)
+
+// Hardware is what a site asks of the model of its hardware, hwmodel.Recorded or
+// hwmodel.Model. It is asked when an attempt begins, when its nodes change, and when the
+// power that it may draw does. Answers depend on the arguments alone, and nothing fails.
+type Hardware interface {
+	// Place sums up what a job has in a placement, for the other questions.
+	Place(j *hwmodel.Job, p *model.Placement, w *hwmodel.Where)
+	// Speed is how fast work goes on there relative to its record, while the site holds
+	// each GPU to x of what the job draws; model.One is no cap.
+	Speed(j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) hwmodel.Speed
+	// Draw is what its GPUs draw beyond idle, under the same cap.
+	Draw(j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) hwmodel.Draw
+	// Least is the deepest cap, as a part of what the job draws, that Speed knows; One is
+	// none.
+	Least(j *hwmodel.Job) model.Fixed
+}
+
+// Source says what a power rests on, the surest first.
+type Source uint8
+
+// Sources of the power of an attempt.
+const (
+	FromRow     Source = iota // the row says what the nodes of the job drew
+	FromClass                 // its class of work does
+	FromNodes                 // the kind of its nodes, at full load
+	FromNothing               // nothing is known, and nothing is added
+	NumSources
+)
+
+var sourceNames = [NumSources]string{"row", "class", "node type", "none"}
+
+// String is the spelling in results.
+func (s Source) String() string { return sourceNames[s] }
+
+// PowerConfig is how sure powers are, and what happens above a cap.
+type PowerConfig struct {
+	// IdleBand is by how much the power of idle nodes may be wrong, as a part of it, and
+	// RowBand that of rows.
+	IdleBand, RowBand model.Fixed
+	// Slow holds GPUs back while the site would draw more than its cap. Else the core
+	// delays starts by what jobs ask for.
+	Slow bool
+	Cap  int64 // W, 0 for none, until a change
+}
+
+// Consequences are what hardware has done with jobs, in µs of GPU time at work.
+type Consequences struct {
+	GPUTime  int64                   // in all
+	Classed  int64                   // of jobs in a class
+	Modelled int64                   // of jobs of which every term that is switched on was known
+	Unknown  [hwmodel.NumTerms]int64 // of jobs of which this one was not
+	// Lost is the work that was not done in this time for each term, taken in their order:
+	// a term loses what the terms before it have left. Below 0 it has gained.
+	Lost [hwmodel.NumTerms]int64
+	// Sources is node time held, by what the power of its jobs rests on, µs.
+	Sources [NumSources]int64
+	// OverCap is how long the site drew more than its cap, µs.
+	OverCap int64
+}
+
+// powered is what an attempt draws, and how fast it is.
+type powered struct {
+	where  hwmodel.Where
+	speed  hwmodel.Speed
+	least  model.Fixed // deepest cap at which its throughput is known
+	idle   hwmodel.Watts
+	full   hwmodel.Watts  // beyond idle at work, without a cap by the site
+	held   hwmodel.Watts  // beyond idle while it does not work
+	drawn  hwmodel.Watts  // beyond idle now
+	source Source         // of full
+	works  bool           // it draws as one that works
+	begins model.Time     // of its work, when it draws less until then; else AbsentTime
+	billed model.Time     // up to which its energy was counted
+	split  model.Duration // of its work, up to which losses were split
+	bends  int32          // its place in Site.flexible, from 1; 0 for none
+}
+
+// plugIn says what the attempt under ref draws and how fast it is, once it has its nodes.
+func (s *Site) plugIn(ref model.Ref) {
+	l := s.jobs.At(ref)
+	w := &l.powered
+	*w = powered{billed: s.now, begins: w.begins, split: w.split, works: w.works, bends: w.bends}
+	s.hardware.Place(&l.hw, s.quorum.Held(ref), &w.where)
+	w.least = s.hardware.Least(&l.hw)
+	s.bend(ref, s.cfg.Power.Slow && w.least < model.One)
+	w.idle = s.band(l.holds.idle, s.cfg.Power.IdleBand)
+	d := s.hardware.Draw(&l.hw, &w.where, model.One)
+	w.held = d.Held
+	switch {
+	case l.alloc.Power > 0:
+		total := s.band(l.holds.power, s.cfg.Power.RowBand)
+		w.full, w.source = total.Minus(hwmodel.Watts{Low: l.holds.idle, Value: l.holds.idle, High: l.holds.idle}), FromRow
+	case d.Known:
+		w.full, w.source = d.Active, FromClass
+	case l.holds.power > 0:
+		beyond := l.holds.power - l.holds.idle
+		w.full, w.source = hwmodel.Watts{Low: min(0, beyond), Value: beyond, High: max(0, beyond)}, FromNodes
+	default:
+		w.source = FromNothing
+	}
+}
+
+// band is a power with its range.
+func (s *Site) band(power int64, part model.Fixed) hwmodel.Watts {
+	by := int64(model.Fixed(power).Mul(part))
+	return hwmodel.Watts{Low: power - by, Value: power, High: power + by}
+}
+
+// begin sets the attempt under ref going at the speed of its hardware.
+func (s *Site) begin(ref model.Ref) {
+	l := s.jobs.At(ref)
+	w := &l.powered
+	w.split, w.begins = 0, model.AbsentTime
+	s.plugIn(ref)
+	if w.works = l.work.Resumes() <= s.now || w.held == (hwmodel.Watts{}); !w.works {
+		w.begins = l.work.Resumes()
+		s.events.Push(des.NewEvent(w.begins, des.RankCheckpoint, l.rec.Job, ref))
+	}
+	s.redraw(l)
+	s.setSpeed(ref)
+}
+
+// setSpeed asks at what speed the attempt under ref works now.
+func (s *Site) setSpeed(ref model.Ref) {
+	l := s.jobs.At(ref)
+	s.splitLoss(l, l.worked(s.now))
+	l.speed = s.hardware.Speed(&l.hw, &l.where, s.capOf(l))
+	recorded := model.One
+	if l.speed.Unknown == s.terms && s.terms != 0 {
+		recorded = 0
+	}
+	s.SetSpeed(s.now, ref, l.speed.Rate(), recorded)
+}
+
+// capOf is to what part of its own draw the site holds l now.
+func (s *Site) capOf(l *siteJob) model.Fixed {
+	if s.throttle == model.One {
+		return model.One
+	}
+	return max(s.throttle, l.least)
+}
+
+// setWorks says whether l draws as a job that works from now on.
+func (s *Site) setWorks(l *siteJob, works bool) {
+	if l.works != works && l.held != (hwmodel.Watts{}) {
+		l.works = works
+		s.redraw(l)
+	}
+}
+
+// redraw enters what l draws now.
+func (s *Site) redraw(l *siteJob) {
+	w := &l.powered
+	s.bill(l)
+	s.Meter.Draw = s.Meter.Draw.Minus(w.drawn)
+	switch x := s.capOf(l); {
+	case !w.works:
+		w.drawn = w.held
+	case x < model.One:
+		w.drawn = w.full.Scaled(int64(x), int64(model.One))
+	default:
+		w.drawn = w.full
+	}
+	s.Meter.Draw = s.Meter.Draw.Plus(w.drawn)
+	s.uneven = s.cfg.Power.Slow
+}
+
+// unplug takes what l draws off the site.
+func (s *Site) unplug(ref model.Ref) {
+	l := s.jobs.At(ref)
+	s.bend(ref, false)
+	s.bill(l)
+	s.splitLoss(l, l.worked(s.now))
+	s.Meter.Draw = s.Meter.Draw.Minus(l.drawn)
+	l.drawn = hwmodel.Watts{}
+	s.uneven = s.cfg.Power.Slow
+}
+
+// bill counts what l has drawn since it was billed last, the idle part of its nodes
+// included.
+func (s *Site) bill(l *siteJob) {
+	d := s.now.Sub(l.billed)
+	if d <= 0 {
+		return
+	}
+	total := l.idle.Plus(l.drawn)
+	e := &l.rec.Energy
+	e.Low, e.Value, e.High = model.Plus(e.Low, millijoules(total.Low, d)), model.Plus(e.Value, millijoules(total.Value, d)), model.Plus(e.High, millijoules(total.High, d))
+	s.Meter.Consequences.Sources[l.source] = model.Plus(s.Meter.Consequences.Sources[l.source], d.Of(int64(l.holds.nodes)))
+	l.billed = s.now
+}
+
+// millijoules is the energy of a power over d, rounded to the nearest.
+func millijoules(power int64, d model.Duration) int64 {
+	if power < 0 {
+		return -millijoules(-power, d)
+	}
+	hi, lo := bits.Mul64(uint64(power), uint64(d))
+	lo, carry := bits.Add64(lo, 500, 0)
+	if hi += carry; hi >= 1000 {
+		return 1<<63 - 1
+	}
+	q, _ := bits.Div64(hi, lo, 1000)
+	return int64(min(q, 1<<63-1))
+}
+
+// splitLoss counts the work of l up to t by what is known of it, and what each term has
+// cost.
+func (s *Site) splitLoss(l *siteJob, t model.Time) {
+	if s.terms == 0 {
+		return
+	}
+	took := l.work.Took(t)
+	d := took - l.split
+	if d <= 0 {
+		return
+	}
+	l.split = took
+	c, gpu := &s.Meter.Consequences, l.holds.gpuTime(d)
+	c.GPUTime = model.Plus(c.GPUTime, gpu)
+	if l.hw.Class >= 0 {
+		c.Classed = model.Plus(c.Classed, gpu)
+	}
+	if l.speed.Unknown == 0 {
+		c.Modelled = model.Plus(c.Modelled, gpu)
+	}
+	left := model.One
+	for t := range hwmodel.NumTerms {
+		if l.speed.Unknown.Has(t) {
+			c.Unknown[t] = model.Plus(c.Unknown[t], gpu)
+		}
+		after := left.Mul(l.speed.By[t])
+		c.Lost[t] += portionOf(gpu, left-after)
+		left = after
+	}
+}
+
+// portionOf is part of d, 0 or more, rounded towards zero.
+func portionOf(d int64, part model.Fixed) int64 {
+	neg := part < 0
+	if neg {
+		part = -part
+	}
+	hi, lo := bits.Mul64(uint64(d), uint64(part))
+	x := int64(min(hi<<32|lo>>32, 1<<62))
+	if neg {
+		return -x
+	}
+	return x
+}
+
+// throttleSteps is in how many steps GPUs are held back: clocks have steps, and a change of
+// less moves no job.
+const throttleSteps = 64
+
+// holdCap holds the GPUs back so far that the site draws no more than its cap, or lets them
+// go again: all that have a table of throughputs under caps to the same part of what they
+// draw, none deeper than its table. Cost: nothing while the site draws less than its cap;
+// else the jobs that can be held back.
+func (s *Site) holdCap() {
+	if !s.uneven {
+		return
+	}
+	s.uneven = false
+	want := s.throttleFor()
+	if want == s.throttle {
+		return
+	}
+	s.throttle = want
+	for _, ref := range s.flexible {
+		s.redraw(s.jobs.At(ref))
+		s.setSpeed(ref)
+	}
+	s.uneven = false
+}
+
+// throttleFor is the largest part at which the site draws no more than its cap, in steps;
+// the smallest where none is small enough.
+func (s *Site) throttleFor() model.Fixed {
+	if s.cap == 0 || s.throttle == model.One && s.Meter.Draw.Value <= s.cap {
+		return model.One
+	}
+	fixed := s.Meter.Draw.Value
+	for _, ref := range s.flexible {
+		if l := s.jobs.At(ref); l.works {
+			fixed -= l.drawn.Value
+		}
+	}
+	over := func(below int) bool { // at throttleSteps - below steps
+		x, drawn := model.Fixed(throttleSteps-below)*(model.One/throttleSteps), fixed
+		for _, ref := range s.flexible {
+			if l := s.jobs.At(ref); l.works {
+				drawn += held(l.full.Value, max(x, l.least))
+			}
+		}
+		return drawn > s.cap
+	}
+	below := sort.Search(throttleSteps-1, func(below int) bool { return !over(below) })
+	return model.Fixed(throttleSteps-below) * (model.One / throttleSteps)
+}
+
+// held is a power held to a part of it.
+func held(full int64, x model.Fixed) int64 {
+	return hwmodel.Watts{Value: full}.Scaled(int64(x), int64(model.One)).Value
+}
+
+// bend notes that the attempt under ref can be held back, or that it has left.
+func (s *Site) bend(ref model.Ref, on bool) {
+	l := s.jobs.At(ref)
+	switch {
+	case on && l.bends == 0:
+		s.flexible = append(s.flexible, ref)
+		l.bends = int32(len(s.flexible))
+	case !on && l.bends > 0:
+		last := s.flexible[len(s.flexible)-1]
+		s.flexible[l.bends-1] = last
+		s.jobs.At(last).bends = l.bends
+		s.flexible = s.flexible[:len(s.flexible)-1]
+		l.bends = 0
+	}
+}
