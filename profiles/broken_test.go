@@ -49,6 +49,17 @@ var broken = []struct{ name, text, want string }{
 	{"reservation", "groups: [{name: g, nodes: 4}]\nreservations:\n  - {name: r, nodes: h, end: 1h}\n", `c.yaml:3:22: reservations[0].nodes: found "h": there is no group and no node h`},
 	{"event", "groups: [{name: g, nodes: 4}]\nevents:\n  - {time: 1h, kind: down, subject: g-7}\n", `c.yaml:3:37: events[0].subject: found "g-7": there is no group and no node g-7`},
 	{"event of a tenant", "groups: [{name: g, nodes: 4}]\ntenants: [{name: physics}]\nevents:\n  - {time: 1h, kind: quota, subject: physic, limit: max_nodes, value: 4}\n", `c.yaml:4:38: events[0].subject: found "physic", which is no tenant (did you mean physics?): want physics`},
+	{"unknown GPU of a class", "groups: [{name: g, nodes: 4}]\nworkloads:\n  - {name: w, power: [{gpu: h100-sxn, value: 500W}]}\n", `c.yaml:3:29: workloads[0].power[0].gpu: found "h100-sxn", which is no GPU of the catalogue or of a node type (did you mean h100-sxm?)`},
+	{"class without the GPU of the record", "groups: [{name: g, nodes: 4}]\nrecorded_gpu: [l4]\nworkloads:\n  - {name: w, throughput: [{gpu: t4, value: 2}]}\n", "c.yaml:4:27: workloads[0].throughput: has no row for l4, on which jobs were recorded (recorded_gpu): add it, or nothing can be relative to it"},
+	{"PUE", "facility: {pue: 0.9}\n", "c.yaml:1:17: facility.pue: found 0.9, want 1 to 10"},
+	{"negative watts", "node_types:\n  - {name: n, idle_power: -5W}\n", "c.yaml:2:27: node_types[0].idle_power: found \"-5W\", want"},
+	{"class of the catalogue", "workloads:\n  - {name: w, from: train-bert}\n", `c.yaml:2:21: workloads[0].from: found "train-bert", which is no class of the catalogue (did you mean train-bert-large?)`},
+	{"node of the catalogue", "node_types:\n  - {name: n, from: dgx-h10}\n", `c.yaml:2:21: node_types[0].from: found "dgx-h10", which is no node of the catalogue (did you mean dgx-h100?)`},
+	{"column of a class", "groups: [{name: g, nodes: 4}]\nworkloads:\n  - {name: w, columns: [nam=bert]}\n", `c.yaml:3:25: workloads[0].columns[0]: found "nam=bert", want COLUMN=PATTERN with one of name, user`},
+	{"caps out of order", "groups: [{name: g, nodes: 4}]\nworkloads:\n  - {name: w, caps: [{draw: 0.8, throughput: 0.9}, {draw: 0.6, throughput: 0.7}]}\n", "c.yaml:3:59: workloads[0].caps[1].draw: found 0.6 after 0.8: want them ascending"},
+	{"a cap of 1", "groups: [{name: g, nodes: 4}]\nworkloads:\n  - {name: w, caps: [{draw: 1, throughput: 0.9}]}\n", "c.yaml:3:29: workloads[0].caps[0].draw: found 1, want less than 1: at 1 a cap has no effect"},
+	{"terms of recorded run times", "groups: [{name: g, nodes: 4}]\nruntime_terms: {cap: false}\n", "c.yaml:2:16: runtime_terms: does not apply with runtime: recorded: leave it out"},
+	{"slow without a cap", "groups: [{name: g, nodes: 4}]\nover_power_cap: slow\n", "c.yaml:2:17: over_power_cap: found slow, and there is no power_cap to keep: give one"},
 	{"checkpoints", "groups: [{name: g, nodes: 4}]\nagents:\n  checkpoints: daly\n", "c.yaml:3:16: agents.checkpoints: found daly, whose interval comes of failures.mtbf, which is never: give it, or use value"},
 }
 

@@ -14,9 +14,10 @@ func (m *Main) clusterCatalogueCommand() *cobra.Command {
 	var print *printer
 	cmd := &cobra.Command{
 		Use:   "catalogue [NAME]",
-		Short: "List what is known of GPUs and nodes, with sources",
+		Short: "List what is known of GPUs, nodes and classes of work, with sources",
 		Long: `List the GPUs and the kinds of nodes of which figures are known: memory, bandwidth,
-peaks, links, power. With NAME, each figure of one of them with its range, with what it
+peaks, links, power; and classes of work, with their throughput by GPU and under caps on
+power. A cluster file takes them by "from" of a node type or a class. With NAME, each figure of one of them with its range, with what it
 rests on (measured, published, data sheet), where it is from and what speaks against it.
 What is not known is not listed. docs/HARDWARE.md has more.
 

@@ -51,7 +51,7 @@ const (
 // Part is a GPU or a node.
 type Part struct {
 	Name  string `json:"name"`
-	Kind  string `json:"kind"` // gpu or node
+	Kind  string `json:"kind"` // gpu, node or class of work
 	Title string `json:"title"`
 	// GPU is the model that the nodes have, a name of this catalogue.
 	GPU     string   `json:"gpu,omitempty"`
@@ -62,10 +62,17 @@ type Part struct {
 const (
 	GPU  = "gpu"
 	Node = "node"
+	Work = "class of work"
 )
 
-// All are the parts, GPUs first, each kind in the order of its table.
-func All() []Part { return append(slices.Clone(gpus), nodes...) }
+// All are the parts: GPUs, nodes, and classes of work, each kind in the order of its table.
+func All() []Part {
+	all := append(slices.Clone(gpus), nodes...)
+	for i := range classes {
+		all = append(all, classes[i].part())
+	}
+	return all
+}
 
 // Find is a part by its name.
 func Find(name string) (Part, bool) {

@@ -20,7 +20,9 @@ func TestFiguresAreWhole(t *testing.T) {
 		for _, f := range p.Figures {
 			require.False(t, names[f.Name], "%s: %s twice", p.Name, f.Name)
 			names[f.Name] = true
-			require.Equal(t, units[f.Name], f.Unit, "%s: %s", p.Name, f.Name)
+			if p.Kind != Work {
+				require.Equal(t, units[f.Name], f.Unit, "%s: %s", p.Name, f.Name)
+			}
 			require.NotEmpty(t, f.Unit, "%s: %s", p.Name, f.Name)
 			require.Positive(t, f.Low, "%s: %s", p.Name, f.Name)
 			require.LessOrEqual(t, f.Low, f.Value, "%s: %s", p.Name, f.Name)
@@ -65,4 +67,30 @@ func TestFiguresAgree(t *testing.T) {
 	h100, _ := Find("h100-sxm")
 	_, known := h100.Figure(Nameplate)
 	require.False(t, known, "what is not known is not there")
+}
+
+// TestClassesAgree: classes name GPUs of the catalogue, with throughputs relative to one of
+// them, and caps that ascend.
+func TestClassesAgree(t *testing.T) {
+	for _, c := range Classes() {
+		own := map[string]float64{}
+		for _, r := range c.Throughput {
+			g, found := Find(r.GPU)
+			require.True(t, found, r.GPU)
+			require.Equal(t, GPU, g.Kind)
+			own[r.GPU] = r.Value
+		}
+		require.Len(t, own, len(c.Throughput), "%s: each once", c.Name)
+		require.EqualValues(t, 1, own["h100-sxm"], c.Name)
+		for i := range c.Caps {
+			require.Less(t, c.Caps[i].Draw, 1.0)
+			require.Less(t, c.Caps[i].Throughput, 1.0)
+			if i > 0 {
+				require.Greater(t, c.Caps[i].Draw, c.Caps[i-1].Draw)
+				require.Greater(t, c.Caps[i].Throughput, c.Caps[i-1].Throughput)
+			}
+		}
+	}
+	_, found := FindClass("bert")
+	require.False(t, found)
 }

@@ -1,6 +1,9 @@
 package catalogue
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // Class is what public tables say of a class of work.
 type Class struct {
@@ -91,4 +94,21 @@ var classes = []Class{
 	served("llama-2-70b", "Llama 2 70B", 1.31, 0.38, 0.72, 0.15),
 	served("resnet-50", "ResNet-50", 1.08, 0.64, 0.76, 0.51),
 	served("sdxl", "SDXL", 1.06, 0.59, 0.74, 0.33),
+}
+
+// part is the class as one of All.
+func (c *Class) part() Part {
+	p := Part{Name: c.Name, Kind: Work, Title: c.Title}
+	for _, r := range c.Throughput {
+		p.Figures = append(p.Figures, Figure{
+			Name: "throughput_" + r.GPU, Unit: "of h100-sxm", Value: r.Value, Low: r.Low, High: r.High, Basis: Measured, Source: c.Source, Doubt: c.Doubt,
+		})
+	}
+	for _, x := range c.Caps {
+		p.Figures = append(p.Figures, Figure{
+			Name: "throughput_at_cap_" + strconv.FormatFloat(x.Draw, 'g', -1, 64), Unit: "of that without", Value: x.Throughput, Low: x.Throughput, High: x.Throughput,
+			Basis: Measured, Source: zeus, Doubt: "cap as a part of what the job draws; one V100, six training jobs; other cards differ by 2 to 4 points, and by more below 0.6",
+		})
+	}
+	return p
 }

@@ -13,6 +13,9 @@ type groupRow struct {
 	BorrowedUS  int64    `parquet:"borrowed_us,delta"`
 	KeptUS      int64    `parquet:"kept_gpu_us,delta"`
 	LostUS      int64    `parquet:"lost_gpu_us,delta"`
+	EnergyLow   int64    `parquet:"energy_low_mj,delta"`
+	Energy      int64    `parquet:"energy_mj,delta"`
+	EnergyHigh  int64    `parquet:"energy_high_mj,delta"`
 	WaitMean    *float64 `parquet:"wait_mean,optional"`
 	WaitP50     *float64 `parquet:"wait_p50,optional"`
 	WaitP90     *float64 `parquet:"wait_p90,optional"`
@@ -57,6 +60,7 @@ func groupRowOf(g *Group) groupRow {
 	return groupRow{
 		Name: g.Name, Window: g.Window, Jobs: g.Jobs, Started: g.Started, Preemptions: g.Preemptions, Requeues: g.Requeues,
 		NodeUS: g.NodeUS, GPUUS: g.GPUUS, BorrowedUS: g.BorrowedUS, KeptUS: g.KeptUS, LostUS: g.LostUS,
+		EnergyLow: g.EnergyLow, Energy: g.Energy, EnergyHigh: g.EnergyHigh,
 		WaitMean: g.WaitMean, WaitP50: g.WaitP50, WaitP90: g.WaitP90, WaitP95: g.WaitP95, WaitP99: g.WaitP99, WaitMax: g.WaitMax,
 		Within: g.Within, Starved: g.Starved, Share: g.Share, Target: g.Target, Deviation: g.Deviation, LentUS: g.LentUS, HeldUS: g.HeldUS,
 	}

@@ -42,6 +42,9 @@ type siteJobRow struct {
 	BorrowedUS  int64  `parquet:"borrowed_us,delta"`
 	KeptUS      int64  `parquet:"kept_gpu_us,delta"`
 	LostUS      int64  `parquet:"lost_gpu_us,delta"`
+	EnergyLow   int64  `parquet:"energy_low_mj,delta"`
+	Energy      int64  `parquet:"energy_mj,delta"`
+	EnergyHigh  int64  `parquet:"energy_high_mj,delta"`
 }
 
 // optional holds the values that a jobRow points to.
@@ -163,6 +166,7 @@ func (w *Writer) storeSiteJob(r *model.JobRecord) {
 	row.Requeues, row.Preemptions = r.Requeues, r.Preemptions
 	row.NodeUS, row.GPUUS, row.BorrowedUS = r.Allocated.Nodes, r.Allocated.GPUs, r.Allocated.Borrowed
 	row.KeptUS, row.LostUS = r.KeptGPU, r.LostGPU
+	row.EnergyLow, row.Energy, row.EnergyHigh = r.Energy.Low, r.Energy.Value, r.Energy.High
 	if w.siteJobs.full() {
 		w.fillUsers()
 		w.keep(w.siteJobs.spill())

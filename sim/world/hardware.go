@@ -252,7 +252,10 @@ func portionOf(d int64, part model.Fixed) int64 {
 		part = -part
 	}
 	hi, lo := bits.Mul64(uint64(d), uint64(part))
-	x := int64(min(hi<<32|lo>>32, 1<<62))
+	x := int64(1 << 62)
+	if hi>>30 == 0 {
+		x = int64(hi<<32 | lo>>32)
+	}
 	if neg {
 		return -x
 	}

@@ -54,6 +54,8 @@ type Site struct {
 	BorrowedUS  []int64 // of NodeUS, on nodes of other vClusters
 	KeptUS      []int64 // of GPUUS, work that counted
 	LostUS      []int64 // of GPUUS, work thrown away
+	// What its nodes drew for it, in mJ: at least, most likely and at most.
+	EnergyLow, Energy, EnergyHigh []int64
 }
 
 // Len is the number of rows in the batch.
@@ -101,6 +103,7 @@ func (c *Site) add(r *model.JobRecord) {
 	c.BorrowedUS = append(c.BorrowedUS, r.Allocated.Borrowed)
 	c.KeptUS = append(c.KeptUS, r.KeptGPU)
 	c.LostUS = append(c.LostUS, r.LostGPU)
+	c.EnergyLow, c.Energy, c.EnergyHigh = append(c.EnergyLow, r.Energy.Low), append(c.Energy, r.Energy.Value), append(c.EnergyHigh, r.Energy.High)
 }
 
 func (c *Site) slice(i, j int) Site {
@@ -108,6 +111,7 @@ func (c *Site) slice(i, j int) Site {
 		VCluster: c.VCluster[i:j], Tenant: c.Tenant[i:j], Class: c.Class[i:j], Kind: c.Kind[i:j], GPUs: c.GPUs[i:j],
 		Requeues: c.Requeues[i:j], Preemptions: c.Preemptions[i:j],
 		NodeUS: c.NodeUS[i:j], GPUUS: c.GPUUS[i:j], BorrowedUS: c.BorrowedUS[i:j], KeptUS: c.KeptUS[i:j], LostUS: c.LostUS[i:j],
+		EnergyLow: c.EnergyLow[i:j], Energy: c.Energy[i:j], EnergyHigh: c.EnergyHigh[i:j],
 	}
 }
 
@@ -300,6 +304,10 @@ type Group struct {
 	BorrowedUS  int64 `json:"borrowed_us"`
 	KeptUS      int64 `json:"kept_gpu_us"`
 	LostUS      int64 `json:"lost_gpu_us"`
+	// What the nodes of these jobs drew for them, in mJ.
+	EnergyLow  int64 `json:"energy_low_mj"`
+	Energy     int64 `json:"energy_mj"`
+	EnergyHigh int64 `json:"energy_high_mj"`
 
 	WaitMean *float64 `json:"wait_mean"` // s, as the percentiles
 	WaitP50  *float64 `json:"wait_p50"`

@@ -1,0 +1,165 @@
+package hwmodel_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"orrery/hwmodel"
+	"orrery/scheduler/model"
+)
+
+func known(v float64) hwmodel.Factor {
+	f := model.FixedOf(v)
+	return hwmodel.Factor{Low: f, Value: f, High: f}
+}
+
+// site is four nodes of two GPUs each: fast ones (model 0) in group 0, slow ones (model 1)
+// in group 1. Of class 0 everything is known, of class 1 nothing.
+//
+//	group 0: fast fast   group 1: slow slow
+func site() *hwmodel.Model {
+	return &hwmodel.Model{
+		GPUs: []hwmodel.GPU{{Name: "fast", Idle: 50, Held: hwmodel.Watts{Low: 30, Value: 40, High: 50}}, {Name: "slow", Idle: 20}, {Name: "gone"}},
+		Classes: []hwmodel.Class{{
+			Name:       "train",
+			Throughput: []hwmodel.Factor{known(2), known(1), known(0.5)},
+			Steps: []hwmodel.Step{
+				{Nodes: 1, Time: known(1)}, {Nodes: 1, PerNode: 2, Time: known(1.25)}, {Nodes: 2, Time: known(1.5)}, {Nodes: 2, Groups: 2, Time: known(2)},
+			},
+			Caps:  []hwmodel.CapPoint{{Draw: model.One / 2, Throughput: 3 * model.One / 4}},
+			Power: []hwmodel.Watts{{Low: 300, Value: 400, High: 500}, {Low: 200, Value: 200, High: 200}},
+		}, {Name: "other"}},
+		Terms:   hwmodel.AllTerms,
+		NodeGPU: []int32{0, 0, 1, 1}, NodeGPUs: []int32{2, 2, 2, 2}, NodeGroup: []int32{0, 0, 1, 1},
+	}
+}
+
+func on(m *hwmodel.Model, j *hwmodel.Job, nodes uint64) hwmodel.Where {
+	var w hwmodel.Where
+	m.Place(j, &model.Placement{Words: []model.NodeWord{{Mask: nodes}}}, &w)
+	return w
+}
+
+func TestPlace(t *testing.T) {
+	m := site()
+	require.Equal(t, hwmodel.Where{Models: 1, Milli: 4000, Nodes: 2, Fullest: 2, Groups: 1}, on(m, &hwmodel.Job{}, 0b0011))
+	require.Equal(t, hwmodel.Where{Models: 3, Milli: 2000, Nodes: 2, Fullest: 1, Groups: 2}, on(m, &hwmodel.Job{Cards: 1}, 0b0110), "of whole nodes it uses what it asked for")
+	var w hwmodel.Where
+	m.Place(&hwmodel.Job{}, &model.Placement{Shares: []model.NodeShare{{Node: 3, Units: 1, GPUs: 1}}}, &w)
+	require.Equal(t, hwmodel.Where{Models: 2, Milli: 1000, Nodes: 1, Fullest: 1, Groups: 1}, w)
+}
+
+// TestSpeed: each term alone, relative to the record.
+func TestSpeed(t *testing.T) {
+	m := site()
+	one := model.One
+	packed := hwmodel.Where{Models: 1, Nodes: 1, Fullest: 1, Groups: 1}
+	for _, c := range []struct {
+		name     string
+		class    int32
+		recorded hwmodel.Where
+		nodes    uint64
+		cards    int32
+		x        model.Fixed
+		by       [hwmodel.NumTerms]model.Fixed
+		unknown  hwmodel.Terms
+	}{
+		{"as recorded", 0, packed, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 0},
+		{"as recorded, in no class", -1, packed, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 0},
+		{"a slower GPU", 0, packed, 0b0100, 1, one, [...]model.Fixed{one / 2, one, one}, 0},
+		{"the slower of two counts", 0, hwmodel.Where{Models: 1, Nodes: 2, Fullest: 1, Groups: 2}, 0b0110, 1, one, [...]model.Fixed{one / 2, one, one}, 0},
+		{"recorded on a third kind", 0, hwmodel.Where{Models: 4, Nodes: 1, Fullest: 1, Groups: 1}, 0b0001, 1, one, [...]model.Fixed{4 * one, one, one}, 0},
+		{"in no class on another kind", -1, packed, 0b0100, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByType},
+		{"the kind of the record is not known", 0, hwmodel.Where{Nodes: 1, Fullest: 1, Groups: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByType},
+		{"two nodes", 0, packed, 0b0011, 1, one, [...]model.Fixed{one, model.Ratio(2, 3), one}, 0},
+		{"a fuller node", 0, packed, 0b0001, 2, one, [...]model.Fixed{one, model.Ratio(4, 5), one}, 0},
+		{"two groups", 0, hwmodel.Where{Models: 3, Nodes: 2, Fullest: 1, Groups: 1}, 0b0110, 1, one, [...]model.Fixed{one, model.Ratio(3, 4), one}, 0},
+		{"the placement of the record is not known", 0, hwmodel.Where{Models: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByPlacement},
+		{"held to its table", 0, packed, 0b0001, 1, one / 2, [...]model.Fixed{one, one, 3 * one / 4}, 0},
+		{"held between the table and 1", 0, packed, 0b0001, 1, 3 * one / 4, [...]model.Fixed{one, one, 7 * one / 8}, 0},
+		{"held, and nothing is known", 1, packed, 0b0001, 1, one / 2, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByCap},
+	} {
+		j := hwmodel.Job{Class: c.class, Cards: c.cards, Recorded: c.recorded}
+		w := on(m, &j, c.nodes)
+		s := m.Speed(&j, &w, c.x)
+		require.Equal(t, c.by, s.By, c.name)
+		require.Equal(t, c.unknown, s.Unknown, c.name)
+		for term := range hwmodel.NumTerms {
+			own := *m
+			own.Terms = hwmodel.AllTerms &^ (1 << term)
+			off := own.Speed(&j, &w, c.x)
+			require.Equal(t, one, off.By[term], "%s: without %s", c.name, term)
+			require.False(t, off.Unknown.Has(term), "%s: without %s", c.name, term)
+		}
+	}
+}
+
+func TestDraw(t *testing.T) {
+	m, one := site(), model.One
+	j := hwmodel.Job{Cards: 2}
+	fast := on(m, &j, 0b0001)
+	require.Equal(t, hwmodel.Draw{Active: hwmodel.Watts{Low: 500, Value: 700, High: 900}, Held: hwmodel.Watts{Low: 60, Value: 80, High: 100}, Known: true},
+		m.Draw(&j, &fast, one), "two GPUs of 400 W, of which 50 W are drawn idle")
+	require.Equal(t, hwmodel.Watts{Low: 200, Value: 300, High: 400}, m.Draw(&j, &fast, one/2).Active, "each held to 200 W")
+	m.GPUs[0].Limit = 300
+	require.Equal(t, hwmodel.Watts{Low: 350, Value: 500, High: 650}, m.Draw(&j, &fast, one).Active, "the limit of the GPU is three quarters of its draw")
+	require.Equal(t, 7*one/8, m.Speed(&j, &fast, one).By[hwmodel.ByCap])
+	j.Class = -1
+	require.Equal(t, hwmodel.Draw{Held: hwmodel.Watts{Low: 60, Value: 80, High: 100}}, m.Draw(&j, &fast, one))
+	require.True(t, m.Speed(&j, &fast, one).Unknown.Has(hwmodel.ByCap), "a limit, and nobody knows what the job draws")
+}
+
+// TestSpread: values drawn from a range are the same wherever a job runs, lie within it, and
+// have its quantiles.
+func TestSpread(t *testing.T) {
+	m := site()
+	c := &m.Classes[0]
+	c.Spread = true
+	c.Steps[2].Time = hwmodel.Factor{Low: 1 * model.One, Value: 2 * model.One, High: 4 * model.One}
+	below, n := map[model.Fixed]int{}, 20_000
+	packed := hwmodel.Where{Models: 1, Nodes: 1, Fullest: 1, Groups: 1}
+	for i := range n {
+		j := hwmodel.Job{Key: model.JobID(i), Cards: 1, Recorded: packed}
+		here, there := on(m, &j, 0b0011), on(m, &j, 0b1100)
+		s, o := m.Speed(&j, &here, model.One), m.Speed(&j, &there, model.One)
+		require.Equal(t, s.By[hwmodel.ByPlacement], o.By[hwmodel.ByPlacement])
+		for _, at := range []model.Fixed{model.One, 2 * model.One, 4 * model.One} {
+			if time := model.Ratio(int64(model.One), int64(s.By[hwmodel.ByPlacement])); time <= at+2 {
+				below[at]++
+			}
+		}
+	}
+	require.InDelta(t, 0.1, float64(below[model.One])/float64(n), 0.01)
+	require.InDelta(t, 0.5, float64(below[2*model.One])/float64(n), 0.015)
+	require.Equal(t, n, below[4*model.One])
+}
+
+// TestRecordedIsNeutral: the default answers 1 whatever is asked.
+func TestRecordedIsNeutral(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		j := hwmodel.Job{Class: rapid.Int32().Draw(t, "class"), Recorded: hwmodel.Where{Models: rapid.Uint64().Draw(t, "models")}}
+		s := hwmodel.Recorded{}.Speed(&j, &hwmodel.Where{Nodes: rapid.Int32().Draw(t, "nodes")}, model.Fixed(rapid.Int64Range(1, int64(model.One)).Draw(t, "x")))
+		require.Equal(t, model.One, s.Rate())
+		require.Zero(t, s.Unknown)
+		require.Equal(t, model.One, hwmodel.Recorded{}.Least(&j))
+	})
+}
+
+// TestCapsAreMonotonous: a lower cap never gives more, and the deepest of a table is what it
+// says.
+func TestCapsAreMonotonous(t *testing.T) {
+	m := site()
+	m.Classes[0].Caps = []hwmodel.CapPoint{{Draw: model.One / 4, Throughput: model.One / 8}, {Draw: model.One / 2, Throughput: model.One / 2}, {Draw: 3 * model.One / 4, Throughput: 7 * model.One / 8}}
+	j := hwmodel.Job{Cards: 1}
+	w := on(m, &j, 1)
+	last := model.Fixed(0)
+	for x := model.One / 8; x <= model.One; x += model.One / 64 {
+		f := m.Speed(&j, &w, x).By[hwmodel.ByCap]
+		require.GreaterOrEqual(t, f, last)
+		last = f
+	}
+	require.Equal(t, model.One, last)
+	require.Equal(t, model.One/4, m.Least(&j))
+}

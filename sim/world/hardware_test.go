@@ -1,0 +1,127 @@
+package world
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"orrery/hwmodel"
+	"orrery/scheduler/model"
+	"orrery/sim/world/translate"
+	"orrery/traces"
+)
+
+// hardware is nodes of 4 GPUs that draw 100 W idle, of which each GPU 10 W; a GPU of class
+// 0 draws 110 W at work and 30 W while it is held, and does three quarters of its work at
+// half the draw. Steps on two nodes take twice as long.
+func hardware(nodes int) *hwmodel.Model {
+	exact := func(w int64) hwmodel.Watts { return hwmodel.Watts{Low: w, Value: w, High: w} }
+	f := func(x model.Fixed) hwmodel.Factor { return hwmodel.Factor{Low: x, Value: x, High: x} }
+	m := &hwmodel.Model{
+		GPUs: []hwmodel.GPU{{Idle: 10, Held: exact(20)}}, Terms: hwmodel.AllTerms,
+		Classes: []hwmodel.Class{{
+			Throughput: []hwmodel.Factor{f(model.One)}, Power: []hwmodel.Watts{exact(110)},
+			Steps: []hwmodel.Step{{Nodes: 1, Time: f(model.One)}, {Nodes: 2, Time: f(2 * model.One)}},
+			Caps:  []hwmodel.CapPoint{{Draw: model.One / 2, Throughput: 3 * model.One / 4}},
+		}},
+	}
+	for range nodes {
+		m.NodeGPU, m.NodeGPUs, m.NodeGroup = append(m.NodeGPU, 0), append(m.NodeGPUs, 4), append(m.NodeGroup, 0)
+	}
+	return m
+}
+
+// modelled is a site with that hardware, all of whose rows are of class 0 and were recorded
+// on one node each.
+func modelled(nodes int, alter func(*SiteConfig)) SiteConfig {
+	cfg := SiteConfig{Site: smallSite(nodes), Hardware: hardware(nodes)}
+	cfg.Rows.Hardware = &translate.Hardware{Rules: []translate.ClassRule{{}}, Default: 1}
+	if alter != nil {
+		alter(&cfg)
+	}
+	return cfg
+}
+
+// recordedOn says on how many nodes a row ran.
+func recordedOn(b *traces.Batch, nodes ...int32) *traces.Batch {
+	n := len(nodes)
+	b.Past = &traces.Past{Name: make([]string, n), RanOn: make([]string, n), Nodes: nodes, GPUs: make([]int32, n)}
+	for i := range nodes {
+		b.Past.GPUs[i] = traces.Absent
+	}
+	return b
+}
+
+// TestPlacementCosts: a job of 10 s that was recorded on one node takes 20 s on two; what
+// that cost is counted, and so is what is not known.
+func TestPlacementCosts(t *testing.T) {
+	p := play(t, modelled(2, nil), recordedOn(batchOf(row(1, 0, nodes(2)), row(2, 100*at)), 1, traces.Absent))
+	require.Equal(t, 20*at, p.sink.jobs[0].End)
+	require.Equal(t, 10*sec, p.sink.jobs[0].Runtime, "work at the speed of the record")
+	require.Equal(t, 110*at, p.sink.jobs[1].End)
+	c := p.world.Meter.Consequences
+	gpu := int64(sec)
+	require.Equal(t, (8*20+4*10)*gpu, c.GPUTime)
+	require.Equal(t, c.GPUTime, c.Classed)
+	require.Equal(t, 8*20*gpu, c.Modelled)
+	require.Equal(t, [hwmodel.NumTerms]int64{hwmodel.ByPlacement: 4 * 10 * gpu}, c.Unknown, "the placement of the record of the second is not known")
+	require.Equal(t, [hwmodel.NumTerms]int64{hwmodel.ByPlacement: 8 * 10 * gpu}, c.Lost)
+	require.Equal(t, [NumSources]int64{FromClass: (2*20 + 10) * gpu}, c.Sources)
+}
+
+// TestHeld: until its work begins a job draws what its GPUs draw held.
+//
+//	0        5         15
+//	| starts | works   |
+func TestHeld(t *testing.T) {
+	p := play(t, modelled(1, func(c *SiteConfig) { c.StartDelay = 5 * sec }), recordedOn(batchOf(row(1, 0)), 1))
+	require.Equal(t, 15*at, p.sink.jobs[0].End)
+	want := int64(5*(100+4*20)+10*(100+4*100)) * 1000
+	require.Equal(t, model.Energy{Low: want, Value: want, High: want}, p.sink.jobs[0].Energy)
+	require.EqualValues(t, want/1000, p.joules)
+}
+
+// TestCapSlows: two jobs of 500 W each under a cap of 800 W, and of 700 W from 8 s on. Their
+// GPUs are held to three quarters of 400 W beyond idle, at which 7/8 of the work is done, and
+// then to the nearest step below 5/8.
+func TestCapSlows(t *testing.T) {
+	rows := recordedOn(batchOf(row(1, 0, walltime(100*sec)), row(2, 0, walltime(100*sec))), 1, 1)
+	p := play(t, modelled(2, func(c *SiteConfig) {
+		c.Power = PowerConfig{Slow: true, Cap: 800}
+		c.Changes = []translate.Change{{At: 8 * at, Kind: translate.PowerChange, Value: 700}}
+	}), rows)
+	// 8 s at 7/8 leave 3 s; at 5/8 of the draw 13/16 of the work is done.
+	require.Equal(t, 8*at+model.Time(48*sec/13)+1, p.sink.jobs[0].End)
+	require.Equal(t, p.sink.jobs[0].End, p.sink.jobs[1].End)
+	require.Zero(t, p.world.Meter.Consequences.OverCap)
+	require.Equal(t, model.One, p.world.throttle, "nothing is held back when nothing runs")
+	require.Empty(t, p.world.flexible)
+
+	deep := play(t, modelled(2, func(c *SiteConfig) { c.Power = PowerConfig{Slow: true, Cap: 300} }), recordedOn(batchOf(row(1, 0, walltime(100*sec)), row(2, 0, walltime(100*sec))), 1, 1))
+	require.Equal(t, model.Time(40*sec/3), deep.sink.jobs[0].End, "no deeper than the table")
+	require.NotZero(t, deep.world.Meter.Consequences.OverCap, "and above the cap, which is counted")
+}
+
+// TestCapIsKept: under any load the site draws no more than its cap while that can be kept
+// within the tables, and as soon as it can everything runs free again.
+func TestCapIsKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var list []traces.Job
+		n := rapid.IntRange(1, 12).Draw(t, "jobs")
+		past := make([]int32, n)
+		for i := range n {
+			begin := model.Time(rapid.Int64Range(0, 40).Draw(t, "submit")) * at
+			if i > 0 {
+				begin = max(begin, list[i-1].Submit)
+			}
+			list = append(list, row(int64(i+1), begin, runs(model.Duration(rapid.Int64Range(1, 20).Draw(t, "runtime"))*sec), walltime(1000*sec)))
+			past[i] = 1
+		}
+		most := rapid.Int64Range(4*100+4*200, 4*500).Draw(t, "cap") // four nodes idle, and all GPUs at half their draw
+		p := play(t, modelled(4, func(c *SiteConfig) { c.Power = PowerConfig{Slow: true, Cap: most} }), recordedOn(batchOf(list...), past...))
+		require.Zero(t, p.world.Meter.Consequences.OverCap)
+		require.Equal(t, model.One, p.world.throttle)
+		require.EqualValues(t, 4*100, p.world.Meter.Draw.Value)
+	})
+}
