@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"orrery/hwmodel"
+	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/model"
 )
 

@@ -151,7 +151,7 @@ func (c *Cluster) fillNodeType(all *problems, i int) {
 		set  func(float64)
 	}{
 		{"gpus", &node, catalogue.GPUs, func(x float64) { t.GPUs = int32(x) }},
-		{"gpu_memory", &gpu, catalogue.Memory, func(x float64) { t.GPUMemory = Bytes(math.Round(x * 1e9)) }},
+		{"gpu_memory", &gpu, catalogue.Memory, func(x float64) { t.GPUMemory = Bytes(math.Round(float64(x * 1e9))) }},
 		{"idle_power", &node, catalogue.IdlePower, func(x float64) { t.IdlePower = Power(math.Round(x)) }},
 		{"busy_power", &node, catalogue.Nameplate, func(x float64) { t.BusyPower = Power(math.Round(x)) }},
 		{"busy_power", &node, catalogue.BusyPower, func(x float64) { t.BusyPower = Power(math.Round(x)) }},

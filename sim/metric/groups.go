@@ -23,13 +23,14 @@ const numClasses = model.SensitiveClass + 1
 const (
 	groupColumns = column.VCluster | column.Tenant | column.Class
 	siteColumns  = groupColumns | column.Kind | column.Requeues | column.Preemptions | column.NumAttempts |
-		column.NodeUS | column.GPUUS | column.BorrowedUS | column.KeptUS | column.LostUS
+		column.NodeUS | column.GPUUS | column.BorrowedUS | column.KeptUS | column.LostUS |
+		column.EnergyLow | column.Energy | column.EnergyHigh
 )
 
 // observeSite reads what the table says more of row i at a site.
 func (o *observation) observeSite(c *column.Jobs, i int) {
 	o.vcluster, o.tenant, o.class = c.VCluster[i], c.Tenant[i], c.Class[i]
-	o.own = held{nodes: c.NodeUS[i], gpus: c.GPUUS[i], borrowed: c.BorrowedUS[i], kept: c.KeptUS[i], lost: c.LostUS[i]}
+	o.own = held{nodes: c.NodeUS[i], gpus: c.GPUUS[i], borrowed: c.BorrowedUS[i], kept: c.KeptUS[i], lost: c.LostUS[i], energy: [3]int64{c.EnergyLow[i], c.Energy[i], c.EnergyHigh[i]}}
 	o.preemptions, o.requeues = int64(c.Preemptions[i]), int64(c.Requeues[i])
 	o.again = c.Attempts[i] > 0
 	o.service = model.Kind(c.Kind[i]) != model.Bounded
@@ -287,6 +288,7 @@ func (s *siteSums) row(g *groupSum, by, name, window string) column.Group {
 		By: by, Name: name, Window: window,
 		Jobs: g.jobs, Started: g.started, Preemptions: g.preemptions, Requeues: g.requeues,
 		NodeUS: g.own.nodes, GPUUS: g.own.gpus, BorrowedUS: g.own.borrowed, KeptUS: g.own.kept, LostUS: g.own.lost,
+		EnergyLow: g.own.energy[atLeast], Energy: g.own.energy[mostLikely], EnergyHigh: g.own.energy[atMost],
 		Within: part(g.within, g.targeted), Starved: part(g.starved, g.eligible),
 	}
 	if by != ByClass && s.shared {

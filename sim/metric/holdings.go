@@ -88,7 +88,11 @@ func (s *Series) VClusterBins() []column.VClusterBin {
 
 // held are sums over time, which saturate: int64 holds those of 10^5 nodes over a thousand
 // days, and of 10^3 over three centuries.
-type held struct{ nodes, gpus, borrowed, lent, kept, lost int64 }
+type held struct {
+	nodes, gpus, borrowed, lent, kept, lost int64
+
+	energy [3]int64 // of jobs alone, mJ: at least, most likely and at most
+}
 
 func (h *held) add(o *held) {
 	h.nodes = model.Plus(h.nodes, o.nodes)
@@ -97,6 +101,9 @@ func (h *held) add(o *held) {
 	h.lent = model.Plus(h.lent, o.lent)
 	h.kept = model.Plus(h.kept, o.kept)
 	h.lost = model.Plus(h.lost, o.lost)
+	for i := range h.energy {
+		h.energy[i] = model.Plus(h.energy[i], o.energy[i])
+	}
 }
 
 // Instants at which holdings are remembered.

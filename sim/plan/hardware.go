@@ -108,14 +108,14 @@ func energyOf(w *world.SiteConfig, h *profiles.Hardware, src Tables) *Energy {
 		first.Price = metric.Amount{V: micro(f.Price), OK: true}
 	}
 	if f.Carbon > 0 {
-		first.Carbon = metric.Amount{V: int64(math.Round(f.Carbon * 1e3)), OK: true}
+		first.Carbon = metric.Amount{V: int64(math.Round(float64(f.Carbon * 1e3))), OK: true}
 	}
 	e.Tariffs = append(e.Tariffs, TariffAt{model.AbsentTime, first})
 	now := first
 	for _, p := range src.Prices() {
 		now.Price = metric.Amount{V: micro(p.Price), OK: true}
 		if p.Carbon.OK {
-			now.Carbon = metric.Amount{V: int64(math.Round(p.Carbon.V * 1e3)), OK: true}
+			now.Carbon = metric.Amount{V: int64(math.Round(float64(p.Carbon.V * 1e3))), OK: true}
 		}
 		e.Tariffs = append(e.Tariffs, TariffAt{p.Time, now})
 	}
@@ -123,4 +123,4 @@ func energyOf(w *world.SiteConfig, h *profiles.Hardware, src Tables) *Energy {
 }
 
 // micro is x in millionths.
-func micro(x float64) int64 { return int64(math.Round(x * 1e6)) }
+func micro(x float64) int64 { return int64(math.Round(float64(x * 1e6))) }

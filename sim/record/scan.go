@@ -71,7 +71,7 @@ func (t *tableFile) ScanOnly(want column.Set, fn func(*Columns) error) error {
 }
 
 // fillers set the columns of c, in the order of siteJobRow and column.Set.
-func (t *tableFile) fillers(c *Columns) [27]func(i int, v *vector) error {
+func (t *tableFile) fillers(c *Columns) [30]func(i int, v *vector) error {
 	i32 := func(dst *[]int32) func(int, *vector) error {
 		return func(_ int, v *vector) error { *dst = v.i32; return nil }
 	}
@@ -91,6 +91,7 @@ func (t *tableFile) fillers(c *Columns) [27]func(i int, v *vector) error {
 		code(&c.State, stateCodes), i32(&c.Attempts), code(&c.Reason, reasonCodes),
 		i32(&c.VCluster), i32(&c.Tenant), i32(&c.Class), code(&c.Kind, kindCodes), i32(&c.GPUs), i32(&c.Requeues), i32(&c.Preemptions),
 		i64(&c.NodeUS), i64(&c.GPUUS), i64(&c.BorrowedUS), i64(&c.KeptUS), i64(&c.LostUS),
+		i64(&c.EnergyLow), i64(&c.Energy), i64(&c.EnergyHigh),
 	}
 }
 

@@ -19,7 +19,7 @@ func GuestSite(t testing.TB, dir string) string {
 	w, err := record.Create(dir, meta)
 	require.NoError(t, err)
 	defer w.Abort()
-	s, err := metric.NewSeries(metric.Config{Units: 12, Site: &metric.SiteConfig{
+	s, err := metric.NewSeries(metric.Config{Power: &metric.PowerConfig{PUE: 1_000_000}, Units: 12, Site: &metric.SiteConfig{
 		VClusters: meta.VClusters, Tenants: meta.Tenants, GPUs: 48, Reasons: true,
 		Targets: []model.Fixed{model.One / 2, model.One / 4, 0}, TargetWait: []model.Duration{3: model.Hour},
 	}})
@@ -46,7 +46,7 @@ func GuestSite(t testing.TB, dir string) string {
 		} {
 			s.Hold(now, holder, h)
 		}
-		s.Observe(now, metric.State{BusyUnits: own + guest + borrowed, RunningJobs: 2})
+		s.Observe(now, metric.State{BusyUnits: own + guest + borrowed, RunningJobs: 2, Power: metric.Power{Low: 40, Value: 50, High: 60}})
 		wait := model.Duration(rng.IntN(7)) * model.Hour / 2
 		r := model.JobRecord{
 			Job: model.JobID(i), ID: int64(i + 1), User: -1, Submit: now - model.Time(wait), Start: now, End: now + half, Runtime: 30 * model.Minute,

@@ -238,6 +238,9 @@ const (
 	BorrowedUS
 	KeptUS
 	LostUS
+	EnergyLow
+	Energy
+	EnergyHigh
 	Every = 1<<iota - 1
 )
 
