@@ -139,7 +139,8 @@ var packageTable = []packageRule{
 	{dir: "capture/page", may: []string{"capture/review", "scheduler/model", "traces", "gonum.org/v1/plot/..."}, free: []exemption{drawn}},
 
 	{dir: "hwmodel/catalogue"},
-	{dir: "hwmodel", may: []string{"scheduler/model", "scheduler/model/draw", "internal/libm"}},
+	{dir: "hwmodel", may: []string{"internal/libm", "scheduler/model", "scheduler/model/draw"}},
+	{dir: "hwmodel/fit", may: []string{"internal/libm", "scheduler/model", "hwmodel", "gonum.org/v1/gonum/..."}, free: []exemption{judged}},
 	{dir: "profiles", may: []string{"hwmodel", "hwmodel/catalogue", "internal/spelling", "scheduler/model", "scheduler/score", "scheduler/order", "traces/hostlist", "github.com/goccy/go-yaml/..."},
 		free: []exemption{files}},
 	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles", "traces/hostlist"}},
@@ -229,6 +230,7 @@ var packageTable = []packageRule{
 	{dir: "tools/advicerates", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/tunelogs", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/weightlogs", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/pinned", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/screenshots", may: []string{"..."}, free: []exemption{shell}},
 }
 
