@@ -19,9 +19,9 @@ type NetworkFactor struct {
 	Factor         float64 // 0 to 10
 }
 
-// networkMatters is the part of the computation on one GPU above which synchronisation
+// NetworkMatters is the part of the computation on one GPU above which synchronisation
 // between nodes counts; below it a measurement of the difference is noise.
-const networkMatters = 0.1
+const NetworkMatters = 0.1
 
 // Placement is the time of one training step of a job by where its GPUs are, with the batch
 // per GPU kept. K is the number of nodes and m the GPUs of the fullest of them:
@@ -106,7 +106,7 @@ func (p Placement) network(nodes, fullest int) (float64, bool) {
 	if p.Spread == nil || !known {
 		return 0, false
 	}
-	if *p.Spread <= float64(networkMatters*one.Compute) {
+	if *p.Spread <= float64(NetworkMatters*one.Compute) {
 		return 0, true
 	}
 	for _, f := range p.Factors {
