@@ -56,6 +56,8 @@ var figures = []figure{
 	{"SEARCH", `the best of (\d+) scrambled Sobol points`, "sim/search", `\bwide\s+= (\d+)`},
 	{"SEARCH", `scrambled Sobol points and (\d+) around the best`, "sim/search", `nearBest\s+= (\d+)`},
 	{"SCHEDULING", `A window of at most (\d+) ticks is exact`, "scheduler/quota", `const buckets = (\d+)`},
+	{"HARDWARE", `below 0\.(\d) of the draw the band is at least`, "hwmodel", `DeepCap = 0\.(\d)`},
+	{"HARDWARE", `the band is at least ±0\.(\d+)`, "hwmodel/fit", `betweenCards = 0\.(\d+)`},
 	{"SCHEDULING", `value > cost, examined every (\d+) s`, "sim/world", `Every = (\d+) \* model\.Second`},
 }
 
