@@ -49,11 +49,10 @@ type line struct{ slope, distance float64 }
 func nearest(low, high, step float64, x, y []float64, f func(parameter, x float64) float64) (float64, line) {
 	parameter, best := low, line{0, math.Inf(1)}
 	for i := 0; ; i++ {
-		p := low + float64(i)*step
+		p := math.Round((low+float64(i)*step)/1e-6) * 1e-6
 		if p > high+step/2 {
 			return parameter, best
 		}
-		p = min(p, high)
 		by, left := make([]float64, len(x)), make([]float64, len(x))
 		for j := range x {
 			by[j], left[j] = f(p, x[j]), y[j]-1

@@ -37,6 +37,10 @@ func (r StepRow) spread() bool { return r.Nodes == 2 && r.GPUs == 2 }
 // close to 0.
 const mostFactor = 10
 
+// PackedNoise is the half-width of bands on one node: steps that were measured twice differ by
+// less in nine of ten (Sia, two series on one system of A100).
+const PackedNoise = 0.055
+
 // NetworkFactors are the factors h(K, m) of a system: for each pair the median over jobs,
 // batches and placements of how many times the spread synchronisation a job waited beyond its
 // packed one. Batches whose spread synchronisation is too small to matter tell no factor. The
@@ -110,7 +114,8 @@ func inputs(batch []StepRow) (spread *float64, packed map[int]StepRow) {
 
 // Placement is the model of a job at one batch per GPU, from its packed rows, its row on two
 // GPUs of two nodes where it has one, and the factors of other jobs on the system. Other rows
-// are not used. Bands are of the width that the caller has found by leaving jobs out.
+// are not used. The widths of bands are PackedNoise and SpreadError of the other jobs, or the
+// caller's own.
 func Placement(rows []StepRow, factors []hwmodel.NetworkFactor, packedError, spreadError float64) (hwmodel.Placement, error) {
 	for i, r := range rows {
 		if err := r.check(i); err != nil {
@@ -129,6 +134,30 @@ func Placement(rows []StepRow, factors []hwmodel.NetworkFactor, packedError, spr
 	}
 	slices.SortStableFunc(out.Packed, func(a, b hwmodel.PackedStep) int { return cmp.Compare(a.GPUs, b.GPUs) })
 	return out, out.Validate()
+}
+
+// SpreadError is the half-width of bands on several nodes that 90 % of the rows of the jobs lie
+// in, each job predicted with the factors of the others.
+func SpreadError(jobs [][]StepRow) (float64, error) {
+	if len(jobs) < 2 {
+		return 0, tooFew("jobs on the system", len(jobs), 2)
+	}
+	var all []float64
+	for j, rows := range jobs {
+		factors, err := NetworkFactors(slices.Concat(jobs[:j], jobs[j+1:]))
+		if err != nil {
+			return 0, err
+		}
+		c, err := CheckPlacement(rows, factors)
+		if err != nil {
+			return 0, fmt.Errorf("job %d: %w", j, err)
+		}
+		all = append(all, distances(c.Errors)...)
+	}
+	if len(all) == 0 {
+		return 0, tooFew("steps on several nodes", 0, 1)
+	}
+	return min(1, Quantile(errorPart, all)), nil
 }
 
 // PlacementCheck is how far predictions of one job are off.

@@ -39,6 +39,7 @@ type Types struct {
 	known []int // types with rows, ascending
 	score float64
 	form  predictor
+	own   float64 // what is added to the distance of a type
 }
 
 // predictor is the log of the throughput of a job on a type, from the rows of this job.
@@ -49,16 +50,16 @@ const (
 	ridgeStrength = 1.0
 	ridgeBand     = 0.5 // toward which the weight of the bandwidth is drawn
 	ridgeCompute  = 0.3
-	ownDistance   = 0.25 // what is added to the distance of a type
+	ownDistance   = 0.25
 	coverage      = 0.9
 )
 
 // NewTypes checks the measurements and finds the width of bands.
 func NewTypes(peaks []Peak, rows []TypeRow) (*Types, error) {
-	return newTypes(peaks, rows, middleOfThree)
+	return newTypes(peaks, rows, middleOfThree, ownDistance)
 }
 
-func newTypes(peaks []Peak, rows []TypeRow, form predictor) (*Types, error) {
+func newTypes(peaks []Peak, rows []TypeRow, form predictor, own float64) (*Types, error) {
 	for i, p := range peaks {
 		if !(p.Bandwidth > 0) || !(p.Compute > 0) || !finite(p.Bandwidth) || !finite(p.Compute) {
 			return nil, fmt.Errorf("type %d: found %v GB/s and %v TFLOP/s, want positive numbers", i, p.Bandwidth, p.Compute)
@@ -75,7 +76,7 @@ func newTypes(peaks []Peak, rows []TypeRow, form predictor) (*Types, error) {
 		}
 		seen[[2]int{r.Type, r.Job}] = true
 	}
-	t := &Types{peaks: peaks, rows: rows, known: typesOf(rows), form: form}
+	t := &Types{peaks: peaks, rows: rows, known: typesOf(rows), form: form, own: own}
 	if len(t.known) < leastTypes {
 		return nil, tooFew("types of GPUs with measurements", len(t.known), leastTypes)
 	}
@@ -99,7 +100,7 @@ func (t *Types) Throughput(job int, of Peak) (hwmodel.Band, bool) {
 	if !known {
 		return hwmodel.Band{}, false
 	}
-	half := t.score * (ownDistance + t.Distance(of))
+	half := t.score * (t.own + t.Distance(of))
 	return hwmodel.Band{Value: libm.Exp(v), Low: libm.Exp(v - half), High: libm.Exp(v + half)}, true
 }
 
@@ -110,7 +111,7 @@ func (t *Types) Distance(of Peak) float64 { return distance(t.peaks, t.known, of
 func (t *Types) scores() (out []float64) {
 	for _, left := range t.known {
 		rest := slices.DeleteFunc(slices.Clone(t.rows), func(r TypeRow) bool { return r.Type == left })
-		scale := ownDistance + distance(t.peaks, typesOf(rest), t.peaks[left])
+		scale := t.own + distance(t.peaks, typesOf(rest), t.peaks[left])
 		for _, r := range t.rows {
 			if r.Type != left {
 				continue

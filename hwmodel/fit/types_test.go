@@ -103,6 +103,7 @@ func lambda(t *testing.T) (peaks []Peak, rows []TypeRow) {
 type typesJudged struct {
 	median, p90, covered float64
 	half                 float64 // median over rows of high ÷ value - 1
+	farthest             float64 // covered, of the third of the types that are farthest from the others
 	missed               []int   // types with a row outside its band
 	halves, distances    []float64
 }
@@ -112,12 +113,12 @@ func (j typesJudged) within(halfBar float64) bool {
 	return j.covered >= 0.85 && j.covered <= 0.95 && j.half <= halfBar
 }
 
-func leaveTypesOut(t *testing.T, peaks []Peak, rows []TypeRow, form predictor) (out typesJudged) {
+func leaveTypesOut(t *testing.T, peaks []Peak, rows []TypeRow, form predictor, own float64) (out typesJudged) {
 	t.Helper()
 	var errs, halves []float64
 	within := map[int][]bool{}
 	for _, left := range typesOf(rows) {
-		types, err := newTypes(peaks, slices.DeleteFunc(slices.Clone(rows), func(r TypeRow) bool { return r.Type == left }), form)
+		types, err := newTypes(peaks, slices.DeleteFunc(slices.Clone(rows), func(r TypeRow) bool { return r.Type == left }), form, own)
 		require.NoError(t, err)
 		for _, r := range rows {
 			b, known := types.Throughput(r.Job, peaks[left])
@@ -136,15 +137,22 @@ func leaveTypesOut(t *testing.T, peaks []Peak, rows []TypeRow, form predictor) (
 		}
 	}
 	out.median, out.p90, out.half = Median(errs), Quantile(0.9, errs), Median(halves)
-	held := 0
-	for _, all := range within {
-		for _, in := range all {
+	far := Quantile(0.67, out.distances)
+	var all, beyond []float64
+	for _, left := range typesOf(rows) {
+		distance := distance(peaks, slices.DeleteFunc(typesOf(rows), func(g int) bool { return g == left }), peaks[left])
+		for _, in := range within[left] {
+			held := 0.0
 			if in {
-				held++
+				held = 1
+			}
+			all = append(all, held)
+			if distance >= far {
+				beyond = append(beyond, held)
 			}
 		}
 	}
-	out.covered = float64(held) / float64(len(errs))
+	out.covered, out.farthest = mean(all), mean(beyond)
 	return out
 }
 
@@ -181,7 +189,7 @@ func TestTypesLeftOut(t *testing.T) {
 		{"mlperf", mlperfTypes, mlperf, 0.55, []string{"bandwidth alone", "two nearest alone", "one ratio for all"}},
 	} {
 		peaks, rows := c.read(t)
-		got := leaveTypesOut(t, peaks, rows, middleOfThree)
+		got := leaveTypesOut(t, peaks, rows, middleOfThree, ownDistance)
 		t.Logf("%s: %d rows %+v", c.name, len(rows), got)
 		for _, g := range got.missed {
 			t.Logf("%s: a row outside its band: %s", c.name, c.types[g].name)
@@ -189,8 +197,12 @@ func TestTypesLeftOut(t *testing.T) {
 		require.True(t, got.within(c.halfBar))
 		require.Greater(t, stat.Correlation(got.distances, got.halves, nil), 0.8)
 		require.Greater(t, slices.Max(got.halves), 1.5*slices.Min(got.halves))
+		even := leaveTypesOut(t, peaks, rows, middleOfThree, 1e6)
+		t.Logf("%s, bands of one width: covered %.3f, of the farthest types %.3f, half %.3f, types with a miss %v", c.name, even.covered, even.farthest, even.half, even.missed)
+		require.GreaterOrEqual(t, got.farthest, 0.9)
+		require.Less(t, even.farthest, 0.9, "bands of one width are too narrow where they extrapolate")
 		for name, form := range wrongForms {
-			wrong := leaveTypesOut(t, peaks, rows, form)
+			wrong := leaveTypesOut(t, peaks, rows, form, ownDistance)
 			t.Logf("%s, %s: median %.3f, p90 %.3f, covered %.3f, half %.3f", c.name, name, wrong.median, wrong.p90, wrong.covered, wrong.half)
 			if slices.Contains(c.wrong, name) {
 				require.False(t, wrong.within(c.halfBar), "%s, %s", c.name, name)
