@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -39,6 +40,33 @@ func Clocks(rows []ClockRow) (hwmodel.ClockResponse, error) {
 	out.Static = min(1, max(0, 1-dynamic.slope))
 	timeErrors, powerErrors := ClockErrors(out, rows)
 	out.TimeError, out.PowerError = min(1, Quantile(errorPart, timeErrors)), min(1, Quantile(errorPart, powerErrors))
+	return out, out.Validate()
+}
+
+// ClockTable is a response as a table: the median of the rows at each clock, of which the top
+// clock is one. It follows a card that its power limit holds back at the top clocks, where the
+// formula does not.
+func ClockTable(rows []ClockRow) (hwmodel.ClockResponse, error) {
+	if _, err := Clocks(rows); err != nil {
+		return hwmodel.ClockResponse{}, err
+	}
+	sorted := slices.Clone(rows)
+	slices.SortStableFunc(sorted, func(a, b ClockRow) int { return cmp.Compare(a.Clock, b.Clock) })
+	out := hwmodel.ClockResponse{Least: sorted[0].Clock}
+	for len(sorted) > 0 {
+		n := 1
+		for n < len(sorted) && sorted[n].Clock == sorted[0].Clock {
+			n++
+		}
+		var time, power []float64
+		for _, r := range sorted[:n] {
+			time, power = append(time, r.Time), append(power, r.Power)
+		}
+		out.Table = append(out.Table, hwmodel.ClockPoint{Clock: sorted[0].Clock, Time: Median(time), Power: Median(power)})
+		sorted = sorted[n:]
+	}
+	time, power := ClockErrors(out, rows)
+	out.TimeError, out.PowerError = min(1, Quantile(errorPart, time)), min(1, Quantile(errorPart, power))
 	return out, out.Validate()
 }
 

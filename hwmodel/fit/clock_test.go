@@ -2,6 +2,7 @@ package fit
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,28 +14,36 @@ import (
 // pass is the forward or backward pass of a stage of a pipeline.
 type pass struct{ stage, instruction string }
 
-// perseus are the rows of one A100 by pass, relative to the top clock.
+// perseus are the rows of one A100 by pass, relative to the top clock. The stages with the same
+// layers have the same numbers, to the last digit: one measurement, which is used once.
 func perseus(t *testing.T) (passes []pass, rows map[pass][]ClockRow) {
 	t.Helper()
 	s := openSheet(t, refdata.Path(t, "traces", "telemetry", "zeus-perseus-sosp24", "stage_profile_bloom_a100_sxm_bf16.csv"))
 	type reading struct{ clock, time, power float64 }
 	read := map[pass][]reading{}
+	var all []pass
 	for _, row := range s.rows {
 		p := pass{s.text(row, "stage"), s.text(row, "instruction")}
 		if read[p] == nil {
-			passes = append(passes, p)
+			all = append(all, p)
 		}
 		time := s.number(row, "time")
 		read[p] = append(read[p], reading{s.number(row, "frequency"), time, s.number(row, "energy") / time})
 	}
 	rows = map[pass][]ClockRow{}
-	for p, all := range read {
-		top := all[0]
-		for _, r := range all {
+	for i, p := range all {
+		if slices.ContainsFunc(all[:i], func(q pass) bool { return slices.Equal(read[p], read[q]) }) {
+			continue
+		}
+		passes = append(passes, p)
+		top := read[p][0]
+		for _, r := range read[p] {
 			require.LessOrEqual(t, r.clock, top.clock, "the first row is that of the top clock")
 			rows[p] = append(rows[p], ClockRow{r.clock / top.clock, r.time / top.time, r.power / top.power})
 		}
 	}
+	require.Len(t, all, 16)
+	require.Len(t, passes, 4, "12 of 16 passes are copies")
 	return passes, rows
 }
 
@@ -43,7 +52,7 @@ func perseus(t *testing.T) (passes []pass, rows map[pass][]ClockRow) {
 func TestClocksOfAnotherStage(t *testing.T) {
 	const timeBar, powerBar = 0.015, 0.03
 	passes, rows := perseus(t)
-	var time, power, inverse, cube []float64
+	var time, power, tableTime, tablePower, inverse, cube []float64
 	for _, left := range passes {
 		var known []ClockRow
 		for _, p := range passes {
@@ -56,6 +65,11 @@ func TestClocksOfAnotherStage(t *testing.T) {
 		a, b := ClockErrors(form, rows[left])
 		require.Len(t, a, len(rows[left]))
 		time, power = append(time, a...), append(power, b...)
+		table, err := ClockTable(known)
+		require.NoError(t, err)
+		a, b = ClockErrors(table, rows[left])
+		require.Len(t, a, len(rows[left]))
+		tableTime, tablePower = append(tableTime, a...), append(tablePower, b...)
 		for _, r := range rows[left] {
 			inverse = append(inverse, math.Abs(1/r.Clock-r.Time)/r.Time)
 			cube = append(cube, math.Abs(math.Pow(r.Clock, 3)-r.Power)/r.Power)
@@ -63,8 +77,9 @@ func TestClocksOfAnotherStage(t *testing.T) {
 	}
 	t.Logf("time %.2f %% median, %.2f %% p90, 1/z %.1f %%; power %.2f %%, %.2f %%, z³ %.1f %%", 100*Median(time), 100*Quantile(0.9, time),
 		100*Median(inverse), 100*Median(power), 100*Quantile(0.9, power), 100*Median(cube))
-	require.LessOrEqual(t, Median(time), timeBar)
-	require.LessOrEqual(t, Median(power), powerBar)
+	t.Logf("table: time %.2f %%, power %.2f %%", 100*Median(tableTime), 100*Median(tablePower))
+	require.LessOrEqual(t, max(Median(time), Median(tableTime)), timeBar)
+	require.LessOrEqual(t, max(Median(power), Median(tablePower)), powerBar)
 	require.Greater(t, Median(inverse), timeBar)
 	require.Greater(t, Median(cube), powerBar)
 }
@@ -90,7 +105,7 @@ func TestClocksOfOtherWork(t *testing.T) {
 	}
 }
 
-// a40 are the medians over 16 stages of backward passes on an A40, relative to 1,740 MHz: clock
+// a40 are backward passes of the first stage on an A40, relative to 1,740 MHz: clock
 // in MHz, time, power. They are of ml-energy/zeus, sosp24_data, stage profile of BLOOM on A40.
 var a40 = [][3]float64{{1740, 1, 1}, {1695, 1.0024, 1.001}, {1650, 1.0033, 0.998}, {1605, 1.0034, 0.996}, {1560, 1.0044, 0.99}, {1515, 1.0071, 0.976},
 	{1470, 1.0137, 0.962}, {1425, 1.0216, 0.937}, {1380, 1.0363, 0.878}, {1335, 1.0534, 0.843}, {1290, 1.072, 0.817}, {1245, 1.0915, 0.784}, {1200, 1.1142, 0.729},
@@ -119,6 +134,13 @@ func TestClocksOfAnotherCard(t *testing.T) {
 	t.Logf("A40: own curve time %.1f %%, power %.1f %% (%+v); that of A100 %.1f %% (p90 %.1f %%), %.1f %%", 100*Median(ownTime), 100*Median(ownPower), own,
 		100*Median(time), 100*Quantile(0.9, time), 100*Median(power))
 	require.LessOrEqual(t, Median(ownTime), 0.015)
+	table, err := ClockTable(other[:len(other)-1])
+	require.NoError(t, err)
+	_, known := table.Time(own.Least)
+	require.False(t, known, "the lowest clock was not in the table")
+	b, known := table.Power(other[3].Clock)
+	require.True(t, known)
+	require.InDelta(t, a40[3][2], b.Value, 1e-9)
 	require.Greater(t, Median(time), 0.05)
 	require.Greater(t, Median(power), 0.1)
 }
@@ -144,6 +166,10 @@ func TestPlantedClocks(t *testing.T) {
 	require.InDelta(t, 0.6, got.Least, 1e-9)
 	_, err = Clocks(rows[:4])
 	require.ErrorIs(t, err, ErrTooFew)
+	_, err = ClockTable(rows[:4])
+	require.ErrorIs(t, err, ErrTooFew)
+	_, err = ClockTable(rows[:20])
+	require.ErrorContains(t, err, "want one from the least clock", "a table without the top clock")
 	_, err = Clocks(append(rows, ClockRow{1.2, 1, 1}))
 	require.ErrorContains(t, err, "row 41: found time 1 and power 1 at clock 1.2")
 }

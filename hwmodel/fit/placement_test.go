@@ -39,6 +39,9 @@ func sia(t *testing.T, job, system string) (out []StepRow) {
 func cases(t *testing.T, do func(name string, rows []StepRow, others [][]StepRow)) {
 	for _, system := range siaSystems {
 		for _, job := range siaJobs {
+			if system == "dgx-ext" && job == "ncf" {
+				continue // its file is that of dgx
+			}
 			var others [][]StepRow
 			for _, other := range siaJobs {
 				if other != job {
@@ -94,7 +97,7 @@ func judge(t *testing.T, model func(rows []StepRow, others [][]StepRow) stepMode
 		medians, p90s = append(medians, Median(errs)), append(p90s, Quantile(0.9, errs))
 	})
 	t.Logf("%d changes above 15 %%, %d of them said", seen, signs)
-	require.Greater(t, seen, 400)
+	require.Greater(t, seen, 300)
 	return judged{mean(medians), mean(p90s), float64(right) / float64(max(1, signs)), float64(seenRight) / float64(seen)}
 }
 
