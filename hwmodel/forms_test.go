@@ -36,6 +36,7 @@ func TestCapResponse(t *testing.T) {
 		{"a speed ends at 0", CapResponse{Knee: 1, Steepness: 20, DeepError: 0.3, Floor: 0.1}, 0.2, Band{0, 0, 0.3}, true},
 		{"a table is linear", table, 0.75, Band{0.75, 0.7, 0.8}, true},
 		{"its first point", table, 0.5, Band{0.6, 0.3, 0.9}, true},
+		{"between its first points", CapResponse{Table: []CapPoint{{0.4, 0.4}, {0.6, 0.6}, {1, 1}}, Error: 0.1, DeepError: 0.1, Floor: 0.4}, 0.7, Band{0.7, 0.6, 0.8}, true},
 		{"its last point", table, 1, Band{0.9, 0.85, 0.95}, true},
 		{"beyond it", table, 1.01, Band{1, 1, 1}, true},
 	} {
@@ -70,6 +71,7 @@ func TestClockResponse(t *testing.T) {
 		{"above the top", a100, 1.01, Band{}, Band{}, false},
 		{"no number", a100, math.NaN(), Band{}, Band{}, false},
 		{"a table", table, 0.75, Band{1.4, 1.26, 1.54}, Band{0.75, 0.75, 0.75}, true},
+		{"a table of three", ClockResponse{Table: []ClockPoint{{0.5, 1.8, 0.5}, {0.75, 1.2, 0.7}, {1, 1, 1}}, Least: 0.5}, 0.75, Band{1.2, 1.2, 1.2}, Band{0.7, 0.7, 0.7}, true},
 		{"its ends", table, 0.5, Band{1.8, 1.62, 1.98}, Band{0.5, 0.5, 0.5}, true},
 	} {
 		time, known := c.form.Time(c.z)
@@ -107,6 +109,8 @@ func TestPlacement(t *testing.T) {
 		{"without the spread measurement packed is known", unknown, 1, 4, 0.65, 0, true},
 		{"and spread is not", unknown, 2, 4, 0, 0, false},
 		{"a spread of 0 was measured", zero, 2, 4, 0.65, 0, true},
+		{"a network at a tenth of the computation does not matter yet", Placement{Packed: packed, Spread: of(0.04)}, 2, 1, 0.41, 0, true},
+		{"and above it needs a factor", Placement{Packed: packed, Spread: of(0.0401)}, 2, 1, 0, 0, false},
 		{"without the step on one GPU the network is not judged", noSingle, 2, 4, 0, 0, false},
 	} {
 		got, known := c.form.Step(c.nodes, c.fullest)
@@ -170,7 +174,7 @@ func TestValidate(t *testing.T) {
 		{Exponential{model.Forever}, "mean of an exponential lifetime"},
 		{Weibull{0.5, 0}, "scale"},
 		{Weibull{0, 1}, "shape"},
-		{LogNormal{1, -1}, "sigma"},
+		{LogNormal{1, -1}, "sigma"}, {LogNormal{1, 10.5}, "sigma"}, {Restart{Final: 5.5}, "last round"}, {CapResponse{Knee: 1, Steepness: 20.5}, "steepness"},
 		{LogNormal{-1, 1}, "median"},
 		{LogNormalTail{Body: LogNormal{5, 1}, From: 4}, "below the median"},
 		{LogNormalTail{Body: LogNormal{5, 1}, From: 9, Share: 0.1}, "no lifetimes"},

@@ -136,6 +136,7 @@ func TestClocksOfAnotherCard(t *testing.T) {
 	require.LessOrEqual(t, Median(ownTime), 0.015)
 	table, err := ClockTable(other[:len(other)-1])
 	require.NoError(t, err)
+	require.Less(t, table.PowerError, 1e-9, "each clock was measured once")
 	_, known := table.Time(own.Least)
 	require.False(t, known, "the lowest clock was not in the table")
 	b, known := table.Power(other[3].Clock)

@@ -351,7 +351,7 @@ func TestBadLifetimes(t *testing.T) {
 		watched float64
 	}{{-1, 1}, {1, 0}, {1, math.NaN()}, {1, math.Inf(1)}} {
 		_, err := Rate(c.events, c.watched)
-		require.Error(t, err)
+		require.ErrorContains(t, err, "want a positive time")
 	}
 	none, err := Rate(0, 10)
 	require.NoError(t, err)

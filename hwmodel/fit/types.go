@@ -16,6 +16,10 @@ type Peak struct {
 	Compute   float64 // at the precision of the jobs, TFLOP/s
 }
 
+func (p Peak) known() bool {
+	return p.Bandwidth > 0 && p.Compute > 0 && finite(p.Bandwidth) && finite(p.Compute)
+}
+
 // TypeRow is the measured throughput of a job on one GPU of a type, both numbered from 0.
 type TypeRow struct {
 	Type, Job  int
@@ -61,7 +65,7 @@ func NewTypes(peaks []Peak, rows []TypeRow) (*Types, error) {
 
 func newTypes(peaks []Peak, rows []TypeRow, form predictor, own float64) (*Types, error) {
 	for i, p := range peaks {
-		if !(p.Bandwidth > 0) || !(p.Compute > 0) || !finite(p.Bandwidth) || !finite(p.Compute) {
+		if !p.known() {
 			return nil, fmt.Errorf("type %d: found %v GB/s and %v TFLOP/s, want positive numbers", i, p.Bandwidth, p.Compute)
 		}
 	}
@@ -94,8 +98,12 @@ func typesOf(rows []TypeRow) []int {
 }
 
 // Throughput is that of a job on GPUs of another type; false where fewer than two known types
-// have run the job.
+// have run the job, or the peaks are not positive. A ratio of types is this band ÷ the measured
+// throughput on the other one.
 func (t *Types) Throughput(job int, of Peak) (hwmodel.Band, bool) {
+	if !of.known() {
+		return hwmodel.Band{}, false
+	}
 	v, known := t.predict(t.rows, job, of)
 	if !known {
 		return hwmodel.Band{}, false
