@@ -267,6 +267,24 @@ func mlperf(t *testing.T) (peaks []Peak, rows []TypeRow) {
 	return peaks, rows
 }
 
+// TestPeaksOfOtherSums: with the peaks that cards for games and Turing reach where sums are FP32
+// the bands still hold their rows, and are wider than the bar: it rests on the peaks of the
+// data sheets.
+func TestPeaksOfOtherSums(t *testing.T) {
+	peaks, rows := lambda(t)
+	for name, compute := range map[string]float64{"RTX 4090": 165, "RTX 3090": 71, "Quadro RTX 8000": 65} {
+		peaks[typeIn(lambdaTypes, name)].Compute = compute
+	}
+	got := leaveTypesOut(t, peaks, rows, middleOfThree, ownDistance)
+	t.Logf("all: covered %.3f, half %.3f, median %.3f", got.covered, got.half, got.median)
+	require.GreaterOrEqual(t, got.covered, 0.85)
+	peaks[typeIn(lambdaTypes, "Quadro RTX 8000")].Compute = 130.5
+	got = leaveTypesOut(t, peaks, rows, middleOfThree, ownDistance)
+	t.Logf("cards for games alone: covered %.3f, half %.3f, median %.3f", got.covered, got.half, got.median)
+	require.GreaterOrEqual(t, got.covered, 0.85)
+	require.Greater(t, got.half, 0.40)
+}
+
 // TestTypesEdges: what cannot be told is refused.
 func TestTypesEdges(t *testing.T) {
 	peaks := []Peak{{100, 10}, {200, 20}, {300, 30}, {400, 40}, {500, 50}}
