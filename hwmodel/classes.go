@@ -13,9 +13,9 @@ type Class struct {
 	// Throughput by GPU model, in any unit that all of them share. The zero Factor is not
 	// known.
 	Throughput []Factor
-	Steps      []Step     // ascending by Nodes, then by PerNode
-	Caps       []CapPoint // ascending by Draw, which is below One
-	Power      []Watts    // of one GPU at work, by GPU model; a Value of 0 is not known
+	Steps      []Step    // ascending by Nodes, then by PerNode
+	Caps       []CapStep // ascending by Draw, which is below One
+	Power      []Watts   // of one GPU at work, by GPU model; a Value of 0 is not known
 	// Spread draws a value from the range of each factor for each job; else it is the middle.
 	Spread bool
 }
@@ -36,8 +36,8 @@ type Step struct {
 	Time    Factor
 }
 
-// CapPoint is the throughput under a power cap, both relative to those without one.
-type CapPoint struct{ Draw, Throughput model.Fixed }
+// CapStep is the throughput under a power cap, both relative to those without one.
+type CapStep struct{ Draw, Throughput model.Fixed }
 
 // GPU is what a kind of GPU draws.
 type GPU struct {
@@ -235,12 +235,12 @@ func (m *Model) byCap(c *Class, w *Where, x model.Fixed) (model.Fixed, bool) {
 
 // capped is the throughput at x, linearly between the points and from the last of them to
 // 1 at 1. Below the first it is that of the first: Least keeps caps above it.
-func capped(points []CapPoint, x model.Fixed) model.Fixed {
+func capped(points []CapStep, x model.Fixed) model.Fixed {
 	if x <= points[0].Draw {
 		return points[0].Throughput
 	}
 	for i := range points {
-		above := CapPoint{model.One, model.One}
+		above := CapStep{model.One, model.One}
 		if i+1 < len(points) {
 			above = points[i+1]
 		}

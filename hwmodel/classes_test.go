@@ -29,7 +29,7 @@ func site() *hwmodel.Model {
 			Steps: []hwmodel.Step{
 				{Nodes: 1, Time: known(1)}, {Nodes: 1, PerNode: 2, Time: known(1.25)}, {Nodes: 2, Time: known(1.5)}, {Nodes: 2, Groups: 2, Time: known(2)},
 			},
-			Caps:  []hwmodel.CapPoint{{Draw: model.One / 2, Throughput: 3 * model.One / 4}},
+			Caps:  []hwmodel.CapStep{{Draw: model.One / 2, Throughput: 3 * model.One / 4}},
 			Power: []hwmodel.Watts{{Low: 300, Value: 400, High: 500}, {Low: 200, Value: 200, High: 200}},
 		}, {Name: "other"}},
 		Terms:   hwmodel.AllTerms,
@@ -152,7 +152,7 @@ func TestRecordedIsNeutral(t *testing.T) {
 // says.
 func TestCapsAreMonotonous(t *testing.T) {
 	m := site()
-	m.Classes[0].Caps = []hwmodel.CapPoint{{Draw: model.One / 4, Throughput: model.One / 8}, {Draw: model.One / 2, Throughput: model.One / 2}, {Draw: 3 * model.One / 4, Throughput: 7 * model.One / 8}}
+	m.Classes[0].Caps = []hwmodel.CapStep{{Draw: model.One / 4, Throughput: model.One / 8}, {Draw: model.One / 2, Throughput: model.One / 2}, {Draw: 3 * model.One / 4, Throughput: 7 * model.One / 8}}
 	j := hwmodel.Job{Cards: 1}
 	w := on(m, &j, 1)
 	last := model.Fixed(0)

@@ -351,7 +351,7 @@ func (w *Workload) class(number func(string) int32) hwmodel.Class {
 		k.Steps = append(k.Steps, hwmodel.Step{Nodes: s.Nodes, PerNode: s.GPUs, Groups: s.Groups, Time: factor(s.Low, s.Time, s.High)})
 	}
 	for _, p := range w.Caps {
-		k.Caps = append(k.Caps, hwmodel.CapPoint{Draw: model.FixedOf(p.Draw), Throughput: model.FixedOf(p.Throughput)})
+		k.Caps = append(k.Caps, hwmodel.CapStep{Draw: model.FixedOf(p.Draw), Throughput: model.FixedOf(p.Throughput)})
 	}
 	for _, p := range w.Power {
 		id := int(number(p.GPU))

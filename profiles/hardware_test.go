@@ -45,6 +45,6 @@ workloads:
 	require.Equal(t, site.Hardware.Names["H100"], site.Hardware.Names["h100-sxm"])
 	require.Equal(t, model.FixedOf(1.13), m.Classes[0].Throughput[site.Hardware.Names["h200-sxm"]].Value)
 	require.Len(t, m.Classes[0].Caps, 5)
-	require.Equal(t, []hwmodel.CapPoint{{Draw: model.One / 2, Throughput: model.FixedOf(0.7)}}, m.Classes[1].Caps, "the file says them")
+	require.Equal(t, []hwmodel.CapStep{{Draw: model.One / 2, Throughput: model.FixedOf(0.7)}}, m.Classes[1].Caps, "the file says them")
 	require.Equal(t, []int32{0, 0, 1, 1}, m.NodeGPU)
 }

@@ -24,7 +24,7 @@ func hardware(nodes int) *hwmodel.Model {
 		Classes: []hwmodel.Class{{
 			Throughput: []hwmodel.Factor{f(model.One)}, Power: []hwmodel.Watts{exact(110)},
 			Steps: []hwmodel.Step{{Nodes: 1, Time: f(model.One)}, {Nodes: 2, Time: f(2 * model.One)}},
-			Caps:  []hwmodel.CapPoint{{Draw: model.One / 2, Throughput: 3 * model.One / 4}},
+			Caps:  []hwmodel.CapStep{{Draw: model.One / 2, Throughput: 3 * model.One / 4}},
 		}},
 	}
 	for range nodes {
