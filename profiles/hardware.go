@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -163,6 +164,23 @@ func (c *Cluster) fillNodeType(all *problems, i int) {
 		}
 	}
 	t.From = ""
+}
+
+// WithRuntime is a copy of c with other run times, recorded or modelled. Terms of modelled
+// ones go back to their default where they are recorded.
+func (c *Cluster) WithRuntime(runtime string) (*Cluster, error) {
+	out := *c
+	out.Runtime = runtime
+	if runtime == "recorded" {
+		out.RuntimeTerms = DefaultCluster().RuntimeTerms
+		if c.src != nil {
+			src := *c.src
+			src.at = maps.Clone(src.at)
+			maps.DeleteFunc(src.at, func(path string, _ place) bool { return root(path) == "runtime_terms" })
+			out.src = &src
+		}
+	}
+	return &out, out.validate()
 }
 
 // checkWorkloads holds the keys of classes of work against each other.

@@ -26,7 +26,7 @@ func TestReportOfASite(t *testing.T) {
 		"| ice | 6 | - | 50.0 % |",
 		"| fire | - | 9 | 25.0 % |",
 		"| earth | - | - | - |",
-		"| energy | kWh | 2.4 |",
+		"| energy | kWh | 2.40 |",
 		"| FAILED | 1 |",
 		"figures/nodes-by-vcluster.svg", "figures/shares-by-tenant.svg", "figures/waits-by-group.svg", "figures/usage-by-tenant.svg", "figures/reasons.svg",
 	} {

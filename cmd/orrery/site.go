@@ -122,11 +122,9 @@ func (s *settings) enterSite(spec *plan.Spec, t *trace) error {
 		}
 	}
 	if f.runtime != "" {
-		changed, err := c.WithAll([]profiles.Assignment{{Path: "runtime", Value: f.runtime}})
-		if err != nil {
-			return usagef("--runtime %s: %v", f.runtime, err)
+		if c, err = c.WithRuntime(f.runtime); err != nil {
+			return &codedError{exitUsage, err}
 		}
-		c = changed
 	}
 	f.read = c
 	// What the plain flags have at their defaults, the site says itself.

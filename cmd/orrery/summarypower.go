@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"orrery/reports/plot"
@@ -32,7 +33,7 @@ func (s *summary) powerRows(t *table.Table) {
 		}
 		low, _ := s.out.Table.Value(m.name+"_low", metric.All)
 		high, _ := s.out.Table.Value(m.name+"_high", metric.All)
-		t.Row(m.label, table.Quantity(plot.Count(int64(v))+" "+m.unit, v), fmt.Sprintf("%s to %s", plot.Count(int64(low)), plot.Count(int64(high))))
+		t.Row(m.label, table.Quantity(amountWords(v)+" "+m.unit, v), amountWords(low)+" to "+amountWords(high))
 	}
 	if d.Power.OverCapUS > 0 {
 		t.Row("above the cap", table.Quantity(table.Span(float64(d.Power.OverCapUS)/1e6), d.Power.OverCapUS).In(table.Bad), "that the nodes drew more than power_cap")
@@ -45,4 +46,13 @@ func percentOf(part, whole int64) string {
 		return "none"
 	}
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
+}
+
+// amountWords writes an amount of energy, money or carbon to the whole unit, and a small one to
+// its tenth.
+func amountWords(x float64) string {
+	if math.Abs(x) < 1000 {
+		return fmt.Sprintf("%.1f", x)
+	}
+	return plot.Count(int64(math.Round(x)))
 }

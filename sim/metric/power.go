@@ -121,16 +121,16 @@ const (
 	edgePrice   = edgePower + ", or no price is known at some instant of the window"
 	edgeCarbon  = edgePower + ", or no carbon intensity is known at some instant of the window"
 	facilityIs  = " drawn by the facility: energy*PUE + overhead"
-	costFormula = "integral of the price times the power" + facilityIs
+	costFormula = "integral of the price times the power" + facilityIs + ", in the currency of the prices"
 )
 
 var powerDefinitions = []definition{
 	{Definition{"energy", "kWh", "integral of the power that the nodes draw, idle ones included", srcPower, edgePower, nil}, false, energyOf(mostLikely)},
 	{Definition{"energy_low", "kWh", "energy, with every power at its least", srcPower, edgePower, nil}, false, energyOf(atLeast)},
 	{Definition{"energy_high", "kWh", "energy, with every power at its most", srcPower, edgePower, nil}, false, energyOf(atMost)},
-	{Definition{"energy_cost", "currency", costFormula, srcPower, edgePrice, nil}, false, costOf(mostLikely)},
-	{Definition{"energy_cost_low", "currency", "energy_cost, with the powers that make it least", srcPower, edgePrice, nil}, false, costOf(atLeast)},
-	{Definition{"energy_cost_high", "currency", "energy_cost, with the powers that make it most", srcPower, edgePrice, nil}, false, costOf(atMost)},
+	{Definition{"energy_cost", "1", costFormula, srcPower, edgePrice, nil}, false, costOf(mostLikely)},
+	{Definition{"energy_cost_low", "1", "energy_cost, with the powers that make it least", srcPower, edgePrice, nil}, false, costOf(atLeast)},
+	{Definition{"energy_cost_high", "1", "energy_cost, with the powers that make it most", srcPower, edgePrice, nil}, false, costOf(atMost)},
 	{Definition{"carbon", "kg", "integral of the carbon intensity times the power" + facilityIs, srcPower, edgeCarbon, nil}, false, carbonOf(mostLikely)},
 	{Definition{"carbon_low", "kg", "carbon, with every power at its least", srcPower, edgeCarbon, nil}, false, carbonOf(atLeast)},
 	{Definition{"carbon_high", "kg", "carbon, with every power at its most", srcPower, edgeCarbon, nil}, false, carbonOf(atMost)},
