@@ -49,7 +49,7 @@ func (c *Cluster) OfSizes() bool {
 const AnyGPU = "any"
 
 // ClusterNames lists the cluster files that are part of the program.
-func ClusterNames() []string { return []string{"month"} }
+func ClusterNames() []string { return []string{"month", "month-power"} }
 
 // LoadCluster reads the cluster file that is part of the program under this
 // name, or else the one at this path, with the profiles that it names: paths are

@@ -35,7 +35,7 @@ type Facility struct {
 type Workload struct {
 	Name       string          `yaml:"name" unit:"name" doc:"that results name"`
 	From       string          `yaml:"from" unit:"name" doc:"a class of orrery cluster catalogue, whose throughput and caps it has where it does not say its own"`
-	Columns    []string        `yaml:"columns" unit:"COLUMN=PATTERN" doc:"what rows of the class have: name, user, account, partition, qos, tenant, gpu_type or group, and patterns with * and ?, apart by a bar; all of the list. A job is in the first class that holds it"`
+	Columns    []string        `yaml:"columns" unit:"COLUMN=PATTERN" doc:"what rows of the class have: name, user, account, partition, qos, tenant, vcluster, kind, gpu_type or group, and patterns with * and ?, apart by a bar; all of the list. A job is in the first class that holds it"`
 	MinGPUs    int64           `yaml:"min_gpus" default:"0" min:"0" max:"1000000000" unit:"GPUs" doc:"that such a job asks for in all at least"`
 	MaxGPUs    int64           `yaml:"max_gpus" zero:"none" default:"none" min:"1" max:"1000000000" unit:"GPUs" doc:"at most"`
 	Spread     string          `yaml:"spread" of:"median,draw" default:"median" doc:"what of the range of a factor counts: its value for all jobs, or one drawn for each job"`
@@ -260,7 +260,7 @@ func (c *Cluster) checkWorkload(k *checker, i int, gpus []string) {
 }
 
 // classColumns are the columns by which rows are put into classes.
-var classColumns = []string{"name", "user", "account", "partition", "qos", "tenant", "gpu_type", "group"}
+var classColumns = []string{"name", "user", "account", "partition", "qos", "tenant", "vcluster", "kind", "gpu_type", "group"}
 
 // within3 notes a range that does not hold its value; 0 is the value itself.
 func (c *checker) within3(at string, low, value, high float64) {

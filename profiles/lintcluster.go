@@ -3,6 +3,7 @@ package profiles
 import (
 	"fmt"
 	"math/big"
+	"reflect"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -26,6 +27,7 @@ func (c *Cluster) remarks(site *Site) []Problem {
 	c.remarkPoints(&all)
 	c.remarkIdle(&all, site)
 	c.remarkNodes(&all)
+	c.remarkPower(&all, site)
 	return all.sorted()
 }
 
@@ -176,5 +178,19 @@ func (c *Cluster) remarkNodes(all *problems) {
 	}
 	if c.PowerCap > 0 && least > c.PowerCap && c.Sharing == "whole" {
 		all.add("power_cap", "every node draws more (%dW at least): nothing will ever start", int64(least))
+	}
+}
+
+// remarkPower says what a cap on power leaves out.
+func (c *Cluster) remarkPower(all *problems, site *Site) {
+	if c.PowerCap == 0 || c.OverPowerCap != "delay" || site == nil {
+		return
+	}
+	idle := int64(0)
+	for i := range site.Nodes {
+		idle += site.Nodes[i].IdlePower
+	}
+	if idle > 0 {
+		all.add("power_cap", "counts the nodes of running jobs: idle ones draw up to %s beside it; with over_power_cap: slow they count", formatSize(reflect.ValueOf(Power(idle))))
 	}
 }

@@ -75,13 +75,14 @@ func (s *settings) register(cmd *cobra.Command) {
 	s.flags = f
 	s.registerSite()
 	onlyOnce(f)
-	grouped(f, groupCluster, "procs", "nodes", "cores-per-node", "gpus-per-node", "exclusive", "cluster", "profile", "vcluster-of")
+	grouped(f, groupCluster, "procs", "nodes", "cores-per-node", "gpus-per-node", "exclusive", "cluster", "profile", "vcluster-of", "runtime")
 	grouped(f, groupPolicy, "order", "backfill", "event-order", "cycle", "phase")
 	grouped(f, groupJobs, "overrun", "missing-request", "infeasible", "allow-unheeded", "feedback")
 	grouped(f, groupQuorum, "quorum-latency", "quorum-jitter", "seed")
 	grouped(f, groupMeasured, "warmup", "cooldown")
 	cmd.Flags().AddFlagSet(f)
 	completeFlag(cmd, "profile", completeProfile)
+	completeWith(cmd, "runtime", "recorded", "modelled")
 	completeWith(cmd, "vcluster-of", append([]string{"all="}, routingColumns...)...)
 	completeFlag(cmd, "cluster", wordsOrFiles(profiles.ClusterNames()...))
 
@@ -182,7 +183,8 @@ func (s *settings) effective(spec plan.Spec, t *trace) []setting {
 	out = append(out,
 		setting{"cluster", cmp.Or(s.site.file, "none"), s.origin("cluster"), usage(s.flags.Lookup("cluster"))},
 		setting{"profile", cmp.Or(strings.Join(s.site.profiles, " "), "none"), s.origin("profile"), usage(s.flags.Lookup("profile"))},
-		setting{"vcluster_of", cmp.Or(s.flags.Lookup("vcluster-of").Value.String(), "none"), s.origin("vcluster-of"), usage(s.flags.Lookup("vcluster-of"))})
+		setting{"vcluster_of", cmp.Or(s.flags.Lookup("vcluster-of").Value.String(), "none"), s.origin("vcluster-of"), usage(s.flags.Lookup("vcluster-of"))},
+		setting{"runtime", cmp.Or(s.flags.Lookup("runtime").Value.String(), "of the cluster file, else recorded"), s.origin("runtime"), usage(s.flags.Lookup("runtime"))})
 	out = append(out, setting{"exclusive", c.Exclusive, s.origin("exclusive"), usage(s.flags.Lookup("exclusive"))})
 	for _, name := range []string{"order", "backfill", "event-order", "cycle", "phase", "overrun", "missing-request", "infeasible", "allow-unheeded",
 		"quorum-latency", "quorum-jitter", "seed", "feedback", "warmup", "cooldown"} {

@@ -116,7 +116,7 @@ const (
 )
 
 const (
-	srcPower    = "hwmodel: watts of whole nodes at their inlet, from the sources that run.json lists; the range takes all powers at their least, or all at their most"
+	srcPower    = "defined here, in docs/HARDWARE.md"
 	edgePower   = "null when the nodes and the jobs state no power"
 	edgePrice   = edgePower + ", or no price is known at some instant of the window"
 	edgeCarbon  = edgePower + ", or no carbon intensity is known at some instant of the window"

@@ -76,15 +76,13 @@ func matches(text string, patterns []string) bool {
 	return false
 }
 
-// ClassColumns are the columns by which rows may be put into classes.
-var ClassColumns = []string{"name", "user", "account", "partition", "qos", "tenant", "gpu_type", "group"}
-
+// classTexts are the columns by which rows may be put into classes, beside name and user.
 var classTexts = map[string]traces.TextColumn{
 	"account": traces.TextAccount, "partition": traces.TextPartition, "qos": traces.TextQOS, "tenant": traces.TextTenant,
-	"gpu_type": traces.TextGPUType, "group": traces.TextGroup,
+	"gpu_type": traces.TextGPUType, "group": traces.TextGroup, "vcluster": traces.TextVCluster, "kind": traces.TextKind,
 }
 
-// text is the value of one of ClassColumns in row i, "" for none.
+// text is the value of a column in row i, "" for none.
 func (h *Hardware) text(column string, b *traces.Batch, i int) string {
 	switch column {
 	case "name":
