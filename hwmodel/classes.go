@@ -113,10 +113,10 @@ func (g *groupSet) add(group int32) {
 
 // class is that of a job, nil for none.
 func (m *Model) class(j *Job) *Class {
-	if j.Class < 0 {
+	if j.Class <= 0 {
 		return nil
 	}
-	return &m.Classes[j.Class]
+	return &m.Classes[j.Class-1]
 }
 
 // Speed is how fast the work of j runs on w, relative to its record, while the site holds

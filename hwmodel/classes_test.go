@@ -17,7 +17,7 @@ func known(v float64) hwmodel.Factor {
 }
 
 // site is four nodes of two GPUs each: fast ones (model 0) in group 0, slow ones (model 1)
-// in group 1. Of class 0 everything is known, of class 1 nothing.
+// in group 1. Of class 1 everything is known, of class 2 nothing.
 //
 //	group 0: fast fast   group 1: slow slow
 func site() *hwmodel.Model {
@@ -67,20 +67,20 @@ func TestSpeed(t *testing.T) {
 		by       [hwmodel.NumTerms]model.Fixed
 		unknown  hwmodel.Terms
 	}{
-		{"as recorded", 0, packed, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 0},
-		{"as recorded, in no class", -1, packed, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 0},
-		{"a slower GPU", 0, packed, 0b0100, 1, one, [...]model.Fixed{one / 2, one, one}, 0},
-		{"the slower of two counts", 0, hwmodel.Where{Models: 1, Nodes: 2, Fullest: 1, Groups: 2}, 0b0110, 1, one, [...]model.Fixed{one / 2, one, one}, 0},
-		{"recorded on a third kind", 0, hwmodel.Where{Models: 4, Nodes: 1, Fullest: 1, Groups: 1}, 0b0001, 1, one, [...]model.Fixed{4 * one, one, one}, 0},
-		{"in no class on another kind", -1, packed, 0b0100, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByType},
-		{"the kind of the record is not known", 0, hwmodel.Where{Nodes: 1, Fullest: 1, Groups: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByType},
-		{"two nodes", 0, packed, 0b0011, 1, one, [...]model.Fixed{one, model.Ratio(2, 3), one}, 0},
-		{"a fuller node", 0, packed, 0b0001, 2, one, [...]model.Fixed{one, model.Ratio(4, 5), one}, 0},
-		{"two groups", 0, hwmodel.Where{Models: 3, Nodes: 2, Fullest: 1, Groups: 1}, 0b0110, 1, one, [...]model.Fixed{one, model.Ratio(3, 4), one}, 0},
-		{"the placement of the record is not known", 0, hwmodel.Where{Models: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByPlacement},
-		{"held to its table", 0, packed, 0b0001, 1, one / 2, [...]model.Fixed{one, one, 3 * one / 4}, 0},
-		{"held between the table and 1", 0, packed, 0b0001, 1, 3 * one / 4, [...]model.Fixed{one, one, 7 * one / 8}, 0},
-		{"held, and nothing is known", 1, packed, 0b0001, 1, one / 2, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByCap},
+		{"as recorded", 1, packed, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 0},
+		{"as recorded, in no class", 0, packed, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 0},
+		{"a slower GPU", 1, packed, 0b0100, 1, one, [...]model.Fixed{one / 2, one, one}, 0},
+		{"the slower of two counts", 1, hwmodel.Where{Models: 1, Nodes: 2, Fullest: 1, Groups: 2}, 0b0110, 1, one, [...]model.Fixed{one / 2, one, one}, 0},
+		{"recorded on a third kind", 1, hwmodel.Where{Models: 4, Nodes: 1, Fullest: 1, Groups: 1}, 0b0001, 1, one, [...]model.Fixed{4 * one, one, one}, 0},
+		{"in no class on another kind", 0, packed, 0b0100, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByType},
+		{"the kind of the record is not known", 1, hwmodel.Where{Nodes: 1, Fullest: 1, Groups: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByType},
+		{"two nodes", 1, packed, 0b0011, 1, one, [...]model.Fixed{one, model.Ratio(2, 3), one}, 0},
+		{"a fuller node", 1, packed, 0b0001, 2, one, [...]model.Fixed{one, model.Ratio(4, 5), one}, 0},
+		{"two groups", 1, hwmodel.Where{Models: 3, Nodes: 2, Fullest: 1, Groups: 1}, 0b0110, 1, one, [...]model.Fixed{one, model.Ratio(3, 4), one}, 0},
+		{"the placement of the record is not known", 1, hwmodel.Where{Models: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByPlacement},
+		{"held to its table", 1, packed, 0b0001, 1, one / 2, [...]model.Fixed{one, one, 3 * one / 4}, 0},
+		{"held between the table and 1", 1, packed, 0b0001, 1, 3 * one / 4, [...]model.Fixed{one, one, 7 * one / 8}, 0},
+		{"held, and nothing is known", 2, packed, 0b0001, 1, one / 2, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByCap},
 	} {
 		j := hwmodel.Job{Class: c.class, Cards: c.cards, Recorded: c.recorded}
 		w := on(m, &j, c.nodes)
@@ -99,7 +99,7 @@ func TestSpeed(t *testing.T) {
 
 func TestDraw(t *testing.T) {
 	m, one := site(), model.One
-	j := hwmodel.Job{Cards: 2}
+	j := hwmodel.Job{Class: 1, Cards: 2}
 	fast := on(m, &j, 0b0001)
 	require.Equal(t, hwmodel.Draw{Active: hwmodel.Watts{Low: 500, Value: 700, High: 900}, Held: hwmodel.Watts{Low: 60, Value: 80, High: 100}, Known: true},
 		m.Draw(&j, &fast, one), "two GPUs of 400 W, of which 50 W are drawn idle")
@@ -107,7 +107,7 @@ func TestDraw(t *testing.T) {
 	m.GPUs[0].Limit = 300
 	require.Equal(t, hwmodel.Watts{Low: 350, Value: 500, High: 650}, m.Draw(&j, &fast, one).Active, "the limit of the GPU is three quarters of its draw")
 	require.Equal(t, 7*one/8, m.Speed(&j, &fast, one).By[hwmodel.ByCap])
-	j.Class = -1
+	j.Class = 0
 	require.Equal(t, hwmodel.Draw{Held: hwmodel.Watts{Low: 60, Value: 80, High: 100}}, m.Draw(&j, &fast, one))
 	require.True(t, m.Speed(&j, &fast, one).Unknown.Has(hwmodel.ByCap), "a limit, and nobody knows what the job draws")
 }
@@ -122,7 +122,7 @@ func TestSpread(t *testing.T) {
 	below, n := map[model.Fixed]int{}, 20_000
 	packed := hwmodel.Where{Models: 1, Nodes: 1, Fullest: 1, Groups: 1}
 	for i := range n {
-		j := hwmodel.Job{Key: model.JobID(i), Cards: 1, Recorded: packed}
+		j := hwmodel.Job{Key: model.JobID(i), Class: 1, Cards: 1, Recorded: packed}
 		here, there := on(m, &j, 0b0011), on(m, &j, 0b1100)
 		s, o := m.Speed(&j, &here, model.One), m.Speed(&j, &there, model.One)
 		require.Equal(t, s.By[hwmodel.ByPlacement], o.By[hwmodel.ByPlacement])
@@ -153,7 +153,7 @@ func TestRecordedIsNeutral(t *testing.T) {
 func TestCapsAreMonotonous(t *testing.T) {
 	m := site()
 	m.Classes[0].Caps = []hwmodel.CapStep{{Draw: model.One / 4, Throughput: model.One / 8}, {Draw: model.One / 2, Throughput: model.One / 2}, {Draw: 3 * model.One / 4, Throughput: 7 * model.One / 8}}
-	j := hwmodel.Job{Cards: 1}
+	j := hwmodel.Job{Class: 1, Cards: 1}
 	w := on(m, &j, 1)
 	last := model.Fixed(0)
 	for x := model.One / 8; x <= model.One; x += model.One / 64 {

@@ -41,7 +41,7 @@ func (s Terms) With(t Term) Terms { return s | 1<<t }
 // Job is what the hardware knows of a job. A scheduler sees none of it.
 type Job struct {
 	Key      model.JobID // of its draws
-	Class    int32       // of Model.Classes, -1 for none
+	Class    int32       // of Model.Classes, from 1; 0 for none
 	Cards    int32       // GPUs that it uses on each node; 0 for all that it holds
 	Recorded Where       // what it ran on in the log; each part zero where that is not known
 }

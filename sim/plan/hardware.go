@@ -60,7 +60,7 @@ func rowsOf(h *profiles.Hardware, src Tables) *translate.Hardware {
 	out := &translate.Hardware{Models: h.Names, Default: h.Recorded}
 	for i := range h.Rules {
 		r := &h.Rules[i]
-		rule := translate.ClassRule{Class: int32(i), MinGPUs: r.MinGPUs, MaxGPUs: r.MaxGPUs}
+		rule := translate.ClassRule{Class: int32(i) + 1, MinGPUs: r.MinGPUs, MaxGPUs: r.MaxGPUs}
 		for _, text := range r.Columns {
 			column, patterns, _ := strings.Cut(text, "=")
 			rule.Columns = append(rule.Columns, translate.ColumnPattern{Column: strings.TrimSpace(column), Patterns: strings.Split(patterns, "|")})

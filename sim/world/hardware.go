@@ -228,7 +228,7 @@ func (s *Site) splitLoss(l *siteJob, t model.Time) {
 	l.split = took
 	c, gpu := &s.Meter.Consequences, l.holds.gpuTime(d)
 	c.GPUTime = model.Plus(c.GPUTime, gpu)
-	if l.hw.Class >= 0 {
+	if l.hw.Class > 0 {
 		c.Classed = model.Plus(c.Classed, gpu)
 	}
 	if l.speed.Unknown == 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // hardware is nodes of 4 GPUs that draw 100 W idle, of which each GPU 10 W; a GPU of class
-// 0 draws 110 W at work and 30 W while it is held, and does three quarters of its work at
+// 1 draws 110 W at work and 30 W while it is held, and does three quarters of its work at
 // half the draw. Steps on two nodes take twice as long.
 func hardware(nodes int) *hwmodel.Model {
 	exact := func(w int64) hwmodel.Watts { return hwmodel.Watts{Low: w, Value: w, High: w} }
@@ -33,11 +33,11 @@ func hardware(nodes int) *hwmodel.Model {
 	return m
 }
 
-// modelled is a site with that hardware, all of whose rows are of class 0 and were recorded
+// modelled is a site with that hardware, all of whose rows are of class 1 and were recorded
 // on one node each.
 func modelled(nodes int, alter func(*SiteConfig)) SiteConfig {
 	cfg := SiteConfig{Site: smallSite(nodes), Hardware: hardware(nodes)}
-	cfg.Rows.Hardware = &translate.Hardware{Rules: []translate.ClassRule{{}}, Default: 1}
+	cfg.Rows.Hardware = &translate.Hardware{Rules: []translate.ClassRule{{Class: 1}}, Default: 1}
 	if alter != nil {
 		alter(&cfg)
 	}
@@ -125,4 +125,13 @@ func TestCapIsKept(t *testing.T) {
 		require.Equal(t, model.One, p.world.throttle)
 		require.EqualValues(t, 4*100, p.world.Meter.Draw.Value)
 	})
+}
+
+// TestServicesAreInNoClass: no row tells of which class the job of a service is.
+func TestServicesAreInNoClass(t *testing.T) {
+	s := NewSite(modelled(1, nil), &keep{})
+	var f model.Fact
+	a := model.Allocation{Job: 7, ID: -1, NodesMin: 1, NodesMax: 1, Walltime: model.Forever, Kind: model.Reactive, Tenant: -1}
+	require.Zero(t, s.SubmitService(0, &a, 100*at, func(*model.Allocation) model.Reason { return model.ReasonNone }, &f))
+	require.Zero(t, s.jobs.At(f.Ref).hw)
 }

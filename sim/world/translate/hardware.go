@@ -27,7 +27,7 @@ type PastNode struct{ Model, Group int32 } // -1 for none
 
 // ClassRule puts rows into a class of work if all of it holds.
 type ClassRule struct {
-	Class            int32
+	Class            int32 // from 1
 	Columns          []ColumnPattern
 	MinGPUs, MaxGPUs int64 // asked for in all; MaxGPUs 0 is any number
 }
@@ -41,7 +41,7 @@ type ColumnPattern struct {
 
 // job is what row i tells of its job, of which a is the request.
 func (h *Hardware) job(b *traces.Batch, i int, a *model.Allocation) hwmodel.Job {
-	j := hwmodel.Job{Key: a.Job, Class: -1, Cards: a.Cards()}
+	j := hwmodel.Job{Key: a.Job, Cards: a.Cards()}
 	for r := range h.Rules {
 		if h.holds(&h.Rules[r], b, i, a) {
 			j.Class = h.Rules[r].Class

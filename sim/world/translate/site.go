@@ -166,7 +166,6 @@ func (t *Site) Submission(b *traces.Batch, i int, a *model.Allocation) (j SiteTr
 	if j.Runtime > a.Walltime {
 		met.Add(RuleOverrun)
 	}
-	j.Hardware.Class = -1
 	if t.rows.Hardware != nil {
 		j.Hardware = t.rows.Hardware.job(b, i, a)
 	}
