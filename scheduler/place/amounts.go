@@ -109,7 +109,7 @@ func (f *Free) bestCard(n model.NodeID, milli int32) (gpu int, left int32) {
 	if f.held != nil {
 		for m := f.held.split[n] &^ f.taken[n]; m != 0; m &= m - 1 {
 			g := bits.TrailingZeros64(m)
-			free := model.WholeGPU - int32(f.held.milli[f.sp.gpuAt[n]+int32(g)])
+			free := f.freeMilli(n, g)
 			if free >= milli && (gpu < 0 || free < left) {
 				gpu, left = g, free
 			}
@@ -134,27 +134,42 @@ func (f *Free) withAmounts(w int, m uint64, q *Query) uint64 {
 	return m
 }
 
-// nodeRank orders the nodes for a share with thousandths of a GPU.
+// nodeRank orders the nodes for a share with thousandths of a GPU, and for all shares
+// where there is a mix.
 type nodeRank struct {
+	loss int64 // of usable GPUs, 0 without a mix
 	node model.NodeID
-	left int32 // thousandths of the GPU that the share gets
+	left int32 // thousandths of the GPU that the share gets, 0 for whole ones
 	free int32 // whole GPUs
 }
 
-// selectMilli chooses the nodes in room whose GPUs the thousandths of q fit best, then
-// those with the fewest free GPUs, then the lowest.
-func (f *Free) selectMilli(room model.NodeSet, q *Query, p *model.Placement) {
+// selectRanked chooses the nodes in room that lose the fewest usable GPUs, then those whose
+// GPUs the thousandths of q fit best, then those with the fewest free GPUs, then the lowest.
+func (f *Free) selectRanked(room model.NodeSet, q *Query, p *model.Placement) {
 	ranks := f.ranks[:0]
+	var known *losses
+	if q.Mix != nil {
+		known = f.lossesOf(q)
+	}
 	for w, m := range room {
 		for ; m != 0; m &= m - 1 {
 			n := model.NodeID(w<<6 + bits.TrailingZeros64(m))
-			_, left := f.bestCard(n, q.GPUMilli)
-			ranks = append(ranks, nodeRank{n, left, int32(bits.OnesCount64(f.open(n)))})
+			r := nodeRank{node: n, free: int32(bits.OnesCount64(f.open(n)))}
+			switch {
+			case known != nil:
+				var gpu int8
+				if r.loss, gpu = f.lossAt(known, n, q); gpu >= 0 {
+					r.left = f.freeMilli(n, int(gpu))
+				}
+			default:
+				_, r.left = f.bestCard(n, q.GPUMilli)
+			}
+			ranks = append(ranks, r)
 		}
 	}
 	f.ranks = ranks
 	before := func(a, b nodeRank) int {
-		return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.free, b.free), cmp.Compare(a.node, b.node))
+		return cmp.Or(cmp.Compare(a.loss, b.loss), cmp.Compare(a.left, b.left), cmp.Compare(a.free, b.free), cmp.Compare(a.node, b.node))
 	}
 	if q.Nodes == 1 {
 		ranks[0] = slices.MinFunc(ranks, before)
@@ -166,10 +181,21 @@ func (f *Free) selectMilli(room model.NodeSet, q *Query, p *model.Placement) {
 	}
 }
 
+// freeMilli is the free thousandths of a GPU that is not held whole.
+func (f *Free) freeMilli(n model.NodeID, gpu int) int32 {
+	if f.held == nil {
+		return model.WholeGPU
+	}
+	return model.WholeGPU - int32(f.held.milli[f.sp.gpuAt[n]+int32(gpu)])
+}
+
 // share is what q gets of node n, which has room for it.
 func (f *Free) share(n model.NodeID, q *Query) model.NodeShare {
 	s := model.NodeShare{Node: n, Units: q.GPUs, Amounts: q.Amounts}
 	switch {
+	case q.GPUMilli > 0 && q.Mix != nil:
+		_, g := f.lossAt(f.lossesOf(q), n, q)
+		s.GPUs = 1 << g
 	case q.GPUMilli > 0:
 		g, _ := f.bestCard(n, q.GPUMilli)
 		s.GPUs = 1 << g

@@ -26,6 +26,8 @@ type Free struct {
 	shared bool            // part is not empty, or was not
 	held   *amounts        // nil before the first share that names amounts
 
+	fragments *fragments // nil before the first query with a mix
+
 	changes uint64   // so far
 	tallies []*tally // by class, nil before the first question
 	log     []span   // of words of idle that may have changed since base, in order
@@ -82,6 +84,7 @@ func (f *Free) copyGPUs(o *Free) {
 		for m := f.part[w] | o.part[w]; m != 0; m &= m - 1 {
 			n := w<<6 + bits.TrailingZeros64(m)
 			f.taken[n] = o.taken[n]
+			f.changed(model.NodeID(n))
 		}
 	}
 	copy(f.part, o.part)
@@ -293,6 +296,7 @@ func (f *Free) hold(s *model.NodeShare, taken uint64, times int32) {
 	was := bits.OnesCount64(f.open(n))
 	f.taken[n] = taken
 	f.addAmounts(s, times)
+	f.changed(n)
 	now := bits.OnesCount64(f.open(n))
 	for g := now + 1; g <= was; g++ {
 		f.least[g].Remove(n)

@@ -178,7 +178,8 @@ func (f *Free) alike(room model.NodeSet, n int32) int32 {
 }
 
 // selectParts chooses the nodes with the fewest free GPUs that hold the request,
-// the lowest first; for thousandths of a GPU those where they fit best.
+// the lowest first; for thousandths of a GPU those where they fit best, and with a mix
+// those whose fragmentation grows least.
 func (f *Free) selectParts(q *Query, p *model.Placement) bool {
 	room, n := f.gather(q, math.MaxInt32)
 	if n < q.Nodes {
@@ -195,8 +196,8 @@ func (f *Free) selectParts(q *Query, p *model.Placement) bool {
 			}
 		}
 	}
-	if q.GPUMilli > 0 {
-		f.selectMilli(room, q, p)
+	if q.GPUMilli > 0 || q.Mix != nil {
+		f.selectRanked(room, q, p)
 		model.SortShares(p.Shares)
 		return true
 	}

@@ -23,6 +23,9 @@ type Query struct {
 	// takes the largest dragonfly group and then the largest near a used one, and Spread
 	// an even part of each, or fails when a group has less.
 	ConformanceFirst bool
+	// Mix, if any, has shares go where the fragmentation of GPUs grows least for the tasks
+	// of the mix; ties are broken as without it. It does not matter to whole nodes.
+	Mix *Mix
 }
 
 // Share is what a job asks of each of its nodes.
