@@ -110,6 +110,9 @@ func TestRemarksOfSites(t *testing.T) {
 		{"qos: [{name: a, priority: 5}]\nvclusters: [{name: v, profile: {order: multifactor, multifactor: {qos: 1}}}]", ""},
 		{"qos: [{name: a, user_jobs: 5}, {name: b, user_pending: 5}]", "qos[1].user_pending: it is read, but not enforced yet: no job is kept out by it"},
 		{"partitions: [{name: a, priority: 5}]", "partitions[0].priority: no vCluster has the order multifactor with a weight for it: give multifactor.partition"},
+		{"vclusters: [{name: v, profile: {selection: least-fragmentation, order: fcfs}}]",
+			"vclusters[0].profile.selection: nodes are given whole, so no GPU is fragmented: the nodes are those of selection: documented"},
+		{"sharing: gpus\nvclusters: [{name: v, profile: {selection: least-fragmentation, order: fcfs}}]", ""},
 		{"power_cap: 2kW\nnode_types: [{name: a, busy_power: 3kW}]", "power_cap: every node draws more (3000W at least): nothing will ever start"},
 		{"power_cap: 3kW\nnode_types: [{name: a, busy_power: 3kW}]", ""},
 	} {

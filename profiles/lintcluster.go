@@ -20,6 +20,7 @@ func (c *Cluster) remarks(site *Site) []Problem {
 			all.list = append(all.list, p.remarks()...)
 		}
 		c.remarkLending(&all, i, site)
+		c.remarkSelection(&all, i)
 		c.remarkBorrowing(&all, i)
 	}
 	c.remarkTenants(&all, site)
@@ -29,6 +30,13 @@ func (c *Cluster) remarks(site *Site) []Problem {
 	c.remarkNodes(&all)
 	c.remarkPower(&all, site)
 	return all.sorted()
+}
+
+// remarkSelection looks at how the profile of vCluster i selects nodes.
+func (c *Cluster) remarkSelection(all *problems, i int) {
+	if p := c.VClusters[i].Profile.Inline; c.Sharing == "whole" && p != nil && p.Selection == "least-fragmentation" {
+		all.add(profileKey(i, "selection"), "nodes are given whole, so no GPU is fragmented: the nodes are those of selection: documented")
+	}
 }
 
 // remarkLending looks at what vCluster i lends.

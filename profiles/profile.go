@@ -32,7 +32,7 @@ type Profile struct {
 
 	Mode      string `yaml:"mode" of:"documented,as-coded" default:"documented" doc:"the semantics: as the documents of Lattice mean it, or as its public sources have it"`
 	Order     string `yaml:"order" of:"orders" default:"score" doc:"what orders the queue: the weights below, the priority of Slurm, or a baseline by name"`
-	Selection string `yaml:"selection" of:"documented,conformance-first" default:"documented" when:"mode=documented" doc:"how nodes are chosen: fewest dragonfly groups first, or the largest conformance group first"`
+	Selection string `yaml:"selection" of:"documented,conformance-first,least-fragmentation" default:"documented" when:"mode=documented" doc:"how nodes are chosen: fewest dragonfly groups first, the largest conformance group first, or for shares of nodes where the fragmentation of GPUs grows least"`
 
 	Weights       Weights        `yaml:"weights" when:"order=score" doc:"of the nine factors; where the block is there, a weight that it leaves out is 0"`
 	ReferenceWait model.Duration `yaml:"reference_wait" default:"1h" min:"1s" when:"order=score" unit:"span" doc:"wait at which the factor wait_time is ln 2"`

@@ -129,6 +129,7 @@ func (s *Core) submitted(f *model.Fact) {
 	j.request, j.left, j.whole = f.Request, a.Walltime, f.Walltime
 	j.Allocation, j.onHold = a, a.Hold
 	j.queue, j.kind, j.usage = &s.vclusters[a.VCluster], k, claimOf(a, k, a.NodesMin)
+	countRequest(s, j)
 	j.assoc = s.ledger.Associate(a.Tenant, a.User)
 	s.prepareOrder(j)
 	s.backlog.setBacklog(j, j.gpuTime())

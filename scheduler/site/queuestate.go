@@ -37,6 +37,7 @@ type queueState struct {
 
 	reservation future.Reservation // of the first blocked job, under Easy
 	plan        future.Plan        // under Conservative
+	requests    requestMix
 
 	nextLook
 	scores
@@ -107,6 +108,7 @@ func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, fr
 		nextLook: nextLook{heldBack: heldBack{by: -1}, quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime, againAt: model.AbsentTime, stuckAt: model.AbsentTime},
 		scores:   scores{terms: waiting.Terms{FairShare: fair.Share, Penalty: fair.Penalty, Inverse: fair.Inverse}, fair: fair},
 		mode:     policy.mode(),
+		requests: newRequestMix(policy),
 	}
 	qs.free.CopyFrom(free)
 	c := waiting.Config{Weights: &policy.Weights, Nodes: int32(space.Nodes()), Bounded: qs.mode.bounded, Few: few}

@@ -59,6 +59,9 @@ type Policy struct {
 	// ConformanceFirst selects nodes from the largest conformance group first, as
 	// Lattice's sources do, instead of from the fewest dragonfly groups.
 	ConformanceFirst bool
+	// LeastFragmentation has shares go where the fragmentation of GPUs grows least for what
+	// the jobs of the vCluster have asked for so far, as place.Query.Mix has it.
+	LeastFragmentation bool
 
 	// Cycle is the time between two passes, the first at Phase; 0 makes a pass
 	// whenever something changed.

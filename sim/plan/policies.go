@@ -52,7 +52,7 @@ func policyOf(p *profiles.Profile, a *profiles.Agents, place, n int) (site.Polic
 	asCoded := p.Mode == "as-coded"
 	out := site.Policy{
 		AsCoded: asCoded, Reference: p.ReferenceWait, Cycle: p.Cycle, Phase: phaseOf(p, place, n), Private: p.Reservations == "private", Expected: p.Energy == "expected",
-		Depth: int(p.Depth), MaxUserTests: int(p.BFMaxJobUser), ConformanceFirst: p.Selection == "conformance-first",
+		Depth: int(p.Depth), MaxUserTests: int(p.BFMaxJobUser), ConformanceFirst: p.Selection == "conformance-first", LeastFragmentation: p.Selection == "least-fragmentation",
 		Window: backfill.Window{Length: p.BFWindow, Resolution: p.BFResolution, Interval: p.BFInterval, Tests: int(p.BFMaxJobTest)},
 	}
 	var err error
