@@ -129,17 +129,25 @@ func differing(a, b []model.Time) (n int) {
 	return n
 }
 
-// TestQueuesByRecursion: every job of a replay starts at the µs that the recursion of the
+// TestQueueingTheory holds replays of queues against their theory. With ORRERY_LONG it does so for a
+// million jobs each.
+func TestQueueingTheory(t *testing.T) {
+	t.Parallel()
+	t.Run("by recursion", queuesByRecursion)
+	t.Run("by formula", queuesByFormula)
+}
+
+// queuesByRecursion: every job of a replay starts at the µs that the recursion of the
 // theory has for the same arrivals and services. A recursion that has the services of the
-// jobs before, or one server more, differs. With ORRERY_LONG it is a million jobs.
-func TestQueuesByRecursion(t *testing.T) {
+// jobs before, or one server more, differs.
+func queuesByRecursion(t *testing.T) {
 	t.Parallel()
 	for _, core := range []struct {
 		name string
 		spec func(t *testing.T, servers int64) plan.Spec
 		jobs int
 	}{{"plain", plainQueue, 100_000}, {"site", siteQueue, 20_000}} {
-		if os.Getenv(envLong) != "" {
+		if os.Getenv("ORRERY_LONG") != "" {
 			core.jobs = 1_000_000
 		}
 		for _, s := range stations() {
@@ -262,16 +270,16 @@ func exceeds(waits []float64, t float64) []float64 {
 	return out
 }
 
-// TestQueuesByFormula: the closed forms lie within the intervals of a replay: the mean wait,
+// queuesByFormula: the closed forms lie within the intervals of a replay: the mean wait,
 // and the share of jobs that wait for longer than the median, the 95th and the 99th
 // percentile. Those of a station with one server more do not, nor do those of exponential
 // services where they vary more. At a load of 0.95 waits depend on each other over
-// thousands of jobs, so that it takes a million, as ORRERY_LONG takes at each load.
-func TestQueuesByFormula(t *testing.T) {
+// thousands of jobs, so that it takes a million.
+func queuesByFormula(t *testing.T) {
 	t.Parallel()
 	for _, s := range stations() {
 		jobs := 200_000
-		if s.load > 0.9 || os.Getenv(envLong) != "" {
+		if s.load > 0.9 || os.Getenv("ORRERY_LONG") != "" {
 			jobs = 1_000_000
 		}
 		t.Run(s.String(), func(t *testing.T) {

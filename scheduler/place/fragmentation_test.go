@@ -306,16 +306,30 @@ func TestRequestsAreBounded(t *testing.T) {
 		r.Add(0, Share{GPUs: 1, Amounts: model.Amounts{CPUs: cpus}}, 1)
 	}
 	require.Len(t, r.tasks, mostTasks)
-	require.EqualValues(t, 100_000, r.Total())
+	require.EqualValues(t, 100_000, r.total)
 	sum := int64(0)
 	for _, k := range r.tasks {
 		sum += k.count
 	}
-	require.Equal(t, r.Total(), sum)
+	require.Equal(t, r.total, sum)
 	for cpus := range int32(10) {
 		i := slices.IndexFunc(r.tasks, func(c counted) bool { return c.cpus == 2*cpus })
 		require.GreaterOrEqual(t, i, 0, fmt.Sprint(2*cpus))
 		require.EqualValues(t, 5000, r.tasks[i].count)
 	}
 	require.Len(t, r.Mix().needs, 1)
+}
+
+// TestMixSoFarFollows: placements go by what has been asked for before it grew by a quarter.
+func TestMixSoFarFollows(t *testing.T) {
+	m := NewMixSoFar()
+	require.Zero(t, m.Mix().total)
+	var anew []int64
+	for i := range int64(30) {
+		if m.Add(0, Share{GPUs: 1}, 1) {
+			anew = append(anew, i+1)
+		}
+		require.LessOrEqual(t, i+1, m.Mix().total*5/4+1)
+	}
+	require.Equal(t, []int64{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27}, anew)
 }

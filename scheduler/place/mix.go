@@ -53,8 +53,34 @@ func (r *Requests) Add(class ClassID, share Share, nodes int32) {
 	r.tasks[rarest].count += int64(nodes)
 }
 
-// Total is the number of tasks: one for each node that each job asks for.
-func (r *Requests) Total() int64 { return r.total }
+// mixGrowth is by which part, 1 in so many, the tasks seen grow before MixSoFar is anew.
+// With each new mix all that is known of the fragmentation of nodes is computed anew.
+const mixGrowth = 4
+
+// MixSoFar is what has been asked for so far, which is all that a scheduler can know of what
+// will be asked for.
+type MixSoFar struct {
+	seen Requests
+	mix  *Mix
+	next int64 // tasks seen when it is made anew
+}
+
+// NewMixSoFar has seen nothing.
+func NewMixSoFar() *MixSoFar { return &MixSoFar{mix: &Mix{}, next: 1} }
+
+// Add counts a job as Requests does. It says whether Mix is another from now on: that is so
+// for the first one, and when the tasks have grown by a quarter.
+func (m *MixSoFar) Add(class ClassID, share Share, nodes int32) (anew bool) {
+	m.seen.Add(class, share, nodes)
+	if m.seen.total < m.next {
+		return false
+	}
+	m.mix, m.next = m.seen.Mix(), m.seen.total+max(1, m.seen.total/mixGrowth)
+	return true
+}
+
+// Mix is what placements go by.
+func (m *MixSoFar) Mix() *Mix { return m.mix }
 
 // Mix says how often each kind of task has been asked for. It never changes.
 type Mix struct {

@@ -45,7 +45,7 @@ func (qs *queueState) query(j *job, n int32, avoid model.NodeSet) place.Query {
 func (qs *queueState) search(a *model.Allocation, k *nodeChoice, n int32, avoid model.NodeSet) place.Query {
 	return place.Query{
 		Class: k.class, Nodes: n, Share: place.ShareOf(a), Topology: a.Topology,
-		Sensitive: a.IsSensitive(), Avoid: avoid, ConformanceFirst: qs.mode.conformanceFirst, Mix: qs.requests.mix,
+		Sensitive: a.IsSensitive(), Avoid: avoid, ConformanceFirst: qs.mode.conformanceFirst, Mix: qs.mix(),
 	}
 }
 

@@ -37,7 +37,7 @@ type queueState struct {
 
 	reservation future.Reservation // of the first blocked job, under Easy
 	plan        future.Plan        // under Conservative
-	requests    requestMix
+	requests    *place.MixSoFar    // what its jobs have asked for, nil where nodes are not selected by that
 
 	nextLook
 	scores

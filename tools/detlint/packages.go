@@ -231,6 +231,7 @@ var packageTable = []packageRule{
 	{dir: "tools/tunelogs", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/weightlogs", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/pinned", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/openb", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/screenshots", may: []string{"..."}, free: []exemption{shell}},
 }
 
