@@ -123,6 +123,7 @@ var policies = []policy{
 	{"`selection: documented`", (*filling).documented},
 	{"`selection: least-fragmentation`", (*filling).leastFragmentation},
 	{"least fragmentation, told the mix", (*filling).toldMix},
+	{"least fragmentation, rounded as by its authors", (*filling).rounded},
 }
 
 // selects places tasks as a scheduler does, by the mix that it is told before each.

@@ -27,8 +27,8 @@ const (
 
 // shades and dashes tell the policies apart, also in grey.
 var (
-	shades = []color.Color{colours.Muted, colours.Orange, colours.Vermilion, colours.Blue, colours.Green}
-	dashes = [][]vg.Length{{2, 2}, {6, 2}, {10, 3, 2, 3}, nil, {4, 2}}
+	shades = []color.Color{colours.Muted, colours.Orange, colours.Vermilion, colours.Blue, colours.Green, colours.Purple}
+	dashes = [][]vg.Length{{2, 2}, {6, 2}, {10, 3, 2, 3}, nil, {4, 2}, {1, 2}}
 )
 
 // drawCurves draws which part of the GPUs is allocated when tasks have asked for some part,

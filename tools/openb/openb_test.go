@@ -34,14 +34,15 @@ var wrongMix = policy{"wrong mix", func(r *filling) func(k, task int) *model.Pla
 // misses them.
 func TestPublishedCurves(t *testing.T) {
 	const bar = 0.7 // percent of all GPUs
+	const same = 0.3
 	for _, c := range []struct {
 		tasks  string
 		at     int
 		want   map[string]float64
 		misses float64 // published for least fragmentation, which wrongMix misses
 	}{
-		{"openb_pod_list_default.csv.gz", 100, map[string]float64{"random": 86.3, "best fit": 92.9, "`selection: least-fragmentation`": 95.2, "least fragmentation, told the mix": 95.2}, 95.2},
-		{"openb_pod_list_gpuspec33.csv.gz", 90, map[string]float64{"random": 77.4, "best fit": 73.1, "`selection: least-fragmentation`": 80.6, "least fragmentation, told the mix": 80.6}, 80.6},
+		{"openb_pod_list_default.csv.gz", 100, map[string]float64{"random": 86.3, "best fit": 92.9, "`selection: least-fragmentation`": 95.2, "least fragmentation, told the mix": 95.2, "least fragmentation, rounded as by its authors": 95.2}, 95.2},
+		{"openb_pod_list_gpuspec33.csv.gz", 90, map[string]float64{"random": 77.4, "best fit": 73.1, "`selection: least-fragmentation`": 80.6, "least fragmentation, told the mix": 80.6, "least fragmentation, rounded as by its authors": 80.6}, 80.6},
 	} {
 		t.Run(c.tasks, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +57,11 @@ func TestPublishedCurves(t *testing.T) {
 				t.Logf("%s: %.2f %% (%.2f to %.2f) of the GPUs where tasks asked for %d %%", all[i].policy, got, all[i].least[c.at], all[i].most[c.at], c.at)
 				if want, ok := c.want[all[i].policy]; ok {
 					t.Logf("published: %.1f %%", want)
-					require.InDelta(t, want, got, bar, all[i].policy)
+					within := same
+					if strings.Contains(all[i].policy, "least") && !strings.Contains(all[i].policy, "rounded") {
+						within = bar // what rounds nothing is not the same
+					}
+					require.InDelta(t, want, got, within, all[i].policy)
 				}
 			}
 			r, err := trace.arrive(t.Context(), &wrongMix, 0, 1)
