@@ -23,7 +23,11 @@ func (qs *queueState) mix() *place.Mix {
 // nodes than the last one did, for jobs that start and for those that are promised some.
 func countRequest(s *Core, j *job) {
 	qs := j.queue
-	if qs.requests != nil && qs.requests.Add(j.kind.class, place.ShareOf(j.Allocation), j.NodesMin) {
+	if qs.requests == nil {
+		return
+	}
+	nodes := min(j.NodesMin, int32(s.space.Nodes())) // one that asks for more can never run
+	if qs.requests.Add(j.kind.class, place.ShareOf(j.Allocation), nodes) {
 		qs.dirty, qs.heldBack.by = true, -1
 		qs.quietUntil = min(qs.quietUntil, s.now)
 	}
