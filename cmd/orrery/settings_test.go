@@ -41,6 +41,7 @@ var flagCases = []struct {
 	{[]string{"--nodes=3", "--cores-per-node=4", "--exclusive=true"}, func(s *plan.Spec) {
 		s.Cluster = plan.ClusterSpec{Nodes: 3, CoresPerNode: 4, Exclusive: true}
 	}},
+	{[]string{"--runtime=recorded"}, func(*plan.Spec) {}},
 	{[]string{"--order=exp"}, func(s *plan.Spec) { s.Order = "expansion" }},
 	{[]string{"--backfill=conservative:9"}, func(s *plan.Spec) { s.Backfill, s.Depth = "conservative", 9 }},
 	{[]string{"--event-order=sequential"}, func(s *plan.Spec) { s.EventOrder = "sequential" }},

@@ -30,7 +30,10 @@ const (
 // observeSite reads what the table says more of row i at a site.
 func (o *observation) observeSite(c *column.Jobs, i int) {
 	o.vcluster, o.tenant, o.class = c.VCluster[i], c.Tenant[i], c.Class[i]
-	o.own = held{nodes: c.NodeUS[i], gpus: c.GPUUS[i], borrowed: c.BorrowedUS[i], kept: c.KeptUS[i], lost: c.LostUS[i], energy: [3]int64{c.EnergyLow[i], c.Energy[i], c.EnergyHigh[i]}}
+	o.own = held{nodes: c.NodeUS[i], gpus: c.GPUUS[i], borrowed: c.BorrowedUS[i], kept: c.KeptUS[i], lost: c.LostUS[i]}
+	if len(c.Energy) > 0 { // not in tables of earlier versions
+		o.own.energy = [3]int64{c.EnergyLow[i], c.Energy[i], c.EnergyHigh[i]}
+	}
 	o.preemptions, o.requeues = int64(c.Preemptions[i]), int64(c.Requeues[i])
 	o.again = c.Attempts[i] > 0
 	o.service = model.Kind(c.Kind[i]) != model.Bounded

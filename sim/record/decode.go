@@ -211,8 +211,10 @@ func (t *tableFile) dropSite() {
 
 // firstOfNewer are the columns from which on a table has what earlier versions did not:
 // what shares of nodes are made of beside units, and in facts.parquet whether a pass is
-// followed by another.
-var firstOfNewer = map[string]string{TableAttempts: "share_gpus", TableFacts: "share_cpus"}
+// followed by another; and what the nodes of jobs drew.
+var firstOfNewer = map[string]string{
+	TableAttempts: "share_gpus", TableFacts: "share_cpus", TableJobs: "energy_low_mj", TableTenants: "energy_low_mj", TableVClusters: "energy_low_mj",
+}
 
 func (t *tableFile) checkColumns() error {
 	var have []string

@@ -13,9 +13,6 @@ type groupRow struct {
 	BorrowedUS  int64    `parquet:"borrowed_us,delta"`
 	KeptUS      int64    `parquet:"kept_gpu_us,delta"`
 	LostUS      int64    `parquet:"lost_gpu_us,delta"`
-	EnergyLow   int64    `parquet:"energy_low_mj,delta"`
-	Energy      int64    `parquet:"energy_mj,delta"`
-	EnergyHigh  int64    `parquet:"energy_high_mj,delta"`
 	WaitMean    *float64 `parquet:"wait_mean,optional"`
 	WaitP50     *float64 `parquet:"wait_p50,optional"`
 	WaitP90     *float64 `parquet:"wait_p90,optional"`
@@ -29,6 +26,9 @@ type groupRow struct {
 	Deviation   *float64 `parquet:"deviation,optional"`
 	LentUS      *int64   `parquet:"lent_us,optional" encoding:"delta"`
 	HeldUS      *int64   `parquet:"quota_hold_us,optional" encoding:"delta"`
+	EnergyLow   int64    `parquet:"energy_low_mj,delta"`
+	Energy      int64    `parquet:"energy_mj,delta"`
+	EnergyHigh  int64    `parquet:"energy_high_mj,delta"`
 }
 
 // WriteGroups writes tenants.parquet and vclusters.parquet from the groups by
