@@ -79,12 +79,12 @@ func (d drawn) minus(o *drawn) drawn {
 	return d
 }
 
-// add adds a power over d µs. Where one is paid for energy, the least cost is that of the
+// add adds a power over a span in µs. Where one is paid for energy, the least cost is that of the
 // highest power.
-func (s *drawn) add(p *Power, t *Tariff, d uint64) {
+func (d *drawn) add(p *Power, t *Tariff, span uint64) {
 	watts := [3]uint64{uint64(max(p.Low, 0)), uint64(max(p.Value, 0)), uint64(max(p.High, 0))}
 	for i, w := range watts {
-		s.energy[i].addProduct(w, d)
+		d.energy[i].addProduct(w, span)
 	}
 	if t.Price.OK {
 		by := watts
@@ -92,19 +92,19 @@ func (s *drawn) add(p *Power, t *Tariff, d uint64) {
 			by[0], by[2] = by[2], by[0]
 		}
 		for i, w := range by {
-			s.cost[i].addProduct3(t.Price.V, w, d)
+			d.cost[i].addProduct3(t.Price.V, w, span)
 		}
-		s.costOfTime.addProduct3(t.Price.V, 1, d)
+		d.costOfTime.addProduct3(t.Price.V, 1, span)
 	} else {
-		s.unpriced += int64(d)
+		d.unpriced += int64(span)
 	}
 	if t.Carbon.OK {
 		for i, w := range watts {
-			s.carbon[i].addProduct3(uint64(t.Carbon.V), w, d)
+			d.carbon[i].addProduct3(uint64(t.Carbon.V), w, span)
 		}
-		s.carbonOfTime.addProduct(uint64(t.Carbon.V), d)
+		d.carbonOfTime.addProduct(uint64(t.Carbon.V), span)
 	} else {
-		s.uncarboned += int64(d)
+		d.uncarboned += int64(span)
 	}
 }
 
