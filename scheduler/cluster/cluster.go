@@ -216,6 +216,18 @@ func (v *View) shift(n, d int32) {
 	v.avail += d
 }
 
+// Hold marks the nodes of p, which are free, as Take does that chose them: those that another
+// view of the same cluster took.
+func (v *View) Hold(p *model.Placement) {
+	for _, w := range p.Words {
+		v.levels[1].andNot(w.Word, w.Mask)
+		v.avail -= int32(bits.OnesCount64(w.Mask))
+	}
+	for _, s := range p.Shares {
+		v.shift(int32(s.Node), -s.Units)
+	}
+}
+
 // Release gives the nodes of p back.
 func (v *View) Release(p *model.Placement) {
 	for _, w := range p.Words {

@@ -358,7 +358,7 @@ func (c *Core) sorted(now model.Time) {
 		for _, w := range c.q.Block(i) {
 			j := &c.jobs[w.Ref]
 			c.cfg.Order.Refresh(&j.Asked, &j.Key, now)
-			c.heap.List = append(c.heap.List, order.Candidate{Key: j.Rank(), Ref: w.Ref})
+			c.heap.List = append(c.heap.List, order.Candidate{Tier: c.tier(j), Key: j.Rank(), Ref: w.Ref})
 		}
 	}
 	c.heap.Init()

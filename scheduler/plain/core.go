@@ -33,6 +33,8 @@ type Config struct {
 	// Extend says that running jobs may outlive their request; an overdue end
 	// is then predicted as one second from now.
 	Extend bool
+	// Prefer is a job that stands before all others in the queue, nil for none.
+	Prefer *model.JobID
 }
 
 // Validate says what is wrong with c, or nil.
@@ -63,8 +65,10 @@ type Core struct {
 	q    queue.Queue
 	ends backfill.Ends
 	seq  uint64
-	plan scheduler.Plan
-	work scheduler.Work
+	// prefer is that of the Config, -1 for none.
+	prefer model.JobID
+	plan   scheduler.Plan
+	work   scheduler.Work
 
 	easy reservation
 	// shaped is set once a job asks for shares of single nodes, where counts
@@ -81,6 +85,8 @@ type Core struct {
 	// that was refused before fits better now.
 	full  bool
 	fresh []model.Ref
+	// followed says that another core has planned until now, see Follow.
+	followed bool
 }
 
 type phase uint8
@@ -108,12 +114,18 @@ type job struct {
 
 // before says whether a comes before b in the queue.
 func (c *Core) before(a, b *job, now model.Time) bool {
+	if a.ID == c.prefer || b.ID == c.prefer {
+		return a.ID == c.prefer && b.ID != c.prefer
+	}
 	return c.cfg.Order.Before(&a.Asked, &a.Key, &b.Asked, &b.Key, now)
 }
 
 // New returns a core over an idle cluster. cfg must be valid.
 func New(cfg Config) *Core {
-	c := &Core{cfg: cfg, view: cluster.NewView(cfg.Cluster)}
+	c := &Core{cfg: cfg, view: cluster.NewView(cfg.Cluster), prefer: -1}
+	if cfg.Prefer != nil {
+		c.prefer = *cfg.Prefer
+	}
 	c.q = queue.New(c.view.Total())
 	c.cons.profile.Reset(0, c.view.Total())
 	c.cons.stale = true
@@ -272,6 +284,9 @@ func (c *Core) Plan(now model.Time) *scheduler.Plan {
 	c.plan.Proposals = c.plan.Proposals[:0]
 	c.plan.Due, c.plan.QuietUntil = model.Never, model.Never
 	c.q.Tidy()
+	if c.followed {
+		c.takeOver(now)
+	}
 	switch {
 	case c.cfg.Backfill == order.Conservative:
 		c.passConservative(now)

@@ -237,13 +237,21 @@ func (c *Core) split(now model.Time) (blocked model.Ref, candidates bool) {
 			j := &c.jobs[w.Ref]
 			c.cfg.Order.Refresh(&j.Asked, &j.Key, now)
 			if c.fits(w) {
-				c.heap.List = append(c.heap.List, order.Candidate{Key: j.Rank(), Ref: w.Ref})
+				c.heap.List = append(c.heap.List, order.Candidate{Tier: c.tier(j), Key: j.Rank(), Ref: w.Ref})
 			} else if blocked < 0 || c.before(j, &c.jobs[blocked], now) {
 				blocked = w.Ref
 			}
 		}
 	}
 	return blocked, len(c.heap.List) > 0
+}
+
+// tier is what comes before the order of the policy.
+func (c *Core) tier(j *job) int32 {
+	if j.ID == c.prefer {
+		return 1
+	}
+	return 0
 }
 
 // atInstant orders jobs by the policy, as of an instant.

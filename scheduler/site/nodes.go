@@ -28,15 +28,16 @@ type nodeState struct {
 	lent       []int32
 	sharers    []int32 // by node, the running jobs that hold a share of it
 
-	preemptsByQOS bool // some quality of service preempts others
-	unhomed       bool // there are nodes of no vCluster
+	prefer        model.JobID // that of the Config, -1 for none
+	preemptsByQOS bool        // some quality of service preempts others
+	unhomed       bool        // there are nodes of no vCluster
 }
 
 func newNodeState(site *model.Site) nodeState {
 	n, vclusters := len(site.Nodes), len(site.VClusters)
 	s := nodeState{
 		site: site, space: place.NewSpace(site), nodeClasses: model.NewNodeClasses(site), ready: model.NewNodeSet(n),
-		home: make([]model.NodeSet, vclusters), homes: make([]int32, vclusters), lent: make([]int32, vclusters), sharers: make([]int32, n),
+		home: make([]model.NodeSet, vclusters), homes: make([]int32, vclusters), lent: make([]int32, vclusters), sharers: make([]int32, n), prefer: -1,
 	}
 	s.preemptsByQOS = slices.ContainsFunc(site.QOS, func(q model.QOS) bool { return len(q.PreemptsQOS) > 0 })
 	s.free, s.idle = s.space.NewFree(), s.space.NewFree()

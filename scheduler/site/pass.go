@@ -305,10 +305,16 @@ func (p *pass) rankTier(ref model.Ref) int32 {
 	return tier
 }
 
-// aboveTiers is more than any tier.
-const aboveTiers = 1 << 30
+// aboveTiers is more than any tier of a partition, and so is preferredTier, that of Config.Prefer.
+const (
+	aboveTiers    = 1 << 30
+	preferredTier = 1 << 29
+)
 
 func (s *nodeState) tier(j *job) int32 {
+	if j.Job == s.prefer {
+		return preferredTier
+	}
 	if j.Partition < 0 {
 		return 0
 	}

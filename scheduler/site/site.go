@@ -107,6 +107,8 @@ type Config struct {
 	Max MaxLimits
 	// Extend says that running jobs may outlive their request.
 	Extend bool
+	// Prefer is a job that stands before all others in the queue of its vCluster, nil for none.
+	Prefer *model.JobID
 }
 
 // Validate says what is wrong with c, or nil.
@@ -189,6 +191,9 @@ type output struct {
 // New returns the core of an idle site. cfg must be valid.
 func New(cfg Config) *Core {
 	s := &Core{cfg: cfg, nodeState: newNodeState(cfg.Site), jobTable: jobTable{graph: workflow.New(), noStint: &stint{}, alikes: alikes{numbers: map[nodeQuery]int32{}}, nextDue: model.Never}, price: cfg.Price}
+	if cfg.Prefer != nil {
+		s.prefer = *cfg.Prefer
+	}
 	s.accounts = newAccounts(&s.cfg) // which keeps what it points at
 	s.promises = newPromises(cfg.Site, s.home)
 	n := len(cfg.Site.Nodes)

@@ -1,0 +1,108 @@
+package site
+
+import (
+	"slices"
+
+	"orrery/scheduler/model"
+)
+
+// Follow takes in what another core has proposed in a pass at now over the same facts: what it
+// has in flight is in flight here too, and the answers are observed as those to own proposals.
+// So a core of other policies can take over at any instant: the first Plan of its own goes by what
+// is committed and in flight, and by no reservation and no promise of the other core. It is called
+// at every pass of that, also where nothing is proposed.
+func (s *Core) Follow(now model.Time, proposals []model.Proposal) {
+	s.advance(now)
+	if s.nextDue <= now {
+		s.admitDue()
+	}
+	for i := range proposals {
+		p := &proposals[i]
+		s.seq = p.Seq
+		switch p.Kind {
+		case model.ProposeAssign:
+			s.followStart(now, p)
+		case model.ProposePreempt:
+			s.followPreemption(p)
+		case model.ProposeResize:
+			s.followResize(now, p)
+		case model.ProposeCancel: // the answer takes the job out, whatever it waits for here
+			s.unwanted = slices.DeleteFunc(s.unwanted, func(u unwantedJob) bool { return u.ref == p.Ref })
+		}
+	}
+	// What a pass would look at is found anew when there is one.
+	s.vclusters.markAllDirty()
+	for i := range s.vclusters {
+		s.vclusters[i].fresh = s.vclusters[i].fresh[:0]
+	}
+	s.notes.Take()
+}
+
+// followStart counts the nodes of a start as taken.
+func (s *Core) followStart(now model.Time, proposal *model.Proposal) {
+	j := &s.jobs[proposal.Ref]
+	if j.phase == unwanted { // a limit kept it out here, and not there
+		s.unwanted = slices.DeleteFunc(s.unwanted, func(u unwantedJob) bool { return u.ref == proposal.Ref })
+		s.enter(proposal.Ref)
+	}
+	c := &s.buf.choice
+	c.nodes.Set(&proposal.Placement)
+	c.borrowed = proposal.Borrowed
+	j.usage = claimOf(j.Allocation, j.kind, proposal.Placement.Nodes())
+	p := pass{core: s, qs: j.queue, now: now}
+	p.occupy(proposal.Ref, c)
+	j.seq = proposal.Seq
+}
+
+// followPreemption keeps the nodes of the victim for the job that it is to leave them to.
+func (s *Core) followPreemption(proposal *model.Proposal) {
+	v := &s.jobs[proposal.Victim]
+	v.leaving, v.preemptSeq = true, proposal.Seq
+	at := s.holds.of(proposal.Ref)
+	if at < 0 {
+		s.holds.add(proposal.Ref, len(s.site.Nodes))
+		at = len(s.holds) - 1
+	}
+	h := &s.holds[at]
+	h.victims = append(h.victims, victim{proposal.Victim, proposal.Seq})
+	addNodes(h.nodes, &v.placement)
+}
+
+// followResize counts what a service gains as taken.
+func (s *Core) followResize(now model.Time, proposal *model.Proposal) {
+	j := &s.jobs[proposal.Ref]
+	p := pass{core: s, qs: j.queue, now: now}
+	x := p.newResize(proposal.Ref)
+	x.reason = proposal.Reason
+	gained := &s.buf.choice.nodes
+	less(&proposal.Placement, &j.placement, gained)
+	if gained.Nodes() > 0 {
+		p.fitsAt(x, gained, proposal.Placement.Nodes()) // which works out what it takes
+	}
+	x.whole.Set(&proposal.Placement)
+	s.reserveMore(x, 1)
+	if x.nodes > 0 {
+		x.queue.free.Take(&x.gained)
+	}
+	j.resizing, x.seq = true, proposal.Seq
+}
+
+// less writes what a names and b does not into placement.
+func less(a, b, placement *model.Placement) {
+	placement.Words, placement.Shares = placement.Words[:0], placement.Shares[:0]
+	for _, w := range a.Words {
+		for _, v := range b.Words {
+			if v.Word == w.Word {
+				w.Mask &^= v.Mask
+			}
+		}
+		if w.Mask != 0 {
+			placement.Words = append(placement.Words, w)
+		}
+	}
+	for _, h := range a.Shares {
+		if !slices.ContainsFunc(b.Shares, func(x model.NodeShare) bool { return x.Node == h.Node }) {
+			placement.Shares = append(placement.Shares, h)
+		}
+	}
+}
