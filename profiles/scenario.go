@@ -266,6 +266,18 @@ func (c *Cluster) Under(s *Scenario, until model.Time, withProfiles bool) (*Clus
 	return out, nil
 }
 
+// Added are the instants of the nodes that s adds up to an instant, in the order of the nodes.
+func (s *Scenario) Added(until model.Time) []model.Time {
+	var out []model.Time
+	for i := range s.Events {
+		e := &s.Events[i]
+		if n, err := strconv.Atoi(e.Value); e.Kind == EventAdd && err == nil && model.Time(e.Time) <= until {
+			out = append(out, slices.Repeat([]model.Time{model.Time(e.Time)}, n)...)
+		}
+	}
+	return out
+}
+
 // located tells problems with events of the merged cluster by their places in the scenario.
 func (s *Scenario) located(err error, places map[string]string) error {
 	var found *Error

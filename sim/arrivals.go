@@ -11,7 +11,7 @@ import (
 // arrival is the submission of the next row that follows no other,
 // model.Never after the last.
 func (r *run) arrival() (model.Time, error) {
-	if r.follow == nil && r.pos < len(r.batch.Submit) {
+	if r.follow == nil && len(r.plan.Left) == 0 && r.pos < len(r.batch.Submit) {
 		return r.plan.Warm.From(r.batch.Submit[r.pos]), nil
 	}
 	return r.fetch()
@@ -19,7 +19,7 @@ func (r *run) arrival() (model.Time, error) {
 
 // fetch is arrival, which may have to read on, or to pass over rows.
 func (r *run) fetch() (model.Time, error) {
-	for r.pos == r.batch.Len() || r.follow.holds(r.batch.First+model.JobID(r.pos)) {
+	for r.pos == r.batch.Len() || r.follow.holds(r.batch.First+model.JobID(r.pos)) || r.plan.LeavesOut(r.batch.First+model.JobID(r.pos)) {
 		if r.pos < r.batch.Len() {
 			r.pos++
 			continue

@@ -56,6 +56,9 @@ func follow(ctx context.Context, p plan.Resolved, open func() (traces.Source, er
 		}
 		for i := range b.Len() {
 			job := b.First + model.JobID(i)
+			if p.LeavesOut(job) { // those that follow it come when the log says
+				continue
+			}
 			on, ok := rows[b.Attr.AfterJob[i]]
 			ok = ok && b.Attr.AfterJob[i] != traces.Absent64 && b.Attr.ThinkTime[i] >= 0
 			rows[b.ID[i]] = job

@@ -54,6 +54,9 @@ func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, 
 			return s, err
 		}
 		for i := range b.Len() {
+			if p.LeavesOut(b.First + model.JobID(i)) {
+				continue
+			}
 			s.last = max(s.last, b.Submit[i])
 			if p.Site != nil {
 				s.horizon = max(s.horizon, plan.LastInstant(&b, i))

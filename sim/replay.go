@@ -169,6 +169,9 @@ func conclude(p *plan.Resolved, res *Result, info traces.Info, jobs record.Scann
 			d.Awkward = append(d.Awkward, rundir.AwkwardRule{Rule: r.String(), Doc: doc, Count: a.Count[r], Examples: a.Examples[r]})
 		}
 	}
+	if res.LeftOut > 0 {
+		d.Awkward = append(d.Awkward, rundir.AwkwardRule{Rule: "without", Doc: "left out: the scenario names the job, its user or its tenant (--without)", Count: res.LeftOut})
+	}
 	for _, x := range res.Ignored {
 		d.Awkward = append(d.Awkward, rundir.AwkwardRule{Rule: x.Rule, Doc: x.Doc, Count: x.Count})
 	}

@@ -13,6 +13,7 @@ import (
 	"orrery/scheduler/site"
 	"orrery/sim/commitlog"
 	"orrery/sim/des"
+	"orrery/sim/fork"
 	"orrery/sim/hosting"
 	"orrery/sim/metric"
 	"orrery/sim/plan"
@@ -81,6 +82,7 @@ type Result struct {
 	Hardware    *rundir.Hardware  // nil where run times are those of the record
 	Power       *rundir.Power     // nil where no power is known
 	Ignored     []plan.Ignored    // what the trace asks for that the run does not heed
+	LeftOut     int64             // rows, by the scenario
 	// Unheeded is what more of the work asks for than plan.MostUnheeded, where the run goes on
 	// all the same: it is told before any figure.
 	Unheeded []plan.Unheeded
@@ -132,10 +134,15 @@ func RunPrepared(ctx context.Context, prep *plan.Prepared, open func() (traces.S
 	if err != nil {
 		return nil, err
 	}
+	if err := p.Select(ctx, open); err != nil {
+		return nil, err
+	}
 	if p.Site != nil {
-		if p.Site.World.Rows.Dependencies, err = plan.Dependencies(ctx, src, open); err != nil {
+		d, err := plan.Dependencies(ctx, src, open)
+		if err != nil {
 			return nil, err
 		}
+		p.Site.World.Rows.Dependencies = p.Wait(d)
 	}
 	breaks := p.Site != nil && p.Site.World.Faults.MTBF > 0
 	seen, err := prescan(ctx, &p, open, opt.Recorded)
@@ -179,7 +186,9 @@ type run struct {
 	held    []plan.Ignored // in the log, more at once than there is
 
 	core   engine
-	watch  watcher // nil for none
+	later  *fork.Core // where others take over from core, else nil
+	handed bool       // one has since the last pass
+	watch  watcher    // nil for none
 	loop   drive.Loop
 	world  stage
 	series *metric.Series
@@ -214,6 +223,9 @@ func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*
 	}
 	r := &run{plan: p, opt: opt, src: src, passed: model.AbsentTime}
 	if opt.Watch {
+		if err := watchable(&p); err != nil {
+			return nil, err
+		}
 		r.watch = r.watcher()
 		r.opt.Sink = watchedSink{opt.Sink, r.watch}
 	}
@@ -226,6 +238,7 @@ func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*
 		return nil, err
 	}
 	r.core, r.world = newStage(&p, r.opt, src.Users)
+	r.later, _ = r.core.(*fork.Core)
 	r.limit()
 	r.state = r.world.state()
 	if w, ok := r.world.(siteStage); ok {
@@ -369,6 +382,9 @@ func (r *run) next() (model.Time, error) {
 	if r.services != nil {
 		now = r.untilServices(now)
 	}
+	if r.begun && (now != model.Never || r.state.Waiting > 0) { // else there is nothing for another core to decide
+		now = min(now, r.later.Next())
+	}
 	switch {
 	case !r.begun:
 		r.begun, r.res.First = true, now
@@ -383,7 +399,7 @@ func (r *run) next() (model.Time, error) {
 	case r.state.Waiting == 0:
 		return now, nil
 	}
-	from := max(r.loop.QuietUntil(), r.res.Last)
+	from := max(r.quietUntil(), r.res.Last)
 	if r.passed == from {
 		from++
 	}
@@ -396,6 +412,8 @@ func (r *run) next() (model.Time, error) {
 func (r *run) instant(now model.Time) error {
 	r.res.Work.Instants++
 	r.reprice(now)
+	takesOver := r.later.Reach(now)
+	r.handed = r.handed || takesOver
 	submitted, started, ended := r.state.Submitted, r.state.Started, r.state.Ended
 	r.res.Last = now
 	for round := 0; ; round++ {
@@ -411,14 +429,14 @@ func (r *run) instant(now model.Time) error {
 		}
 		if r.plan.Spec.Cycle == 0 {
 			// A row that was dropped or rejected, and that no other waits for, is no fact and causes no pass.
-			if len(r.facts) > 0 || r.loop.Due() <= now {
+			if len(r.facts) > 0 || r.loop.Due() <= now || takesOver {
 				r.loop.Step(now, r.facts)
 			}
 			continue
 		}
 		r.loop.Observe(now, r.facts)
-		if round == 0 && r.tick(now) == now && (r.opt.EveryCycle || r.loop.QuietUntil() <= now) {
-			r.passed = now
+		if round == 0 && r.tick(now) == now && (r.opt.EveryCycle || r.quietUntil() <= now) {
+			r.passed, r.handed = now, false
 			r.res.Work.Cycles++
 			r.loop.Pass(now)
 		}
@@ -430,8 +448,8 @@ func (r *run) instant(now model.Time) error {
 	r.follow.pass()
 	r.count(now, r.state.Submitted-submitted, r.state.Started-started, r.state.Ended-ended)
 	r.observe(now)
-	if e, asked := r.core.(*explained); asked {
-		return e.err
+	if e, asked := r.core.(interface{ Failed() error }); asked {
+		return e.Failed()
 	}
 	return nil
 }
@@ -467,6 +485,7 @@ func (r *run) finish() (*Result, error) {
 	r.res.Takings, r.res.TenantTakings = r.takings.Results(r.res.Last)
 	r.series.SetServices(measuredServices(r.res.Services))
 	r.res.Series, r.res.Ignored = r.series, append(r.plan.Ignored(r.src.Info(), r.world.awkward()), r.held...)
+	r.res.LeftOut = int64(len(r.plan.Left))
 	if r.plan.Site != nil {
 		r.res.Site = &r.plan.Site.Names
 	}

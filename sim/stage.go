@@ -6,9 +6,9 @@ import (
 	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
-	"orrery/scheduler/plain"
 	"orrery/scheduler/site"
 	"orrery/sim/commitlog"
+	"orrery/sim/fork"
 	"orrery/sim/plan"
 	"orrery/sim/world"
 	"orrery/sim/world/translate"
@@ -54,18 +54,24 @@ type stage interface {
 // stage sets up a core and its world.
 func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, stage) {
 	if p.Site == nil {
-		core := plain.New(p.Core)
+		core := fork.New(p, nil)
 		possible := func(r model.Request) bool {
 			return core.Unsatisfiable(&model.Fact{Request: r}) == model.ReasonNone
 		}
 		return core, plainStage{world.New(p.World, opt.Sink), possible}
 	}
-	c := p.Site.Core
-	c.EveryCycle = opt.EveryCycle
-	if opt.alter != nil {
-		opt.alter(&c)
-	}
-	core := site.New(c)
+	core := fork.New(p, func(c site.Config) fork.Scheduler {
+		c.EveryCycle = opt.EveryCycle
+		if opt.alter != nil {
+			opt.alter(&c)
+		}
+		decides := site.New(c)
+		if opt.Decisions == nil && opt.Queues == nil {
+			return decides
+		}
+		c.Explain = opt.explain()
+		return &explained{Core: decides, beside: site.New(c)}
+	})
 	cfg := p.Site.World
 	cfg.Rows.Users = users
 	if h := cfg.Rows.Hardware; h != nil {
@@ -77,10 +83,6 @@ func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, sta
 	w := world.NewSite(cfg, opt.Sink)
 	never := func(a *model.Allocation) model.Reason {
 		return core.Unsatisfiable(&model.Fact{Alloc: a, Constraint: &cfg.Site.Constraints[a.Constraint]})
-	}
-	if opt.Decisions != nil || opt.Queues != nil {
-		c.Explain = opt.explain()
-		return &explained{Core: core, beside: site.New(c)}, siteStage{w, never}
 	}
 	return core, siteStage{w, never}
 }
@@ -116,6 +118,15 @@ func (e *explained) Plan(now model.Time) *scheduler.Plan {
 	plan.Notes = told.Notes
 	return plan
 }
+
+// Follow implements fork.Scheduler.
+func (e *explained) Follow(now model.Time, proposals []model.Proposal) {
+	e.Core.Follow(now, proposals)
+	e.beside.Follow(now, proposals)
+}
+
+// Failed is what ends the run.
+func (e *explained) Failed() error { return e.err }
 
 // proposalAt describes the proposal at an index of list.
 func proposalAt(list []model.Proposal, i int) string {

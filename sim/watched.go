@@ -93,5 +93,5 @@ func (r *run) aside() map[model.JobID]bool {
 // dropped is the number of rows that a rule dropped.
 func (r *Result) dropped() int64 {
 	c := &r.Awkward.Count
-	return c[translate.RuleNoProcessors] + c[translate.RuleImpossible] + c[translate.RuleNeverRan] + c[translate.RuleNeverCame] + c[translate.RuleLeftBefore]
+	return r.LeftOut + c[translate.RuleNoProcessors] + c[translate.RuleImpossible] + c[translate.RuleNeverRan] + c[translate.RuleNeverCame] + c[translate.RuleLeftBefore]
 }

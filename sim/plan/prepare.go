@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"orrery/profiles"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
@@ -28,8 +29,9 @@ type Tables interface {
 // Prepared is a Spec whose cluster file has been read and checked, which takes as
 // long as to replay some hundred jobs: to replay several traces under it.
 type Prepared struct {
-	spec Spec
-	file *clusterFile // nil without one
+	spec     Spec
+	file     *clusterFile       // nil without one
+	scenario *profiles.Scenario // likewise
 }
 
 // Prepare reads the cluster file of a spec. All else is checked when it is run.
@@ -38,13 +40,16 @@ func Prepare(s Spec) (*Prepared, error) {
 		return nil, usagef("the spec is of semantics %d, this binary has %d: replay it with the version that made it", s.Semantics, Semantics)
 	}
 	p := &Prepared{spec: s}
+	var err error
+	if p.scenario, err = readScenario(s.Scenario); err != nil {
+		return nil, err
+	}
 	if len(s.Site) == 0 {
 		return p, nil
 	}
 	if err := s.onlySite(); err != nil {
 		return nil, err
 	}
-	var err error
 	if p.file, err = readSite(s.Site); err != nil {
 		return nil, err
 	}
@@ -76,6 +81,11 @@ type Resolved struct {
 	events, prices int
 	// History is for how long before the warm start it is known what was consumed.
 	History model.Duration
+	// Handovers are the instants from which other cores decide, ascending.
+	Handovers []Handover
+	// Left are the rows that the scenario leaves out, ascending, and whom it does so for; see Select.
+	Left     []model.JobID
+	scenario *profiles.Scenario
 }
 
 // Resolve checks every setting and derives the configurations for the trace.
@@ -110,7 +120,7 @@ func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
 		return p, err
 	}
 	if prep.file != nil {
-		return p, p.onSite(prep.file, src)
+		return p, p.onSite(prep, prep.file, src)
 	}
 	p.World.Latency, p.World.Jitter, p.World.Seed = s.QuorumLatency, s.QuorumJitter, s.Seed
 	if p.Spec.Cluster, err = s.Cluster.Resolve(info, src.Nodes()); err != nil {
@@ -125,7 +135,7 @@ func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
 			return p, err
 		}
 		p.Core, p.World.Latency, p.World.Jitter = plain.Config{}, 0, 0
-		return p, p.onSite(file, src)
+		return p, p.onSite(prep, file, src)
 	}
 	if p.World.Cluster, p.World.Units, err = p.Spec.Cluster.cluster(info, src.Nodes()); err != nil {
 		return p, err
@@ -137,17 +147,23 @@ func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
 	if err := p.Core.Validate(); err != nil {
 		return p, &UsageError{err.Error()}
 	}
+	if p.scenario = prep.scenario; p.scenario != nil {
+		return p, p.onPlain(p.scenario)
+	}
 	return p, nil
 }
 
 // onSite makes p a plan for the site of a file.
-func (p *Resolved) onSite(file *clusterFile, src Tables) error {
+func (p *Resolved) onSite(prep *Prepared, file *clusterFile, src Tables) error {
 	whole, err := file.on(src)
 	if err != nil {
 		return err
 	}
 	p.Spec.Site, p.World.Cluster = whole.canonical, unitsOfSite(whole.site)
 	p.Site, err = p.siteOf(whole.site, file.cluster, src)
+	if p.scenario = prep.scenario; p.scenario != nil && err == nil {
+		return p.onSiteUnder(p.scenario, file.cluster, src)
+	}
 	return err
 }
 

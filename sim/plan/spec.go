@@ -58,6 +58,10 @@ type Spec struct {
 	Warmup     model.Duration `json:"warmup_us,omitempty"`
 	Cooldown   model.Duration `json:"cooldown_us,omitempty"`
 
+	// Scenario is what is asked besides, as canonical JSON: changes on the way, work that is left
+	// out, a job that is preferred.
+	Scenario json.RawMessage `json:"scenario,omitempty"`
+
 	// Measure is the part of the trace that the run is about, instead of a warm-up
 	// and a cool-down; nil is the whole trace.
 	Measure *Measure `json:"measure,omitempty"`
@@ -117,6 +121,9 @@ func (s *Spec) SetWarmup(given *model.Duration) {
 func (s Spec) canonical() Spec {
 	if site, err := canonicalSite(s.Site); err == nil {
 		s.Site = site
+	}
+	if scenario, err := canonicalScenario(s.Scenario); err == nil {
+		s.Scenario = scenario
 	}
 	return s.plainest()
 }

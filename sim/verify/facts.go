@@ -10,9 +10,8 @@ import (
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/scheduler/plain"
-	"orrery/scheduler/site"
 	"orrery/sim/commitlog"
+	"orrery/sim/fork"
 	"orrery/sim/plan"
 )
 
@@ -126,12 +125,7 @@ func FactsTo(ctx context.Context, core drive.Scheduler, p *plan.Resolved, rows i
 	return &f.found, nil
 }
 
-func coreOf(p *plan.Resolved) drive.Scheduler {
-	if p.Site == nil {
-		return plain.New(p.Core)
-	}
-	return site.New(p.Site.Core)
-}
+func coreOf(p *plan.Resolved) drive.Scheduler { return fork.New(p, nil) }
 
 // follower walks through a log beside a loop. As its recorder it holds each entry that the
 // loop makes against the next of the log; as its quorum it answers what the log has.

@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// Select finds the rows of the jobs that the scenario names: those that it leaves out, and the one
+// that it prefers. It costs a pass over the trace where it names any.
+func (p *Resolved) Select(ctx context.Context, open func() (traces.Source, error)) error {
+	s := p.scenario
+	if s == nil || s.Prefer == nil && len(s.Without.Jobs)+len(s.Without.Users)+len(s.Without.Tenants) == 0 {
+		return nil
+	}
+	src, err := open()
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	sel := selection{named: map[string]bool{}}
+	b := traces.Batch{Only: []string{"id", "user"}}
+	if len(s.Without.Tenants) > 0 {
+		b.Attr, b.Only = &traces.Attributes{}, append(b.Only, "tenant")
+	}
+	for {
+		if err := src.Next(&b); errors.Is(err, io.EOF) {
+			break
+		} else if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		users := src.Users()
+		for i := range b.Len() {
+			p.selectRow(&sel, &b, i, users)
+		}
+	}
+	if err := p.found(&sel, src.Info().Name); err != nil {
+		return err
+	}
+	p.Core.Prefer = sel.preferred
+	if p.Site != nil {
+		p.Site.Core.Prefer = sel.preferred
+	}
+	for i := range p.Handovers {
+		p.Handovers[i].Core.Prefer = sel.preferred
+		if c := p.Handovers[i].Site; c != nil {
+			c.Prefer = sel.preferred
+		}
+	}
+	return nil
+}
+
+// selection is what a pass over the rows has found.
+type selection struct {
+	rows      int64
+	named     map[string]bool // of what the scenario names: job 12, user a, tenant b
+	preferred *model.JobID
+}
+
+// selectRow looks whether the scenario names row i of b.
+func (p *Resolved) selectRow(sel *selection, b *traces.Batch, i int, users []string) {
+	w, job := &p.scenario.Without, b.First+model.JobID(i)
+	sel.rows++
+	left := slices.Contains(w.Jobs, b.ID[i])
+	if left {
+		sel.named[fmt.Sprint("job ", b.ID[i])] = true
+	}
+	if u := b.User[i]; u >= 0 && int(u) < len(users) && slices.Contains(w.Users, users[u]) {
+		sel.named["user "+users[u]], left = true, true
+	}
+	if b.Attr != nil {
+		names := b.Attr.Texts.Of(traces.TextTenant)
+		if t := b.Attr.Text[traces.TextTenant][i]; t >= 0 && slices.Contains(w.Tenants, names[t]) {
+			sel.named["tenant "+names[t]], left = true, true
+		}
+	}
+	if left {
+		p.Left = append(p.Left, job)
+		return
+	}
+	if id := p.scenario.Prefer; id != nil && *id == b.ID[i] && sel.preferred == nil {
+		sel.preferred = &job
+	}
+}
+
+// found refuses names that no row has.
+func (p *Resolved) found(sel *selection, trace string) error {
+	s := p.scenario
+	var missing []string
+	miss := func(name string) {
+		if !sel.named[name] {
+			missing = append(missing, name)
+		}
+	}
+	for _, id := range s.Without.Jobs {
+		miss(fmt.Sprint("job ", id))
+	}
+	for _, name := range s.Without.Users {
+		miss("user " + name)
+	}
+	for _, name := range s.Without.Tenants {
+		miss("tenant " + name)
+	}
+	if s.Prefer != nil && sel.preferred == nil {
+		missing = append(missing, fmt.Sprint("job ", *s.Prefer))
+	}
+	switch {
+	case len(missing) > 0:
+		return usagef("no row of %s is of %s: name jobs by the ids that orrery trace head shows, users and tenants as the trace spells them", trace, strings.Join(missing, ", "))
+	case int64(len(p.Left)) == sel.rows:
+		return usagef("the scenario leaves out all %d jobs of %s: leave some in", sel.rows, trace)
+	}
+	return nil
+}
+
+// LeavesOut says whether the scenario leaves the job of a row out.
+func (p *Resolved) LeavesOut(job model.JobID) bool {
+	_, left := slices.BinarySearch(p.Left, job)
+	return left
+}
+
+// Wait leaves out of the dependencies those of and on jobs that are left out: who waits for one of
+// them starts without it, as with jobs that are in no row.
+func (p *Resolved) Wait(d *traces.Dependencies) *traces.Dependencies {
+	if len(p.Left) == 0 || d == nil {
+		return d
+	}
+	out := *d
+	out.Edges = slices.DeleteFunc(slices.Clone(d.Edges), func(e traces.Edge) bool { return p.LeavesOut(e.Job) || p.LeavesOut(e.On) })
+	return &out
+}
