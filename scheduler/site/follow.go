@@ -21,11 +21,11 @@ func (s *Core) Follow(now model.Time, proposals []model.Proposal) {
 		s.seq = p.Seq
 		switch p.Kind {
 		case model.ProposeAssign:
-			s.followStart(now, p)
+			followStart(s, now, p)
 		case model.ProposePreempt:
-			s.followPreemption(p)
+			followPreemption(s, p)
 		case model.ProposeResize:
-			s.followResize(now, p)
+			followResize(s, now, p)
 		case model.ProposeCancel: // the answer takes the job out, whatever it waits for here
 			s.unwanted = slices.DeleteFunc(s.unwanted, func(u unwantedJob) bool { return u.ref == p.Ref })
 		}
@@ -39,7 +39,7 @@ func (s *Core) Follow(now model.Time, proposals []model.Proposal) {
 }
 
 // followStart counts the nodes of a start as taken.
-func (s *Core) followStart(now model.Time, proposal *model.Proposal) {
+func followStart(s *Core, now model.Time, proposal *model.Proposal) {
 	j := &s.jobs[proposal.Ref]
 	if j.phase == unwanted { // a limit kept it out here, and not there
 		s.unwanted = slices.DeleteFunc(s.unwanted, func(u unwantedJob) bool { return u.ref == proposal.Ref })
@@ -55,7 +55,7 @@ func (s *Core) followStart(now model.Time, proposal *model.Proposal) {
 }
 
 // followPreemption keeps the nodes of the victim for the job that it is to leave them to.
-func (s *Core) followPreemption(proposal *model.Proposal) {
+func followPreemption(s *Core, proposal *model.Proposal) {
 	v := &s.jobs[proposal.Victim]
 	v.leaving, v.preemptSeq = true, proposal.Seq
 	at := s.holds.of(proposal.Ref)
@@ -69,7 +69,7 @@ func (s *Core) followPreemption(proposal *model.Proposal) {
 }
 
 // followResize counts what a service gains as taken.
-func (s *Core) followResize(now model.Time, proposal *model.Proposal) {
+func followResize(s *Core, now model.Time, proposal *model.Proposal) {
 	j := &s.jobs[proposal.Ref]
 	p := pass{core: s, qs: j.queue, now: now}
 	x := p.newResize(proposal.Ref)

@@ -21,7 +21,7 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 		s.admitDue()
 	}
 	if len(s.unwanted) > 0 {
-		s.withdraw()
+		withdraw(s)
 	}
 	from := s.next
 	s.next = 0
@@ -52,7 +52,7 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 }
 
 // withdraw proposes to cancel the jobs that can never start, or are not to wait.
-func (s *Core) withdraw() {
+func withdraw(s *Core) {
 	for _, u := range s.unwanted {
 		j := &s.jobs[u.ref]
 		s.seq++
