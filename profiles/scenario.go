@@ -78,7 +78,7 @@ func ParseScenario(file string, text []byte) (*Scenario, error) {
 		return nil, err
 	}
 	s.src = src
-	return s, s.validate()
+	return s, s.Check()
 }
 
 // NewScenarioEvent is an event with every key at its default.
@@ -117,8 +117,8 @@ func ParseScenarioEvent(text string, at model.Duration) (ScenarioEvent, error) {
 	return e, nil
 }
 
-// validate says what is wrong with s as one *Error, nil when nothing is.
-func (s *Scenario) validate() error {
+// Check says what is wrong with s as one *Error, nil when nothing is.
+func (s *Scenario) Check() error {
 	c := &checker{problems{src: s.src}, reflect.ValueOf(s).Elem(), ""}
 	c.check()
 	for i := range s.Events {
@@ -226,6 +226,30 @@ func (s *Scenario) JSON() []byte { return canonical(reflect.ValueOf(s).Elem()) }
 func (s *Scenario) Wrong(i int, format string, args ...any) error {
 	return s.src.Wrong(fmt.Sprintf("events[%d]", i), format, args...)
 }
+
+// Locate is an error about the canonical form of a scenario, of which s is the events from place skip on, told by
+// the file that s was read from. Errors about other events, and of another kind, are left alone.
+func (s *Scenario) Locate(err error, skip int) error {
+	var found *Error
+	if !errors.As(err, &found) {
+		return err
+	}
+	all := slices.Clone(found.Problems)
+	for i, p := range all {
+		var at int
+		if n, _ := fmt.Sscanf(p.Key, "events[%d]", &at); n != 1 || p.File != SpecScenario || at < skip || at-skip >= len(s.Events) {
+			continue
+		}
+		_, rest, _ := strings.Cut(p.Key, "]")
+		if all[i] = s.src.problem(fmt.Sprintf("events[%d]%s", at-skip, rest), p.Text); s.src == nil {
+			all[i] = Problem{Text: fmt.Sprintf("the event of kind %s at %s: %s", s.Events[at-skip].Kind, formatSpan(s.Events[at-skip].Time), p.Text)}
+		}
+	}
+	return &Error{all}
+}
+
+// SpecScenario is what errors call the scenario inside a spec.
+const SpecScenario = "scenario"
 
 // onCluster says whether a cluster file has events of the kind.
 func (e *ScenarioEvent) onCluster() bool {

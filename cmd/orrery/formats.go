@@ -262,6 +262,10 @@ func replayAnew(dir string, r *recordedRun) string {
 			words = append(words, "--cluster", "CLUSTER")
 			where += fmt.Sprintf(" (CLUSTER is its cluster file, in %s the key spec.site)", filepath.Join(dir, record.FileRun))
 		}
+		if len(r.Spec.Scenario) > 0 {
+			words = append(words, "--scenario", "SCENARIO")
+			where += fmt.Sprintf(" (SCENARIO is its scenario, in %s the key spec.scenario)", filepath.Join(dir, record.FileRun))
+		}
 	}
 	for _, table := range []struct{ flag, name string }{{"--facts", record.TableFacts}, {"--decisions", record.TableDecisions}} {
 		if there(filepath.Join(dir, table.name+".parquet")) != nil {

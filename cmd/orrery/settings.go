@@ -20,6 +20,8 @@ type settings struct {
 	spec   plan.Spec
 	warmup warmup
 	site   siteFlags
+	// scenario is the path of a file, "" for none.
+	scenario string
 	flags  *pflag.FlagSet // only the flags below
 }
 
@@ -72,12 +74,13 @@ func (s *settings) register(cmd *cobra.Command) {
 	f.BoolVar(&s.spec.Feedback, "feedback", false, "jobs that follow others (after_job, think_time) come when these have left, not when the log says")
 	f.Var(s.warmup.value(), "warmup", "what the steady window leaves out at the beginning: jobs, a time, or a part of the jobs")
 	f.Var(span(&s.spec.Cooldown, "0s"), "cooldown", "what the steady window leaves out before the last submission")
+	f.StringVar(&s.scenario, "scenario", "", "`FILE` of changes on the way and of work that is left out (docs/WHATIF.md)")
 	s.flags = f
 	s.registerSite()
 	onlyOnce(f)
 	grouped(f, groupCluster, "procs", "nodes", "cores-per-node", "gpus-per-node", "exclusive", "cluster", "profile", "vcluster-of", "runtime")
 	grouped(f, groupPolicy, "order", "backfill", "event-order", "cycle", "phase")
-	grouped(f, groupJobs, "overrun", "missing-request", "infeasible", "allow-unheeded", "feedback")
+	grouped(f, groupJobs, "overrun", "missing-request", "infeasible", "allow-unheeded", "feedback", "scenario")
 	grouped(f, groupQuorum, "quorum-latency", "quorum-jitter", "seed")
 	grouped(f, groupMeasured, "warmup", "cooldown")
 	cmd.Flags().AddFlagSet(f)
@@ -107,7 +110,17 @@ func (s *settings) bound(t *trace) (plan.Spec, error) {
 	if err := s.enterSite(&spec, t); err != nil {
 		return spec, err
 	}
-	spec, err := spec.Bind(t)
+	asked, err := loadScenario(s.scenario)
+	if err != nil {
+		return spec, err
+	}
+	if asked != nil {
+		spec.Scenario = asked.JSON()
+	}
+	spec, err = spec.Bind(t)
+	if told := asked.located(err); told != nil {
+		return spec, told
+	}
 	return spec, s.site.located(err)
 }
 
@@ -183,6 +196,7 @@ func (s *settings) effective(spec plan.Spec, t *trace) []setting {
 	out = append(out,
 		setting{"cluster", cmp.Or(s.site.file, "none"), s.origin("cluster"), usage(s.flags.Lookup("cluster"))},
 		setting{"profile", cmp.Or(strings.Join(s.site.profiles, " "), "none"), s.origin("profile"), usage(s.flags.Lookup("profile"))},
+		setting{"scenario", cmp.Or(s.scenario, "none"), s.origin("scenario"), usage(s.flags.Lookup("scenario"))},
 		setting{"vcluster_of", cmp.Or(s.flags.Lookup("vcluster-of").Value.String(), "none"), s.origin("vcluster-of"), usage(s.flags.Lookup("vcluster-of"))},
 		setting{"runtime", cmp.Or(s.flags.Lookup("runtime").Value.String(), "of the cluster file, else recorded"), s.origin("runtime"), usage(s.flags.Lookup("runtime"))})
 	out = append(out, setting{"exclusive", c.Exclusive, s.origin("exclusive"), usage(s.flags.Lookup("exclusive"))})

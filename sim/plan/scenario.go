@@ -34,7 +34,7 @@ func canonicalScenario(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	s, err := profiles.ParseScenario("scenario", raw)
+	s, err := profiles.ParseScenario(profiles.SpecScenario, raw)
 	if err != nil {
 		return nil, fmt.Errorf("the scenario of the spec: %w", err)
 	}
@@ -49,7 +49,7 @@ func readScenario(raw json.RawMessage) (*profiles.Scenario, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	s, err := profiles.ParseScenario("scenario", raw)
+	s, err := profiles.ParseScenario(profiles.SpecScenario, raw)
 	if err != nil {
 		return nil, siteError{err}
 	}

@@ -172,6 +172,7 @@ var packageTable = []packageRule{
 	{dir: "sim/rundir", may: []string{"hwmodel", "scheduler/model", "traces/hostlist", "sim/hosting", "sim/metric", "sim/record", "sim/service", "sim/world"}},
 	{dir: "sim/fork", may: []string{"scheduler", "scheduler/model", "scheduler/plain", "scheduler/site", "sim/plan"}},
 	{dir: "sim/verify", may: []string{"scheduler", "scheduler/model", "scheduler/drive", "scheduler/order", "sim/fork", "sim/plan", "sim/commitlog", "sim/record", "sim/rundir"}},
+	{dir: "sim/whatif", may: []string{"scheduler/model", "sim/commitlog", "sim/record"}},
 	{dir: "sim", may: []string{"hwmodel", "sim/commitlog", "sim/fork", "scheduler", "scheduler/model", "scheduler/order", "scheduler/plain", "scheduler/site", "scheduler/drive", "traces",
 		"sim/des", "sim/hosting", "sim/metric", "sim/plan", "sim/record", "sim/rundir", "sim/watch", "sim/world", "sim/world/translate"}},
 	{dir: "sim/explain", may: []string{"scheduler", "scheduler/model", "scheduler/multifactor", "scheduler/score", "scheduler/site", "profiles", "traces",

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"orrery/profiles"
+	"orrery/reports/compare"
+	"orrery/reports/table"
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/sim"
+	"orrery/sim/plan"
+	"orrery/sim/record"
+	"orrery/sim/rundir"
+	"orrery/sim/whatif"
+)
+
+// forkVerb holds the flags of fork.
+type forkVerb struct {
+	scenarioFlags
+	m         *Main
+	print     *printer
+	at, out   string
+	file      string
+	facts     bool
+	decisions bool
+	quiet     bool
+	force     bool
+}
+
+func (m *Main) forkCommand() *cobra.Command {
+	v := &forkVerb{m: m}
+	cmd := &cobra.Command{
+		Use:   "fork RUN [LOG...] --out RUN2",
+		Short: "Replay a run again with something changed from an instant on",
+		Long: `Replay the run in directory RUN again, with something changed from the instant TIME
+on, and report what differs from there. RUN2 becomes a run directory like any other:
+compare, report, explain and verify read it, and it can be forked again. Before TIME
+it is RUN, which is checked: by every fact where RUN has facts.parquet, else by every
+start. Without a change it is RUN to the byte.
+
+TIME is a span since the epoch of the trace, as trace head shows it (36h, 3d), or a
+date where the trace knows any. LOG is needed where RUN does not say where its log is.
+
+--profile gives the vClusters of a site another profile at TIME, --order and
+--backfill change the policy of a plain cluster. The new scheduler has followed the
+old one: it goes on from the jobs that wait, run and are in flight then, and from no
+reservation of the old one.
+
+--event changes the site, as the events of a cluster file do: keys of an event as
+KEY=VALUE, at TIME or at a key time of their own.
+
+  kind=down subject=n001-n004        nodes fail (up, drain, undrain, degraded)
+  kind=power_cap value=40kW          also storage_bandwidth, sensitive_pool, price
+  kind=quota subject=physics limit=max_nodes value=32
+  kind=outage value=2h               the quorum answers nothing
+  kind=add subject=rack9 type=h100 value=8      eight nodes more, of a known type
+
+--scenario reads all of that from a file. docs/WHATIF.md describes it.
+
+--without leaves work out from the beginning, and reports what the others gain.
+--counterfactual puts a job at the head of its queue from its submission on, and
+reports its regret: what it would gain, less what all others would lose.
+
+Exit codes: 0 forked, 1 failed, 2 usage (also a time outside the run, and a name that
+there is not), 3 bad input, 4 RUN2 is not RUN before TIME, 130 interrupted.`,
+		Example: `  orrery fork run log.swf.gz --at 3d --order sjf --out sjf-from-day-3
+  orrery fork sited log.swf.gz --at 36h --profile service --out served
+  orrery fork sited log.swf.gz --at 2d --event "kind=down subject=n-1" --out broken
+  orrery fork run log.swf.gz --without user=1 --out without-user-1
+  orrery fork run log.swf.gz --counterfactual 20 --out first-20`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: anyFiles,
+		RunE:              v.run,
+	}
+	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown)
+	m.logFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&v.at, "at", "", "`TIME` from which something is changed")
+	f.StringVar(&v.out, "out", "", "run directory `RUN2` to write (required)")
+	f.StringArrayVar(&v.profiles, "profile", nil, "profile `P` of every vCluster from TIME on, or V=P of vCluster V; may be given several times")
+	f.StringVar(&v.order, "order", "", "`ORDER` of the queue of a plain cluster from TIME on")
+	f.StringVar(&v.backfill, "backfill", "", "`RULE` of backfilling on a plain cluster from TIME on, as for replay")
+	f.StringArrayVar(&v.events, "event", nil, "`EVENT` at TIME, as \"kind=down subject=n001\"; may be given several times")
+	f.StringVar(&v.file, "scenario", "", "`FILE` of events, and of work that is left out")
+	f.StringArrayVar(&v.without, "without", nil, "`WORK` to leave out from the beginning: job=ID, user=NAME or tenant=NAME; may be given several times")
+	f.StringVar(&v.prefer, "counterfactual", "", "`JOB` to put at the head of its queue, and to report the regret of")
+	f.BoolVar(&v.facts, "facts", false, "also write facts.parquet, as where RUN has it")
+	f.BoolVar(&v.decisions, "decisions", false, "also write decisions.parquet, as where RUN has it (of a site)")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only -o json or markdown print")
+	forceFlag(cmd, &v.force)
+	completeFlag(cmd, "profile", completeProfile)
+	completeWith(cmd, "order", order.Names()...)
+	completeWith(cmd, "backfill", order.BackfillNames()...)
+	completeWith(cmd, "without", "job=", "user=", "tenant=")
+	return cmd
+}
+
+// forked is what fork -o json prints.
+type forked struct {
+	Run    string `json:"run"`
+	Fork   string `json:"fork"`
+	SpecID string `json:"spec_id"`
+	// Changed is false for a fork that asks for nothing: it is the run.
+	Changed bool `json:"changed"`
+	// Equal is what was held to be equal before the instant: entries of the log of facts, or jobs that
+	// started.
+	Equal   int64  `json:"equal_before"`
+	EqualBy string `json:"equal_by"` // facts or starts
+	*whatif.Report
+	Metrics []compare.MetricDiff `json:"metrics"` // of the whole of both runs; times in seconds, shares from 0 to 1
+}
+
+func (v *forkVerb) run(cmd *cobra.Command, args []string) error {
+	dir := args[0]
+	if err := v.check(cmd.Flags().Changed, dir); err != nil {
+		return err
+	}
+	if err := v.m.mayRead(v.quiet, dir); err != nil {
+		return err
+	}
+	if err := sameSemantics(dir); err != nil {
+		return err
+	}
+	run, err := record.Open(dir)
+	if err != nil {
+		return readError(err)
+	}
+	defer run.Close()
+	var was rundir.Document
+	if err := json.Unmarshal(run.Info(), &was); err != nil {
+		return input(fmt.Errorf("%s: %w; replay once more to write it anew", filepath.Join(dir, record.FileRun), err))
+	}
+	spec, err := readSpec(dir)
+	if err != nil {
+		return err
+	}
+	at, asked, err := v.asked(run, &was, &spec)
+	if err != nil {
+		return err
+	}
+	changed := string(asked.JSON()) != string(spec.Scenario)
+	spec.Scenario = asked.JSON()
+	rows, err := v.replay(cmd.Context(), dir, &spec, asked, args[1:])
+	if err != nil {
+		return err
+	}
+	found := &forked{Run: dir, Fork: v.out, SpecID: spec.ID(), Changed: changed}
+	if err := v.compare(found, run, rows, at, asked.whole.Prefer); err != nil {
+		return err
+	}
+	return v.show(found)
+}
+
+// check refuses flags that do not go together, before anything is read.
+func (v *forkVerb) check(given func(string) bool, dir string) error {
+	switch {
+	case v.out == "":
+		return usagef("--out is missing: name a run directory for the fork")
+	case !isRun(dir):
+		return otherContent(dir, input(fmt.Errorf("%s: found no %s, want the directory of a run, that orrery replay --out has written", dir, record.FileRun)), wantRun, exitInput, "a directory")
+	case same(dir, v.out):
+		return usagef("--out %s is RUN itself, which would be lost: name another directory", v.out)
+	case !given("at") && (len(v.profiles) > 0 || v.order != "" || v.backfill != ""):
+		return usagef("--at is missing: say from when the scheduler goes by another policy")
+	case !given("at") && v.file == "" && len(v.without) == 0 && v.prefer == "" && len(v.events) == 0:
+		return usagef("nothing is asked: give --at TIME and what changes then, --without or --counterfactual")
+	}
+	return mayHold("--out", v.out, record.FileRun, v.force)
+}
+
+// asked is the instant from which the fork may differ, and all that is asked: what the run was asked
+// already, and what the flags add.
+func (v *forkVerb) asked(run *record.Run, was *rundir.Document, spec *plan.Spec) (model.Time, *askedScenario, error) {
+	at := was.FirstUS
+	if v.at != "" {
+		var err error
+		if at, err = instantOf(run, v.at); err != nil {
+			return 0, nil, err
+		}
+		if at < 0 || at > was.LastUS {
+			return 0, nil, usagef("--at %s: the run goes from %s to %s: give a time within it", v.at, was.FirstUS, was.LastUS)
+		}
+	}
+	asked := &askedScenario{}
+	if len(spec.Scenario) > 0 {
+		before, err := profiles.ParseScenario(profiles.SpecScenario, spec.Scenario)
+		if err != nil {
+			return 0, nil, input(fmt.Errorf("%s: %w", filepath.Join(run.Dir(), record.FileRun), err))
+		}
+		asked.add(before)
+	}
+	n := len(asked.whole.Events)
+	if v.file != "" {
+		s, err := readScenarioFile(v.file)
+		if err != nil {
+			return 0, nil, err
+		}
+		asked.add(s)
+	}
+	s, err := v.scenario(at)
+	if err != nil {
+		return 0, nil, err
+	}
+	asked.add(s)
+	for i := range asked.whole.Events[n:] {
+		e := &asked.whole.Events[n+i]
+		if v.at != "" && model.Time(e.Time) < at {
+			return 0, nil, usagef("the event of kind %s is at %s, before --at %s: from then on the fork may differ; give an earlier --at", e.Kind, model.Time(e.Time), v.at)
+		}
+	}
+	if v.at == "" && !selects(&asked.whole) && len(asked.whole.Events) > n {
+		at = model.Time(asked.whole.Events[n].Time)
+		for _, e := range asked.whole.Events[n:] {
+			at = min(at, model.Time(e.Time))
+		}
+	}
+	if selects(s) { // from the beginning
+		at = min(at, was.FirstUS)
+	}
+	return at, asked, nil
+}
+
+// selects says whether a scenario leaves jobs out, or prefers one.
+func selects(s *profiles.Scenario) bool {
+	w := &s.Without
+	return s.Prefer != nil || len(w.Jobs)+len(w.Users)+len(w.Tenants) > 0
+}
+
+// replay writes RUN2, and says how many rows the trace has.
+func (v *forkVerb) replay(ctx context.Context, dir string, spec *plan.Spec, asked *askedScenario, log []string) (rows int64, err error) {
+	if log, err = logFor(dir, spec.Trace, log); err != nil {
+		return 0, err
+	}
+	t, err := v.m.openLog(ctx, log, v.quiet)
+	if err != nil {
+		return 0, err
+	}
+	defer t.close()
+	bound, err := spec.Bind(t)
+	if told := asked.located(err); told != nil {
+		return 0, told
+	}
+	if err != nil {
+		return 0, err
+	}
+	has := func(table string) bool { return there(filepath.Join(dir, table+".parquet")) != nil }
+	decisions := v.decisions || has(record.TableDecisions)
+	if decisions && len(bound.Site) == 0 {
+		return 0, usagef("--decisions is for sites: on a plain cluster orrery explain needs no more than the tables that there are")
+	}
+	bar := v.m.progress("replaying", "jobs", v.quiet)
+	o := sim.ReplayOptions{Dir: v.out, Facts: v.facts || has(record.TableFacts), Decisions: decisions, Version: version(), Host: v.m.host(time.Now(), t.info.Name)}
+	if bar != nil {
+		o.Progress = bar.replay
+	}
+	*spec = bound
+	_, err = sim.Replay(ctx, bound, sim.Input{Open: t.open}, o)
+	bar.done()
+	return t.info.Rows, err
+}
+
+// compare holds the fork against the run: before the instant they are equal.
+func (v *forkVerb) compare(found *forked, run *record.Run, rows int64, at model.Time, prefer *int64) error {
+	fork, err := record.Open(v.out)
+	if err != nil {
+		return err
+	}
+	defer fork.Close()
+	found.EqualBy = "starts"
+	if there(filepath.Join(found.Run, record.TableFacts+".parquet")) != nil {
+		found.EqualBy = "facts"
+		found.Equal, err = whatif.SameLog(record.ReadLog(found.Run), record.ReadLog(v.out), at)
+	} else {
+		found.Equal, err = whatif.SameJobs(run, fork, rows, at)
+	}
+	var differs *whatif.Differs
+	if errors.As(err, &differs) {
+		return &codedError{exitMismatch, fmt.Errorf("%s is not %s before %s: %w; see whether the run comes about again with 'orrery verify %s LOG'", v.out, found.Run, at, differs, quoted(found.Run))}
+	}
+	if err != nil {
+		return readError(err)
+	}
+	if found.Report, err = whatif.Pairs(run, fork, rows, at, prefer); err != nil {
+		return readError(err)
+	}
+	found.Report.Name(fork.Users())
+	c, err := compare.Runs(found.Run, v.out)
+	if err != nil {
+		return readError(err)
+	}
+	found.Metrics = []compare.MetricDiff{}
+	for _, m := range c.Metrics {
+		if m.Window == "all" && (m.Name == "utilisation" || m.Name == "energy" || m.Name == "jobs_unfinished") && (m.A != nil || m.B != nil) {
+			found.Metrics = append(found.Metrics, m)
+		}
+	}
+	return nil
+}
