@@ -45,8 +45,8 @@ func siteMetrics(p *plan.Site, reasons bool) *metric.SiteConfig {
 	for i := range p.Core.Site.Tenants {
 		c.Targets = append(c.Targets, p.Core.Site.Tenants[i].FairShare)
 	}
-	for i := range p.Core.Site.Nodes {
-		c.GPUs += int64(p.Core.Site.Nodes[i].GPUs)
+	for i := range p.World.Site.Nodes {
+		c.GPUs += int64(p.World.Site.Nodes[i].GPUs)
 	}
 	return c
 }

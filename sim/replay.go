@@ -140,7 +140,7 @@ func conclude(p *plan.Resolved, res *Result, info traces.Info, jobs record.Scann
 	dropped := res.dropped()
 	var nodes *model.Site
 	if p.Site != nil {
-		nodes = p.Site.Core.Site
+		nodes = p.Site.World.Site
 	}
 	d := rundir.Document{
 		Schema: record.RunVersion, Version: opt.Version, SpecID: res.Spec.ID(), Spec: res.Spec.JSON(),

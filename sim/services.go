@@ -19,7 +19,7 @@ func (r *run) host(begin model.Time) (err error) {
 	if r.services, err = hosting.New(list, begin, r.plan.Spec.Seed); err != nil || r.services == nil {
 		return err
 	}
-	r.takings = hosting.NewTakings(r.services, r.plan.Site.Core.Site, r.plan.Site.Names.VClusters, r.plan.Site.Names.Tenants)
+	r.takings = hosting.NewTakings(r.services, r.plan.Site.World.Site, r.plan.Site.Names.VClusters, r.plan.Site.Names.Tenants)
 	r.opt.Sink = takingsSink{r.opt.Sink, r.takings}
 	return nil
 }

@@ -206,14 +206,17 @@ func (s Spec) strict() (bool, error) {
 }
 
 // OwnSite is p with a site of its own, to which the world of another run may add
-// the constraints of jobs.
+// the constraints of jobs, and without other cores later.
 func (p Resolved) OwnSite() Resolved {
 	if p.Site != nil {
-		own, site := *p.Site, *p.Site.Core.Site
+		own, site := *p.Site, *p.Site.World.Site
 		site.Constraints = slices.Clone(site.Constraints)
-		own.Core.Site, own.World.Site = &site, &site
-		p.Site = &own
+		if own.Core.Site == own.World.Site { // else nodes are added on the way
+			own.Core.Site = &site
+		}
+		own.World.Site, p.Site = &site, &own
 	}
+	p.Handovers = nil
 	return p
 }
 

@@ -105,7 +105,7 @@ func FactsTo(ctx context.Context, core drive.Scheduler, p *plan.Resolved, rows i
 	f := &follower{ctx: ctx, pull: pull, rows: rows}
 	if p.Site != nil {
 		f.rows += int64(len(p.Site.Services)) // their jobs come behind the rows
-		f.names = commitlog.NamesOf(p.Site.Core.Site)
+		f.names = commitlog.NamesOf(p.Site.World.Site)
 	}
 	loop := drive.Loop{Core: core, Quorum: f, Agents: f, Record: f, Order: p.Order, PassPerFact: p.Core.Backfill != order.Conservative}
 	defer func() {
