@@ -236,6 +236,11 @@ func (p *Resolved) siteUnder(s *profiles.Scenario, file *profiles.Cluster, src T
 	for i, at := range added {
 		n := len(before.Nodes) + i
 		res.Nodes[n].State = model.Down
+		for k := range res.Changes { // of all nodes, before there are these
+			if c := &res.Changes[k]; c.Nodes != nil && c.At < at {
+				c.Nodes.Remove(model.NodeID(n))
+			}
+		}
 		up := profiles.Change{At: at, Kind: "up", Tenant: -1, Nodes: model.NewNodeSet(len(res.Nodes))}
 		up.Nodes.Add(model.NodeID(n))
 		res.Changes = append(res.Changes, up)

@@ -1,0 +1,249 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/profiles"
+	"orrery/scheduler/model"
+	"orrery/sim/plan"
+	"orrery/sim/record"
+	"orrery/tools/refdata"
+)
+
+// asked is a scenario as a spec has it.
+func asked(t testing.TB, text string) json.RawMessage {
+	t.Helper()
+	s, err := profiles.ParseScenario("scenario.yaml", []byte(text))
+	require.NoError(t, err, text)
+	require.NoError(t, s.Inline("."), text)
+	return s.JSON()
+}
+
+// logged replays and keeps the log.
+func logged(t testing.TB, m *memory, spec plan.Spec) (*Result, *log) {
+	t.Helper()
+	var l log
+	res, err := Run(t.Context(), spec, m.open, Options{Log: l.recorder()})
+	require.NoError(t, err)
+	return res, &l
+}
+
+// kth is the beginning of a real log.
+func kth(t testing.TB, rows int) *memory {
+	return normalised(t, refdata.Path(t, "oracle/swf-norm/"+oracleLogs[0].name+".swf.gz"), oracleLogs[0].procs).first(rows)
+}
+
+// TestPolicyFromAnInstant: from the beginning another policy is a run with it, and from the middle the
+// run up to there, and another one from there.
+func TestPolicyFromAnInstant(t *testing.T) {
+	m := kth(t, 500)
+	policies := []struct {
+		order, backfill string
+		depth           int
+	}{{"fcfs", "easy", 0}, {"sjf", "easy", 0}, {"fcfs", "conservative", 0}, {"wfp3", "none", 0}, {"saf", "conservative", 5}, {"fcfs", "first-fit", 0}}
+	for i, from := range policies {
+		for k, to := range policies {
+			for _, cycle := range []model.Duration{0, 60 * model.Second} {
+				if i == k {
+					continue
+				}
+				spec := plan.DefaultSpec()
+				spec.Order, spec.Backfill, spec.Depth, spec.Cycle = from.order, from.backfill, from.depth, cycle
+				other := spec
+				other.Order, other.Backfill, other.Depth = to.order, to.backfill, to.depth
+				backfill := to.backfill
+				if to.depth > 0 {
+					backfill = fmt.Sprintf("%s:%d", to.backfill, to.depth)
+				}
+				scenario := func(at model.Time) plan.Spec {
+					s := spec
+					s.Scenario = asked(t, fmt.Sprintf("events: [{time: %dus, kind: order, value: %s}, {time: %dus, kind: backfill, value: %s}]", at, to.order, at, backfill))
+					return s
+				}
+				t.Run(fmt.Sprint(from, to, cycle), func(t *testing.T) {
+					t.Parallel()
+					run, facts := logged(t, m, spec)
+					whole, _ := logged(t, m, other)
+					begins, _ := logged(t, m, scenario(0))
+					require.Equal(t, whole.Fingerprint, begins.Fingerprint)
+					require.NotEqual(t, run.Fingerprint, whole.Fingerprint)
+					for _, part := range []int{2, 3} {
+						at := facts.entries[len(facts.entries)*part/5].Now + 1
+						res, forked := logged(t, m, scenario(at))
+						requirePrefix(t, at, facts, forked)
+						if from.order != to.order { // else they decide alike but for a few jobs
+							require.NotEqual(t, run.Fingerprint, res.Fingerprint)
+							require.NotEqual(t, whole.Fingerprint, res.Fingerprint)
+						}
+						forked.same(t, res.Spec, m.open, res.Fingerprint) // a fresh core comes to the same plans
+					}
+				})
+			}
+		}
+	}
+}
+
+// eventsLater moves the events of the cluster file into a scenario.
+func (w *siteWorld) eventsLater(t testing.TB) plan.Spec {
+	bare := w.clone()
+	bare.events = nil
+	spec := bare.spec(t)
+	if len(w.events) > 0 {
+		spec.Scenario = asked(t, "events: ["+strings.Join(w.events, ", ")+"]")
+	}
+	return spec
+}
+
+// TestEventsOfAScenarioAreThoseOfTheClusterFile: start for start, where they are about nodes. What a
+// cluster file says of limits and caps is known from the beginning on, that of a scenario from its
+// instant on.
+func TestEventsOfAScenarioAreThoseOfTheClusterFile(t *testing.T) {
+	t.Parallel()
+	worlds, compared, moved := uint64(500), 0, 0
+	if testing.Short() {
+		worlds = 60
+	}
+	for seed := range worlds {
+		w := drawSite(longBytes(seed))
+		ofNodes := len(w.events) > 0
+		for _, e := range w.events {
+			ofNodes = ofNodes && !strings.Contains(e, "value")
+		}
+		m := w.memory()
+		run, facts := logged(t, m, w.spec(t))
+		later, forked := logged(t, m, w.eventsLater(t))
+		forked.same(t, later.Spec, m.open, later.Fingerprint)
+		if !ofNodes {
+			continue
+		}
+		compared++
+		require.Equal(t, run.Fingerprint, later.Fingerprint, "world %d\n%s", seed, w)
+		bare := w.clone()
+		bare.events = nil
+		without, _ := logged(t, m, bare.spec(t))
+		if without.Fingerprint != run.Fingerprint {
+			moved++
+		}
+		require.Equal(t, facts.starts(), forked.starts())
+	}
+	t.Logf("%d worlds have events about nodes alone, which change %d of them", compared, moved)
+	require.Greater(t, moved, compared/2, "a scenario that is not heeded would go unnoticed")
+}
+
+// TestScenariosOfRandomSites: whatever changes at an instant, nothing before it does.
+func TestScenariosOfRandomSites(t *testing.T) {
+	t.Parallel()
+	worlds, changed := uint64(400), map[string]int{}
+	if testing.Short() {
+		worlds = 60
+	}
+	kinds := []string{"profile", "add", "down", "cap", "outage", "price"}
+	for seed := range worlds {
+		w := drawSite(longBytes(seed))
+		m, spec := w.memory(), w.spec(t)
+		run, facts := logged(t, m, spec)
+		kind := kinds[seed%uint64(len(kinds))]
+		at := facts.entries[len(facts.entries)*int(1+seed%3)/5].Now
+		g := w.groups[0]
+		event := map[string]string{
+			"profile": "kind: profile, profile: {order: sjf, backfill: none}",
+			"add":     "kind: add, subject: later, type: " + g.kind + ", value: 3",
+			"down":    fmt.Sprintf("kind: down, subject: [%s-1]", g.name),
+			"cap":     "kind: power_cap, value: 1MW", "outage": "kind: outage, value: 40s", "price": "kind: price, value: 0.9",
+		}[kind]
+		forkedSpec := spec
+		forkedSpec.Scenario = asked(t, fmt.Sprintf("events: [{time: %dus, %s}]", at, event))
+		src, err := m.open()
+		require.NoError(t, err)
+		_, _, err = forkedSpec.PrepareOn(src)
+		require.NoError(t, src.Close())
+		if err != nil { // both profiles preempt, each otherwise
+			require.ErrorContains(t, err, "the keys of preemption")
+			continue
+		}
+		t.Logf("world %d %s at %d", seed, event, at)
+		res, forked := logged(t, m, forkedSpec)
+		requirePrefix(t, at, facts, forked)
+		forked.same(t, res.Spec, m.open, res.Fingerprint)
+		if res.Fingerprint != run.Fingerprint {
+			changed[kind]++
+		}
+	}
+	t.Log("worlds that a scenario changes, by what it is:", changed)
+	for _, kind := range []string{"profile", "add", "down", "outage"} {
+		require.Positive(t, changed[kind], kind)
+	}
+}
+
+// TestWorkLeftOut: the run without some jobs is that of a log that does not have them, start for start.
+func TestWorkLeftOut(t *testing.T) {
+	m := kth(t, 300)
+	spec := plan.DefaultSpec()
+	all := startsByID(t, m, spec)
+	for _, row := range []int{0, 17, 120, 299} {
+		without := spec
+		without.Scenario = asked(t, fmt.Sprintf("without: {jobs: [%d]}", m.all.ID[row]))
+		got := startsByID(t, m, without)
+		require.Equal(t, startsByID(t, m.without(row), spec), got)
+		require.NotContains(t, got, m.all.ID[row])
+		require.Contains(t, all, m.all.ID[row])
+		res, _ := logged(t, m, without)
+		require.EqualValues(t, 1, res.LeftOut)
+	}
+}
+
+func startsByID(t testing.TB, m *memory, spec plan.Spec) map[int64]int64 {
+	t.Helper()
+	sink := record.NewMemory()
+	_, err := Run(t.Context(), spec, m.open, Options{Sink: sink})
+	require.NoError(t, err)
+	out := map[int64]int64{}
+	require.NoError(t, sink.Scan(func(c *record.Columns) error {
+		for i, id := range c.ID {
+			out[id] = c.Start[i]
+		}
+		return nil
+	}))
+	return out
+}
+
+// TestPreferredJobStandsFirst: without backfilling, a job at the head starts when those that ran at its
+// submission have left enough: nothing starts before it then.
+func TestPreferredJobStandsFirst(t *testing.T) {
+	m := kth(t, 300)
+	spec := plan.Spec{Semantics: plan.Semantics, Backfill: "none"}
+	_, facts := logged(t, m, spec)
+	sooner := 0
+	for row := 10; row < 300; row += 7 {
+		id := m.all.ID[row]
+		first := spec
+		first.Scenario = asked(t, fmt.Sprintf("prefer: %d", id))
+		_, preferred := logged(t, m, first)
+		requirePrefix(t, m.all.Submit[row], facts, preferred)
+		want, have := startsOf(facts, row), startsOf(preferred, row)
+		require.LessOrEqual(t, have, want)
+		if have < want {
+			sooner++
+		}
+		for other := range 300 {
+			s := startsOf(preferred, other)
+			require.False(t, other != row && s > m.all.Submit[row] && s < have, "job of row %d starts at %s, between the submission and the start of that of row %d", other, s, row)
+		}
+	}
+	require.Positive(t, sooner)
+}
+
+// startsOf is when the job of a row got nodes.
+func startsOf(l *log, row int) model.Time {
+	for i := range l.entries {
+		if e := &l.entries[i]; e.Fact.Kind == model.FactAssigned && e.What.String() == "fact" && int(e.Fact.Job) == row {
+			return e.Now
+		}
+	}
+	return model.Never
+}
