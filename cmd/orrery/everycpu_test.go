@@ -22,6 +22,7 @@ var cpuRuns = []struct {
 	{"import log.swf.gz --quiet --out imported.trace", 0},
 	{"check log.swf.gz month.trace scaling.yaml -o json", 0},
 	{"replay log.swf.gz --procs 64 --profile default --decisions --facts --report --quiet --out replayed", 0},
+	{"fork before --at 10m --order wfp3 --facts --quiet -o json --out forked", 0},
 	{"report before --quiet --force", 0},
 	{"explain run 20 -o json", 0},
 	{"export run --table jobs -o arrow --out jobs.arrow", 0},

@@ -71,11 +71,12 @@ reports its regret: what it would gain, less what all others would lose.
 
 Exit codes: 0 forked, 1 failed, 2 usage (also a time outside the run, and a name that
 there is not), 3 bad input, 4 RUN2 is not RUN before TIME, 130 interrupted.`,
-		Example: `  orrery fork run log.swf.gz --at 3d --order sjf --out sjf-from-day-3
-  orrery fork sited log.swf.gz --at 36h --profile service --out served
-  orrery fork sited log.swf.gz --at 2d --event "kind=down subject=n-1" --out broken
-  orrery fork run log.swf.gz --without user=1 --out without-user-1
-  orrery fork run log.swf.gz --counterfactual 20 --out first-20`,
+		Example: `  orrery fork before log.swf.gz --at 10m --order sjf --out sjf-from-then
+  orrery fork before --without user=1 --out without-user-1
+  orrery fork before --counterfactual 20 --out job-20-first
+  orrery replay log.swf.gz --profile default --quiet --out whole
+  orrery fork whole --at 10m --profile service --out served
+  orrery fork whole --at 10m --event "kind=down subject=n-1" --event "kind=outage value=2m" --out broken`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: anyFiles,
 		RunE:              v.run,

@@ -31,6 +31,7 @@ var jsonRuns = map[string][]struct {
 	"scale":             {{"scale scaling.yaml --out scaled", 0}},
 	"doctor":            {{"doctor --study .", 0}},
 	"explain":           {{"explain run 20", 0}, {"explain --mode-differences", 0}, {"explain sited 20", 0}},
+	"fork":              {{"fork before log.swf.gz --at 10m --order sjf --out forked", 0}, {"fork before --counterfactual 20 --out preferred", 0}},
 	"gate":              {{"gate builtin", 0}},
 	"import":            {{"import log.swf.gz --out imported.trace", 0}},
 	"cluster catalogue": {{"cluster catalogue", 0}, {"cluster catalogue h100-sxm", 0}},

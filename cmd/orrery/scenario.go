@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"orrery/internal/disk"
 	"orrery/profiles"
 	"orrery/scheduler/model"
+	"orrery/sim/record"
 )
 
 // askedScenario is a scenario as it was asked for: that of a run, a file, and flags, one behind the
@@ -81,6 +84,45 @@ func (a *askedScenario) located(err error) error {
 		err = p.from.Locate(err, p.skip)
 	}
 	return &codedError{exitUsage, err}
+}
+
+// mostForks bounds how many forks of forks are followed to their log.
+const mostForks = 16
+
+// logsOf are the files of the log that a run was of, or the run that it was forked from; none where
+// host.json does not say, or one is not there.
+func logsOf(dir string) []string {
+	for range mostForks {
+		if _, logs := replayOf(dir); len(logs) > 0 {
+			return logs
+		}
+		args := forkOf(dir)
+		if len(args) != 1 {
+			return args[min(len(args), 1):]
+		}
+		dir = args[0]
+	}
+	return nil
+}
+
+// forkOf are the arguments of the fork that made a run, RUN first; none where another verb did, or
+// a file is not there.
+func forkOf(dir string) []string {
+	text, err := disk.ReadFile(filepath.Join(dir, record.FileHost))
+	var host struct{ Arguments []string }
+	if err != nil || json.Unmarshal(text, &host) != nil || len(host.Arguments) < 2 || host.Arguments[0] != "fork" {
+		return nil
+	}
+	cmd := newMain().forkCommand()
+	if cmd.ParseFlags(host.Arguments[1:]) != nil { // flags of that time
+		return nil
+	}
+	for _, path := range cmd.Flags().Args() {
+		if there(path) == nil {
+			return nil
+		}
+	}
+	return cmd.Flags().Args()
 }
 
 // scenarioFlags are those of fork that ask for something.

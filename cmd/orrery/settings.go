@@ -22,7 +22,7 @@ type settings struct {
 	site   siteFlags
 	// scenario is the path of a file, "" for none.
 	scenario string
-	flags  *pflag.FlagSet // only the flags below
+	flags    *pflag.FlagSet // only the flags below
 }
 
 // settingsHelp is the part of the help that replay and verify share.

@@ -59,6 +59,9 @@ var flagCases = []struct {
 	{[]string{"--warmup=2.5%"}, func(s *plan.Spec) { s.WarmupJobs = 25 }},
 	{[]string{"--warmup=1%"}, func(*plan.Spec) {}},
 	{[]string{"--warmup=6h"}, func(s *plan.Spec) { s.Warmup = 6 * model.Hour }},
+	{[]string{"--scenario=testdata/scenario.yaml"}, func(s *plan.Spec) {
+		s.Scenario = []byte(`{"events":[{"time":"1d","kind":"order","value":"sjf"}]}`)
+	}},
 	{[]string{"--cooldown=1-00:00:00"}, func(s *plan.Spec) { s.Cooldown = model.Day }},
 }
 

@@ -115,7 +115,7 @@ func logFor(dir, hash string, given []string) ([]string, error) {
 	if len(given) > 0 || hash == sampleHash() {
 		return given, nil
 	}
-	if _, logs := replayOf(dir); len(logs) > 0 {
+	if logs := logsOf(dir); len(logs) > 0 {
 		return logs, nil
 	}
 	return nil, usagef("the run %s is of a log with the hash %.12s, which is not where it was: give the LOG, as in orrery verify --facts %s LOG", dir, hash, quoted(dir))

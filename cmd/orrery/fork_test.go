@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/sim/record"
+	"orrery/tools/refdata"
+)
+
+// requireSameFiles holds that two run directories have the same files, to the byte, but for host.json.
+func requireSameFiles(t *testing.T, a, b string) {
+	t.Helper()
+	list := func(dir string) map[string]string {
+		out := map[string]string{}
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		for _, e := range entries {
+			if e.Name() == record.FileHost {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			require.NoError(t, err)
+			out[e.Name()] = string(text)
+		}
+		return out
+	}
+	want, got := list(a), list(b)
+	require.Contains(t, want, record.FileRun)
+	for name, text := range want {
+		require.True(t, text == got[name], "%s of %s and %s", name, a, b)
+	}
+	require.Len(t, got, len(want))
+}
+
+// decisionsOf is the fingerprint of a run.
+func decisionsOf(t *testing.T, dir string) string {
+	t.Helper()
+	r, ok := recorded(dir)
+	require.True(t, ok, dir)
+	return r.Fingerprint
+}
+
+// forkCase is a run to fork.
+type forkCase struct {
+	replay []string
+	policy []string // of the run, beside replay
+	at     string
+	other  []string // another policy, as flags of replay and of fork
+}
+
+// forkCases are a small site, the beginning of a real log, a generated month, and a site with services and
+// dependencies.
+func forkCases(t *testing.T) map[string]forkCase {
+	dir := t.TempDir()
+	month, site := filepath.Join(dir, "month.trace"), filepath.Join(dir, "site.trace")
+	for _, line := range []string{"synth lublin --out " + month + " --jobs 1000 --procs 128 --seed 7 --quiet", "synth site --days 2 --nodes 64 --load 0.9 --seed 1 --out " + site + " --quiet"} {
+		require.Zero(t, inProcess(t, strings.Fields(line)...).code, line)
+	}
+	kth := filepath.Join(dir, "kth.parquet")
+	got := inProcess(t, "trace", "transform", refdata.Path(t, "oracle/swf-norm/kth-sp2.swf.gz"), "--out", kth, "--step", "window length=60d", "--quiet")
+	require.Zero(t, got.code, got.stderr)
+	return map[string]forkCase{
+		"a small site": {[]string{small(t), "--procs", "8"}, []string{"--profile", "default"}, "10m", []string{"--profile", "hpc-batch"}},
+		"a month":      {[]string{month, "--procs", "128"}, nil, "2d", []string{"--order", "sjf"}},
+		"a site":       {[]string{site, "--cluster", "month", "--decisions"}, nil, "1d", []string{"--profile", "hpc=fairness-boost"}},
+		"a real log":   {[]string{kth, "--procs", "100"}, nil, "30d", []string{"--backfill", "conservative"}},
+	}
+}
+
+// TestForkWithoutAChangeIsTheRun to the byte, with all that the run has; and a fork with another policy
+// from the beginning decides as the run with that policy, and one from the middle as neither.
+func TestForkWithoutAChangeIsTheRun(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for name, c := range forkCases(t) {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			in := func(name string) string { return filepath.Join(dir, name) }
+			must := func(args ...string) outcome {
+				t.Helper()
+				got := inProcess(t, args...)
+				require.Zero(t, got.code, "%v: %s", args, got.stderr)
+				return got
+			}
+			must(append([]string{"replay", "--quiet", "--facts", "--out", in("run")}, slices.Concat(c.replay, c.policy)...)...)
+			got := must("fork", in("run"), "--at", c.at, "--out", in("same"), "-o", "json")
+			require.Contains(t, got.stdout, `"changed": false`)
+			require.Regexp(t, `"equal_before": [1-9]`, got.stdout)
+			requireSameFiles(t, in("run"), in("same"))
+
+			must(append([]string{"replay", "--quiet", "--out", in("other")}, slices.Concat(c.replay, c.other)...)...)
+			must(append([]string{"fork", in("run"), "--at", "0s", "--quiet", "--out", in("begins")}, c.other...)...)
+			require.Equal(t, decisionsOf(t, in("other")), decisionsOf(t, in("begins")))
+
+			got = must(append([]string{"fork", in("run"), "--at", c.at, "--out", in("middle"), "-o", "json"}, c.other...)...)
+			require.Contains(t, got.stdout, `"equal_by": "facts"`)
+			require.NotContains(t, []string{decisionsOf(t, in("run")), decisionsOf(t, in("other"))}, decisionsOf(t, in("middle")))
+			must("verify", "--facts", in("middle"), c.replay[0])
+			must("verify", in("middle"), c.replay[0])
+			must("compare", in("run"), in("middle"))
+
+			// A fork of a fork goes on from it, and says the log that it is of.
+			must("fork", in("middle"), "--at", c.at, "--out", in("again"), "--quiet")
+			requireSameFiles(t, in("middle"), in("again"))
+		})
+	}
+}
+
+// TestForkOfAnotherRunIsTold: before the instant it is compared with the run, by facts or by starts.
+func TestForkOfAnotherRunIsTold(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	log := small(t)
+	for _, facts := range []bool{true, false} {
+		dir := filepath.Join(t.TempDir(), "run")
+		args := []string{"replay", log, "--order", "sjf", "--quiet", "--out", dir}
+		if facts {
+			args = append(args, "--facts")
+		}
+		require.Zero(t, inProcess(t, args...).code)
+		text, err := os.ReadFile(filepath.Join(dir, record.FileRun))
+		require.NoError(t, err)
+		lies := strings.Replace(string(text), `"order": "sjf"`, `"order": "ljf"`, 1)
+		require.NotEqual(t, string(text), lies)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, record.FileRun), unsealed(t, []byte(lies)), 0o600))
+		got := inProcess(t, "fork", dir, log, "--at", "20m", "--out", dir+"-fork")
+		require.Equal(t, exitMismatch, got.code, got.stderr)
+		require.Regexp(t, map[bool]string{true: `entry [0-9]+ of the log of facts`, false: `job [0-9]+ starts at another instant before`}[facts], got.stderr)
+	}
+}
+
+// TestForkReportsPairs: the figures are those of the tables of both runs.
+func TestForkReportsPairs(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("log.swf", []byte(smallLog()), 0o600))
+	require.Zero(t, inProcess(t, strings.Fields("replay log.swf --quiet --out run")...).code)
+	got := inProcess(t, strings.Fields("fork run --at 10m --order sjf --out fork -o json")...)
+	require.Zero(t, got.code, got.stderr)
+	counted := func(key string) int {
+		n := 0
+		m := regexp.MustCompile(`"` + key + `": ([0-9]+)`).FindStringSubmatch(got.stdout)
+		require.NotNil(t, m, got.stdout)
+		_, err := fmt.Sscan(m[1], &n)
+		require.NoError(t, err)
+		return n
+	}
+	compared := inProcess(t, strings.Fields("compare run fork -o json")...).stdout
+	require.Contains(t, compared, fmt.Sprintf(`"earlier": %d`, counted("earlier")))
+	require.Contains(t, compared, fmt.Sprintf(`"later": %d`, counted("later")))
+	require.Positive(t, counted("earlier"))
+	require.Positive(t, counted("later"))
+	require.Contains(t, got.stdout, `"gained": [`)
+}
