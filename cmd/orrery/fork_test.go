@@ -7,12 +7,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"orrery/sim/record"
 	"orrery/tools/refdata"
+	"orrery/traces"
 )
 
 // requireSameFiles holds that two run directories have the same files, to the byte, but for host.json.
@@ -157,4 +160,30 @@ func TestForkReportsPairs(t *testing.T) {
 	require.Positive(t, counted("earlier"))
 	require.Positive(t, counted("later"))
 	require.Contains(t, got.stdout, `"gained": [`)
+}
+
+// TestInterruptedForkLeavesNothing: a fork of a run of many waiting jobs.
+func TestInterruptedForkLeavesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays a long log")
+	}
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	log, trace, run := filepath.Join(dir, "log.swf"), filepath.Join(dir, "x.trace"), filepath.Join(dir, "run")
+	require.NoError(t, os.WriteFile(log, manyWaiting(300_000), 0o600))
+	require.Zero(t, inProcess(t, "import", log, "--out", trace, "--quiet").code)
+	require.Zero(t, inProcess(t, "replay", small(t), "--procs", "64", "--quiet", "--out", run).code)
+	// A run of the long log would take as long as the fork: its settings are enough to fork it.
+	b, err := traces.Open(trace)
+	require.NoError(t, err)
+	was, ok := recorded(run)
+	require.True(t, ok)
+	path := filepath.Join(run, record.FileRun)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	other := strings.ReplaceAll(string(text), was.Trace.Hash, b.Info().Hash)
+	require.NoError(t, b.Close())
+	require.NoError(t, os.WriteFile(path, unsealed(t, []byte(other)), 0o600))
+	withinTwoSeconds(t, dir, syscall.SIGINT, 2*time.Second, "fork", "run", "x.trace", "--at", "1m", "--order", "wfp3", "--backfill", "conservative", "--out", "forked")
 }
