@@ -129,7 +129,11 @@ func (s *Scenario) Check() error {
 			c.list = append(c.list, sub.list...)
 		}
 		s.Events[i].check(func(key, format string, args ...any) {
-			c.add(join(fmt.Sprintf("events[%d]", i), key), format, args...)
+			at := fmt.Sprintf("events[%d]", i)
+			if key != "" {
+				at = join(at, key)
+			}
+			c.add(at, format, args...)
 		})
 	}
 	w := &s.Without
@@ -142,8 +146,7 @@ func (s *Scenario) Check() error {
 // check holds the keys of an event against its kind. The values of kinds that a cluster file has are
 // checked with the cluster.
 func (e *ScenarioEvent) check(add func(key, format string, args ...any)) {
-	if e.Kind == "" {
-		add("", "has no key kind: say what changes")
+	if e.Kind == "" { // which is told already
 		return
 	}
 	wants := map[string]string{ // + needed, ? possible
