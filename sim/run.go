@@ -142,7 +142,7 @@ func RunPrepared(ctx context.Context, prep *plan.Prepared, open func() (traces.S
 		if err != nil {
 			return nil, err
 		}
-		p.Site.World.Rows.Dependencies = p.Wait(d)
+		p.Site.World.Rows.Dependencies = p.CutDependencies(d)
 	}
 	breaks := p.Site != nil && p.Site.World.Faults.MTBF > 0
 	seen, err := prescan(ctx, &p, open, opt.Recorded)
@@ -185,14 +185,14 @@ type run struct {
 	due     []des.Event    // of follow, at this instant
 	held    []plan.Ignored // in the log, more at once than there is
 
-	core   engine
-	later  *fork.Core // where others take over from core, else nil
-	handed bool       // one has since the last pass
-	watch  watcher    // nil for none
-	loop   drive.Loop
-	world  stage
-	series *metric.Series
-	print  commitlog.Digest
+	core     engine
+	later    *fork.Core // where others take over from core, else nil
+	tookOver bool       // one has since the last pass
+	watch    watcher    // nil for none
+	loop     drive.Loop
+	world    stage
+	series   *metric.Series
+	print    commitlog.Digest
 	// observers are those of Options, and the watcher.
 	observers []drive.Recorder
 	watched   bool // anything follows the log beside the fingerprint
@@ -413,7 +413,7 @@ func (r *run) instant(now model.Time) error {
 	r.res.Work.Instants++
 	r.reprice(now)
 	takesOver := r.later.Reach(now)
-	r.handed = r.handed || takesOver
+	r.tookOver = r.tookOver || takesOver
 	submitted, started, ended := r.state.Submitted, r.state.Started, r.state.Ended
 	r.res.Last = now
 	for round := 0; ; round++ {
@@ -436,7 +436,7 @@ func (r *run) instant(now model.Time) error {
 		}
 		r.loop.Observe(now, r.facts)
 		if round == 0 && r.tick(now) == now && (r.opt.EveryCycle || r.quietUntil() <= now) {
-			r.passed, r.handed = now, false
+			r.passed, r.tookOver = now, false
 			r.res.Work.Cycles++
 			r.loop.Pass(now)
 		}

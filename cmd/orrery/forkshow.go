@@ -65,7 +65,7 @@ func (f *forked) countTable() *table.Table {
 	count("jobs that are left out", f.LeftOut)
 	if w := &f.Wait; w.Jobs > 0 {
 		t.Row("mean wait", wait(*w.Mean), wait(*w.Fork))
-		t.Row("95th percentile of the wait", wait(*w.P95), wait(*w.P95Fork))
+		t.Row("p95 wait", wait(*w.P95), wait(*w.P95Fork))
 		t.Row("hours gained in all", "", hoursCell(w.Gained))
 		t.Row("hours lost in all", "", hoursCell(w.Lost))
 	}

@@ -42,23 +42,23 @@ func New(p *plan.Resolved, one func(site.Config) Scheduler) Scheduler {
 	}
 	if p.Site == nil {
 		first := plain.New(p.Core)
-		if len(p.Handovers) == 0 {
+		if len(p.Takeovers) == 0 {
 			return first
 		}
 		c := &Core{Scheduler: first}
-		for i := range p.Handovers {
-			h := &p.Handovers[i]
+		for i := range p.Takeovers {
+			h := &p.Takeovers[i]
 			c.later = append(c.later, standby{plain.New(h.Core), h.At, 0})
 		}
 		return c
 	}
 	first := one(p.Site.Core)
-	if len(p.Handovers) == 0 {
+	if len(p.Takeovers) == 0 {
 		return first
 	}
 	c := &Core{Scheduler: first, nodes: model.NodeID(len(p.Site.Core.Site.Nodes))}
-	for i := range p.Handovers {
-		h := &p.Handovers[i]
+	for i := range p.Takeovers {
+		h := &p.Takeovers[i]
 		c.later = append(c.later, standby{one(*h.Site), h.At, model.NodeID(len(h.Site.Site.Nodes))})
 	}
 	return c

@@ -81,11 +81,11 @@ type Resolved struct {
 	events, prices int
 	// History is for how long before the warm start it is known what was consumed.
 	History model.Duration
-	// Handovers are the instants from which other cores decide, ascending.
-	Handovers []Handover
-	// Left are the rows that the scenario leaves out, ascending, and whom it does so for; see Select.
+	// Takeovers are the instants from which other cores decide, ascending.
+	Takeovers []Takeover
+	// Left are the rows that the scenario leaves out, ascending: see Select.
 	Left     []model.JobID
-	scenario *profiles.Scenario
+	scenario *profiles.Scenario // nil for none
 }
 
 // Resolve checks every setting and derives the configurations for the trace.
@@ -216,7 +216,7 @@ func (p Resolved) OwnSite() Resolved {
 		}
 		own.World.Site, p.Site = &site, &own
 	}
-	p.Handovers = nil
+	p.Takeovers = nil
 	return p
 }
 

@@ -18,16 +18,16 @@ import (
 	"orrery/sim/world/translate"
 )
 
-// Handover is an instant from which another core decides, of another configuration. It has
+// Takeover is an instant from which another core decides, of another configuration. It has
 // followed the one before it, and goes on from what is committed and in flight.
-type Handover struct {
+type Takeover struct {
 	At   model.Time
 	Core plain.Config
 	Site *site.Config // instead of Core, on a site
 }
 
-// MostHandovers bounds the cores that one run keeps beside the one that decides.
-const MostHandovers = 16
+// MostTakeovers bounds the cores that one run keeps beside the one that decides.
+const MostTakeovers = 16
 
 // canonicalScenario is the one spelling of a scenario inside a spec.
 func canonicalScenario(raw json.RawMessage) (json.RawMessage, error) {
@@ -104,10 +104,10 @@ func (p *Resolved) onPlain(s *profiles.Scenario) error {
 		if p.Core.Sequential {
 			return usagef("the run is of the sequential event order, under which a policy cannot change on the way: use a run of the batch order")
 		}
-		p.Handovers = append(p.Handovers, Handover{At: at, Core: c})
+		p.Takeovers = append(p.Takeovers, Takeover{At: at, Core: c})
 		last = c
 	}
-	return p.fewHandovers()
+	return p.fewTakeovers()
 }
 
 // change is the event of a plain cluster.
@@ -128,10 +128,10 @@ func change(c *plain.Config, e *profiles.ScenarioEvent) (err error) {
 	return nil
 }
 
-// fewHandovers refuses more than a run may keep in memory.
-func (p *Resolved) fewHandovers() error {
-	if n := len(p.Handovers); n > MostHandovers {
-		return usagef("the scenario changes what the scheduler goes by at %d instants, want at most %d: make several runs of it", n, MostHandovers)
+// fewTakeovers refuses more than a run may keep in memory.
+func (p *Resolved) fewTakeovers() error {
+	if n := len(p.Takeovers); n > MostTakeovers {
+		return usagef("the scenario changes what the scheduler goes by at %d instants, want at most %d: make several runs of it", n, MostTakeovers)
 	}
 	return nil
 }
@@ -182,11 +182,11 @@ func (p *Resolved) onSiteUnder(s *profiles.Scenario, file *profiles.Cluster, src
 			}
 			preempts, exit, tells = true, then.World.Exit, true
 		}
-		p.Handovers = append(p.Handovers, Handover{At: at, Site: &c})
+		p.Takeovers = append(p.Takeovers, Takeover{At: at, Site: &c})
 		last = &c
 	}
 	p.Site.World.Exit, p.Site.World.Rows.TellCheckpoint = exit, tells
-	return p.fewHandovers()
+	return p.fewTakeovers()
 }
 
 // mostDecisive bounds the instants at which a scheduler may be told of anything but nodes.
@@ -196,7 +196,9 @@ const mostDecisive = 1000
 // profiles, the nodes that there are, the most that is ever granted, and prices where it looks ahead.
 func decisiveInstants(s *profiles.Scenario, base *site.Config) ([]model.Time, error) {
 	ahead := slices.ContainsFunc(base.Policies, func(p site.Policy) bool { return p.Expected }) ||
-		slices.ContainsFunc(s.Events, func(e profiles.ScenarioEvent) bool { return e.Profile.Inline != nil && e.Profile.Inline.Energy == "expected" })
+		slices.ContainsFunc(s.Events, func(e profiles.ScenarioEvent) bool {
+			return e.Profile.Inline != nil && e.Profile.Inline.Energy == "expected"
+		})
 	list := instants(s, func(e *profiles.ScenarioEvent) bool {
 		switch e.Kind {
 		case profiles.EventProfile, profiles.EventAdd, "quota", "power_cap", "storage_bandwidth", "sensitive_pool":

@@ -47,9 +47,9 @@ func (p *Resolved) Select(ctx context.Context, open func() (traces.Source, error
 	if p.Site != nil {
 		p.Site.Core.Prefer = sel.preferred
 	}
-	for i := range p.Handovers {
-		p.Handovers[i].Core.Prefer = sel.preferred
-		if c := p.Handovers[i].Site; c != nil {
+	for i := range p.Takeovers {
+		p.Takeovers[i].Core.Prefer = sel.preferred
+		if c := p.Takeovers[i].Site; c != nil {
 			c.Prefer = sel.preferred
 		}
 	}
@@ -125,9 +125,9 @@ func (p *Resolved) LeavesOut(job model.JobID) bool {
 	return left
 }
 
-// Wait leaves out of the dependencies those of and on jobs that are left out: who waits for one of
-// them starts without it, as with jobs that are in no row.
-func (p *Resolved) Wait(d *traces.Dependencies) *traces.Dependencies {
+// CutDependencies leaves out those of and on jobs that are left out: a job that waits for one of them
+// starts without it, as with jobs that are in no row.
+func (p *Resolved) CutDependencies(d *traces.Dependencies) *traces.Dependencies {
 	if len(p.Left) == 0 || d == nil {
 		return d
 	}

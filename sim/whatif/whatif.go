@@ -177,6 +177,7 @@ func (p *pairs) pair(c *record.Columns, i int, was int64) {
 
 // keepMost keeps the jobs that moved most, either way.
 func (p *pairs) keepMost() {
+	//detlint:total the comparison ends in the row of the job
 	slices.SortFunc(p.moved, func(a, b Moved) int { return cmp.Or(cmp.Compare(a.by, b.by), cmp.Compare(a.Job, b.Job)) })
 	if n := len(p.moved); n > 2*mostMoved {
 		p.moved = slices.Delete(p.moved, mostMoved, n-mostMoved)

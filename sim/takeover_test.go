@@ -40,15 +40,15 @@ func relayed(t testing.TB, open func() (traces.Source, error), spec plan.Spec, a
 	return res, &l
 }
 
-// again hands the run over at an instant to a core that is made like the first one.
+// again lets a core take over at an instant that is made like the first one.
 func again(at model.Time) func(p *plan.Resolved) {
 	return func(p *plan.Resolved) {
-		h := plan.Handover{At: at, Core: p.Core}
+		h := plan.Takeover{At: at, Core: p.Core}
 		if p.Site != nil {
 			c := p.Site.Core
 			h.Site = &c
 		}
-		p.Handovers = append(p.Handovers, h)
+		p.Takeovers = append(p.Takeovers, h)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestACoreThatHasNotFollowedIsCaught(t *testing.T) {
 	require.Panics(t, func() { takenOver(func(c site.Config) fork.Scheduler { return deaf{site.New(c)} }) })
 }
 
-// TestRandomSitesAreTakenOver hands random sites over to an equal core: nothing before the instant
+// TestRandomSitesAreTakenOver lets an equal core take random sites over: nothing before the instant
 // differs, no core fails on what it is told, and without preemption, services and plans the rest is the same.
 func TestRandomSitesAreTakenOver(t *testing.T) {
 	t.Parallel()
