@@ -52,8 +52,11 @@ const (
 	EventBackfill = "backfill"
 )
 
-// mostScenario bounds the events of a scenario, and the names of what it leaves out.
-const mostScenario = 100_000
+// mostEvents bounds the events of a scenario, and mostLeftOut the names of what it leaves out.
+const (
+	mostEvents  = 10_000
+	mostLeftOut = 100_000
+)
 
 // LoadScenario reads the scenario at a path, with the profiles that it names: paths are
 // relative to its folder.
@@ -137,8 +140,20 @@ func (s *Scenario) Check() error {
 		})
 	}
 	w := &s.Without
-	if n := len(s.Events) + len(w.Jobs) + len(w.Users) + len(w.Tenants); n > mostScenario {
-		c.add("", "found %d events and names, want at most %d", n, mostScenario)
+	if n := len(s.Events); n > mostEvents {
+		c.add("events", "found %d events, want at most %d", n, mostEvents)
+	}
+	if n := len(w.Jobs) + len(w.Users) + len(w.Tenants); n > mostLeftOut {
+		c.add("without", "found %d names, want at most %d", n, mostLeftOut)
+	}
+	added := 0
+	for i := range s.Events {
+		if n, err := strconv.Atoi(s.Events[i].Value); s.Events[i].Kind == EventAdd && err == nil {
+			added += min(max(n, 0), mostAdded)
+		}
+	}
+	if added > mostAdded {
+		c.add("events", "%d nodes or more are added in all, want at most %d", added, mostAdded)
 	}
 	return c.err()
 }
@@ -183,8 +198,8 @@ func (e *ScenarioEvent) check(add func(key, format string, args ...any)) {
 	}
 }
 
-// mostAdded nodes come with one event.
-const mostAdded = 100_000
+// mostAdded nodes come with all events together.
+const mostAdded = 10_000
 
 // Length is how long an outage lasts.
 func (e *ScenarioEvent) Length() (d model.Duration, err error) {
@@ -298,7 +313,7 @@ func (s *Scenario) Added(until model.Time) []model.Time {
 	var out []model.Time
 	for i := range s.Events {
 		e := &s.Events[i]
-		if n, err := strconv.Atoi(e.Value); e.Kind == EventAdd && err == nil && model.Time(e.Time) <= until {
+		if n, err := strconv.Atoi(e.Value); e.Kind == EventAdd && err == nil && n <= mostAdded && model.Time(e.Time) <= until {
 			out = append(out, slices.Repeat([]model.Time{model.Time(e.Time)}, n)...)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/tools/refdata"
+	"orrery/traces"
 )
 
 // asked is a scenario as a spec has it.
@@ -178,6 +179,95 @@ func TestScenariosOfRandomSites(t *testing.T) {
 	for _, kind := range []string{"profile", "add", "down", "outage"} {
 		require.Positive(t, changed[kind], kind)
 	}
+}
+
+// startedBy are the jobs that started on the site of a cluster file under a scenario, by id, with their instants in
+// seconds; the others were rejected or wait for ever.
+func startedBy(t *testing.T, site, scenario string, jobs ...traces.Job) map[int64]int64 {
+	t.Helper()
+	spec := siteOf(t, site)
+	if scenario != "" {
+		spec.Scenario = asked(t, scenario)
+	}
+	spec.AllowUnheeded = true
+	m, err := traces.NewMemory("made", traces.Meta{}, traces.Tables{Jobs: jobs})
+	require.NoError(t, err)
+	sink := record.NewSiteMemory()
+	_, err = Run(t.Context(), spec, m.Open, Options{Sink: sink})
+	require.NoError(t, err)
+	out := map[int64]int64{}
+	require.NoError(t, sink.Scan(func(c *record.Columns) error {
+		for i, id := range c.ID {
+			if c.Start[i] != record.Absent {
+				out[id] = c.Start[i] / int64(model.Second)
+			}
+		}
+		return nil
+	}))
+	return out
+}
+
+// wide is a job on so many nodes, submitted at an instant in seconds, that runs for 10 s.
+func wide(id, submit int64, nodes int32) traces.Job {
+	return traces.Job{
+		ID: id, Submit: model.Time(submit) * model.Time(model.Second), NodesMin: traces.Some(nodes), Tenant: "bio",
+		Runtime: traces.Some(10 * model.Second), Walltime: traces.Some(20 * model.Second),
+	}
+}
+
+// TestNothingOfAScenarioIsKnownBeforehand: a limit that a cluster file will raise lets a job wait, and one that a
+// scenario will raise does not; from its instant on both let the next one start.
+func TestNothingOfAScenarioIsKnownBeforehand(t *testing.T) {
+	site := `
+groups: [{name: g, nodes: 4}]
+tenants: [{name: bio, max_nodes: 2}]
+vclusters: [{name: one, home: all, profile: {order: fcfs}}]
+`
+	event := "events: [{time: 50s, kind: quota, subject: bio, limit: max_nodes, value: 4}]\n"
+	jobs := []traces.Job{wide(1, 10, 3), wide(2, 100, 3), wide(3, 200, 2)}
+	require.Equal(t, map[int64]int64{3: 200}, startedBy(t, site, "", jobs...))
+	require.Equal(t, map[int64]int64{1: 50, 2: 100, 3: 200}, startedBy(t, site+event, "", jobs...))
+	require.Equal(t, map[int64]int64{2: 100, 3: 200}, startedBy(t, site, event, jobs...))
+}
+
+// TestAddedNodesTakeWorkFromTheirInstantOn, and an outage puts off what would start in it.
+func TestAddedNodesTakeWorkFromTheirInstantOn(t *testing.T) {
+	site := `
+node_types: [{name: a, cpus: 1}]
+groups: [{name: g, nodes: 2, type: a}]
+tenants: [{name: bio}]
+vclusters: [{name: one, home: all, profile: {order: fcfs, backfill: none}}]
+agents: {boot_delay: 5s}
+events: [{time: 10s, kind: up, subject: all}]
+`
+	jobs := []traces.Job{wide(1, 0, 2), wide(2, 1, 2), wide(3, 2, 2), wide(4, 100, 3)}
+	require.Equal(t, map[int64]int64{1: 0, 2: 10, 3: 20}, startedBy(t, site, "", jobs...), "job 4 never fits")
+	add := "events: [{time: 12s, kind: add, subject: more, type: a, value: 2}]"
+	require.Equal(t, map[int64]int64{1: 0, 2: 10, 3: 17, 4: 100}, startedBy(t, site, add, jobs...))
+	outage := "events: [{time: 9s, kind: outage, value: 6s}]"
+	require.Equal(t, map[int64]int64{1: 0, 2: 15, 3: 25}, startedBy(t, site, outage, jobs...))
+}
+
+// TestTakeoversAreBounded: each keeps a core beside the one that decides.
+func TestTakeoversAreBounded(t *testing.T) {
+	m := kth(t, 20)
+	spec := plan.DefaultSpec()
+	events := func(n int) json.RawMessage {
+		var list []string
+		for i := range n {
+			list = append(list, fmt.Sprintf("{time: %ds, kind: order, value: %s}", 10+i, []string{"sjf", "ljf"}[i%2]))
+		}
+		return asked(t, "events: ["+strings.Join(list, ", ")+"]")
+	}
+	spec.Scenario = events(plan.MostTakeovers)
+	_, err := Run(t.Context(), spec, m.open, Options{})
+	require.NoError(t, err)
+	spec.Scenario = events(plan.MostTakeovers + 1)
+	_, err = Run(t.Context(), spec, m.open, Options{})
+	require.ErrorContains(t, err, "at more than 16 instants")
+	spec.Scenario = events(1)
+	_, err = Run(t.Context(), spec, m.open, Options{Watch: true})
+	require.ErrorContains(t, err, "the invariants are those of one policy")
 }
 
 // TestWorkLeftOut: the run without some jobs is that of a log that does not have them, start for start.

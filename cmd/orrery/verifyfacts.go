@@ -59,6 +59,9 @@ func (v *verifyVerb) parity(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := p.Select(ctx, t.open); err != nil {
+		return err
+	}
 	found, err := verify.Facts(ctx, &p, src.Info().Rows, record.ReadLog(dir))
 	if err != nil {
 		return v.notFed(dir, err)

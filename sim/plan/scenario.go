@@ -105,9 +105,12 @@ func (p *Resolved) onPlain(s *profiles.Scenario) error {
 			return usagef("the run is of the sequential event order, under which a policy cannot change on the way: use a run of the batch order")
 		}
 		p.Takeovers = append(p.Takeovers, Takeover{At: at, Core: c})
+		if err := p.fewTakeovers(); err != nil {
+			return err
+		}
 		last = c
 	}
-	return p.fewTakeovers()
+	return nil
 }
 
 // change is the event of a plain cluster.
@@ -131,7 +134,7 @@ func change(c *plain.Config, e *profiles.ScenarioEvent) (err error) {
 // fewTakeovers refuses more than a run may keep in memory.
 func (p *Resolved) fewTakeovers() error {
 	if n := len(p.Takeovers); n > MostTakeovers {
-		return usagef("the scenario changes what the scheduler goes by at %d instants, want at most %d: make several runs of it", n, MostTakeovers)
+		return usagef("the scenario changes what the scheduler goes by at more than %d instants, the last one at %s: make several runs of it", MostTakeovers, p.Takeovers[n-1].At)
 	}
 	return nil
 }
@@ -183,14 +186,17 @@ func (p *Resolved) onSiteUnder(s *profiles.Scenario, file *profiles.Cluster, src
 			preempts, exit, tells = true, then.World.Exit, true
 		}
 		p.Takeovers = append(p.Takeovers, Takeover{At: at, Site: &c})
+		if err := p.fewTakeovers(); err != nil {
+			return err
+		}
 		last = &c
 	}
 	p.Site.World.Exit, p.Site.World.Rows.TellCheckpoint = exit, tells
-	return p.fewTakeovers()
+	return nil
 }
 
 // mostDecisive bounds the instants at which a scheduler may be told of anything but nodes.
-const mostDecisive = 1000
+const mostDecisive = 256
 
 // decisiveInstants are those at which what the scheduler goes by may change beyond what facts tell it:
 // profiles, the nodes that there are, the most that is ever granted, and prices where it looks ahead.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
@@ -24,7 +25,7 @@ func (p *Resolved) Select(ctx context.Context, open func() (traces.Source, error
 		return err
 	}
 	defer src.Close()
-	sel := selection{named: map[string]bool{}}
+	sel := newSelection(&s.Without)
 	b := traces.Batch{Only: []string{"id", "user"}}
 	if len(s.Without.Tenants) > 0 {
 		b.Attr, b.Only = &traces.Attributes{}, append(b.Only, "tenant")
@@ -37,10 +38,10 @@ func (p *Resolved) Select(ctx context.Context, open func() (traces.Source, error
 		}
 		users := src.Users()
 		for i := range b.Len() {
-			p.selectRow(&sel, &b, i, users)
+			p.selectRow(sel, &b, i, users)
 		}
 	}
-	if err := p.found(&sel, src.Info().Name); err != nil {
+	if err := p.found(sel, src.Info().Name); err != nil {
 		return err
 	}
 	p.Core.Prefer = sel.preferred
@@ -56,28 +57,49 @@ func (p *Resolved) Select(ctx context.Context, open func() (traces.Source, error
 	return nil
 }
 
-// selection is what a pass over the rows has found.
+// selection is what a pass over the rows looks for and has found.
 type selection struct {
-	rows      int64
-	named     map[string]bool // of what the scenario names: job 12, user a, tenant b
-	preferred *model.JobID
+	jobs           map[int64]bool // true once a row has it
+	users, tenants map[string]bool
+	rows           int64
+	preferred      *model.JobID
+}
+
+func newSelection(w *profiles.ScenarioWithout) *selection {
+	sel := &selection{jobs: map[int64]bool{}, users: map[string]bool{}, tenants: map[string]bool{}}
+	for _, id := range w.Jobs {
+		sel.jobs[id] = false
+	}
+	for _, name := range w.Users {
+		sel.users[name] = false
+	}
+	for _, name := range w.Tenants {
+		sel.tenants[name] = false
+	}
+	return sel
+}
+
+// find says whether a name is looked for, and notes that it was found.
+func find[K comparable](in map[K]bool, name K) bool {
+	_, wanted := in[name]
+	if wanted {
+		in[name] = true
+	}
+	return wanted
 }
 
 // selectRow looks whether the scenario names row i of b.
 func (p *Resolved) selectRow(sel *selection, b *traces.Batch, i int, users []string) {
-	w, job := &p.scenario.Without, b.First+model.JobID(i)
+	job := b.First + model.JobID(i)
 	sel.rows++
-	left := slices.Contains(w.Jobs, b.ID[i])
-	if left {
-		sel.named[fmt.Sprint("job ", b.ID[i])] = true
-	}
-	if u := b.User[i]; u >= 0 && int(u) < len(users) && slices.Contains(w.Users, users[u]) {
-		sel.named["user "+users[u]], left = true, true
+	left := find(sel.jobs, b.ID[i])
+	if u := b.User[i]; u >= 0 && int(u) < len(users) {
+		left = find(sel.users, users[u]) || left
 	}
 	if b.Attr != nil {
 		names := b.Attr.Texts.Of(traces.TextTenant)
-		if t := b.Attr.Text[traces.TextTenant][i]; t >= 0 && slices.Contains(w.Tenants, names[t]) {
-			sel.named["tenant "+names[t]], left = true, true
+		if t := b.Attr.Text[traces.TextTenant][i]; t >= 0 {
+			left = find(sel.tenants, names[t]) || left
 		}
 	}
 	if left {
@@ -89,26 +111,29 @@ func (p *Resolved) selectRow(sel *selection, b *traces.Batch, i int, users []str
 	}
 }
 
+// mostMissing names are told that no row has.
+const mostMissing = 10
+
 // found refuses names that no row has.
 func (p *Resolved) found(sel *selection, trace string) error {
 	s := p.scenario
 	var missing []string
-	miss := func(name string) {
-		if !sel.named[name] {
-			missing = append(missing, name)
+	miss := func(found bool, what string, name any) {
+		if !found && len(missing) < mostMissing {
+			missing = append(missing, fmt.Sprint(what, " ", name))
 		}
 	}
 	for _, id := range s.Without.Jobs {
-		miss(fmt.Sprint("job ", id))
+		miss(sel.jobs[id], "job", id)
 	}
 	for _, name := range s.Without.Users {
-		miss("user " + name)
+		miss(sel.users[name], "user", name)
 	}
 	for _, name := range s.Without.Tenants {
-		miss("tenant " + name)
+		miss(sel.tenants[name], "tenant", name)
 	}
-	if s.Prefer != nil && sel.preferred == nil {
-		missing = append(missing, fmt.Sprint("job ", *s.Prefer))
+	if s.Prefer != nil {
+		miss(sel.preferred != nil, "job", *s.Prefer)
 	}
 	switch {
 	case len(missing) > 0:

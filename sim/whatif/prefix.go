@@ -76,7 +76,7 @@ func SameJobs(run, fork record.Scanner, rows int64, at model.Time) (jobs int64, 
 	left := jobs
 	err = fork.Scan(func(c *record.Columns) error {
 		for i, job := range c.Job {
-			was := int64(record.Absent)
+			was := record.Absent
 			if int(job) < len(starts) {
 				was = starts[job]
 			}
