@@ -42,6 +42,7 @@ func (m *Main) traceTransformCommand() *cobra.Command {
   merge      with=other.trace: the jobs of other traces as well
   anonymise  other names for people, their work and services
   drop       tables=telemetry: whole tables left out
+  event      time=3d kind=down subject=n1,n2: an event more, for studies of what if
 
 --recipe reads the steps from FILE, one on each line, before those of --step. What
 each step did to how many rows is printed, and kept in OUT with the steps and a

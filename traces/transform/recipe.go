@@ -165,7 +165,7 @@ type Opener func(name string) (*Set, error)
 
 var compilers = map[string]func(*params) step{
 	"window": newWindow, "filter": newFilter, "map": newMapping, "load": newLoad, "stretch": newStretch,
-	"jitter": newJitter, "resample": newResample, "merge": newMerge, "anonymise": newAnonymise, "drop": newDrop,
+	"jitter": newJitter, "resample": newResample, "merge": newMerge, "anonymise": newAnonymise, "drop": newDrop, "event": newEvent,
 }
 
 // renamed are the names that steps had in earlier versions, with those of today.
@@ -186,7 +186,7 @@ func (r Recipe) Renewed() (out Recipe, remarks []string) {
 
 // StepNames lists the steps.
 func StepNames() []string {
-	return []string{"window", "filter", "map", "load", "stretch", "jitter", "resample", "merge", "anonymise", "drop"}
+	return []string{"window", "filter", "map", "load", "stretch", "jitter", "resample", "merge", "anonymise", "drop", "event"}
 }
 
 func (s Step) compile() (step, error) {
