@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
@@ -174,4 +175,36 @@ func TestRandomSitesAreTakenOver(t *testing.T) {
 	t.Logf("%d of %d worlds go on exactly as before, all %d of the simple ones", same, worlds, compared)
 	require.Positive(t, compared)
 	require.Greater(t, same, int(worlds)/2)
+}
+
+// TestServicesAreTakenOver: in drawn worlds with services, whose sizes are in flight and whose demands cannot
+// always be met, an equal core takes over, and so does one of another profile; what they decide is fed to fresh cores.
+func TestServicesAreTakenOver(tt *testing.T) {
+	resizes := 0
+	rapid.Check(tt, func(t *rapid.T) {
+		site, jobs := drawnWorld(t)
+		m := &memory{size: 2, info: traces.Info{Name: "hosted", Hash: "hosted", Sorted: true}}
+		m.all.Attr = &traces.Attributes{}
+		for _, j := range append(jobs, submittedJob{at(jobs), 1, 1, 0, 0, traces.Job{VCluster: "batch"}}) {
+			m.add(row{submit: j.submit, runtime: j.runtime, walltime: j.runtime, procs: j.nodes, nodes: j.nodes})
+			job := j.job
+			m.all.Attr.AppendJob(&job)
+		}
+		spec := siteOf(tt, site)
+		spec.Seed, spec.AllowUnheeded = 7, true
+		_, want := relayed(tt, m.open, spec, func(*plan.Resolved) {})
+		when := want.entries[len(want.entries)*rapid.IntRange(1, 3).Draw(t, "part")/4].Now
+		_, got := relayed(tt, m.open, spec, again(when))
+		requirePrefix(tt, when, want, got)
+		spec.Scenario = asked(tt, fmt.Sprintf("events: [{time: %dus, kind: profile, subject: serving, profile: {order: sjf, backfill: none}}]", when))
+		res, other := logged(tt, m, spec)
+		requirePrefix(tt, when, want, other)
+		other.same(tt, res.Spec, m.open, res.Fingerprint)
+		for i := range got.entries {
+			if got.entries[i].What == commitlog.Fact && got.entries[i].Fact.Kind == model.FactResized {
+				resizes++
+			}
+		}
+	})
+	require.Positive(tt, resizes)
 }
