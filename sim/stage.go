@@ -51,12 +51,15 @@ type stage interface {
 	usage(observe func([]model.Fact))
 }
 
-// stage sets up a core and its world.
+// newStage sets up a core and its world. The fact that a core is asked about is the same memory each time: through
+// an interface it would be new each time.
 func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, stage) {
 	if p.Site == nil {
 		core := fork.New(p, nil)
+		f := &model.Fact{}
 		possible := func(r model.Request) bool {
-			return core.Unsatisfiable(&model.Fact{Request: r}) == model.ReasonNone
+			f.Request = r
+			return core.Unsatisfiable(f) == model.ReasonNone
 		}
 		return core, plainStage{world.New(p.World, opt.Sink), possible}
 	}
@@ -81,8 +84,10 @@ func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, sta
 	}
 	cfg.History = p.History > 0
 	w := world.NewSite(cfg, opt.Sink)
+	f := &model.Fact{}
 	never := func(a *model.Allocation) model.Reason {
-		return core.Unsatisfiable(&model.Fact{Alloc: a, Constraint: &cfg.Site.Constraints[a.Constraint]})
+		f.Alloc, f.Constraint = a, &cfg.Site.Constraints[a.Constraint]
+		return core.Unsatisfiable(f)
 	}
 	return core, siteStage{w, never}
 }

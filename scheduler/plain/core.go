@@ -112,12 +112,17 @@ type job struct {
 	placement model.Placement
 }
 
-// before says whether a comes before b in the queue.
+// before says whether a comes before b in the queue, by the order alone.
 func (c *Core) before(a, b *job, now model.Time) bool {
-	if a.ID == c.prefer || b.ID == c.prefer {
+	return c.cfg.Order.Before(&a.Asked, &a.Key, &b.Asked, &b.Key, now)
+}
+
+// comesFirst is before, but for a job that is preferred. Where none is, before alone costs less.
+func (c *Core) comesFirst(a, b *job, now model.Time) bool {
+	if c.prefer >= 0 && (a.ID == c.prefer || b.ID == c.prefer) {
 		return a.ID == c.prefer && b.ID != c.prefer
 	}
-	return c.cfg.Order.Before(&a.Asked, &a.Key, &b.Asked, &b.Key, now)
+	return c.before(a, b, now)
 }
 
 // New returns a core over an idle cluster. cfg must be valid.

@@ -97,7 +97,7 @@ func (c *Core) passFresh(now model.Time) {
 	if len(c.fresh) > 1 {
 		//detlint:total every order ends in the job's id
 		slices.SortFunc(c.fresh, func(a, b model.Ref) int {
-			if c.before(&c.jobs[a], &c.jobs[b], now) {
+			if c.comesFirst(&c.jobs[a], &c.jobs[b], now) {
 				return -1
 			}
 			return 1
@@ -238,7 +238,7 @@ func (c *Core) split(now model.Time) (blocked model.Ref, candidates bool) {
 			c.cfg.Order.Refresh(&j.Asked, &j.Key, now)
 			if c.fits(w) {
 				c.heap.List = append(c.heap.List, order.Candidate{Tier: c.tier(j), Key: j.Rank(), Ref: w.Ref})
-			} else if blocked < 0 || c.before(j, &c.jobs[blocked], now) {
+			} else if blocked < 0 || c.comesFirst(j, &c.jobs[blocked], now) {
 				blocked = w.Ref
 			}
 		}
@@ -262,5 +262,8 @@ type atInstant struct {
 
 // Before implements order.Ties.
 func (o *atInstant) Before(a, b model.Ref) bool {
+	if o.c.prefer >= 0 {
+		return o.c.comesFirst(&o.c.jobs[a], &o.c.jobs[b], o.now)
+	}
 	return o.c.before(&o.c.jobs[a], &o.c.jobs[b], o.now)
 }

@@ -32,8 +32,11 @@ func (c *Core) position(ref model.Ref) queue.At {
 }
 
 func (c *Core) inOrder(a, b *job) bool {
-	if c.cfg.Order.Static() {
-		return c.before(a, b, 0)
+	switch {
+	case !c.cfg.Order.Static():
+		return a.ID < b.ID
+	case c.prefer >= 0:
+		return c.comesFirst(a, b, 0)
 	}
-	return a.ID < b.ID
+	return c.before(a, b, 0)
 }

@@ -17,7 +17,7 @@ func (c *Core) Queue(now model.Time, dst []scheduler.Standing) []scheduler.Stand
 			c.cfg.Order.Refresh(&c.jobs[ref].Asked, &c.jobs[ref].Key, now)
 		}
 		slices.SortFunc(line, func(a, b model.Ref) int { //detlint:total every order ends in the job's id
-			if c.before(&c.jobs[a], &c.jobs[b], now) {
+			if c.comesFirst(&c.jobs[a], &c.jobs[b], now) {
 				return -1
 			}
 			return 1
