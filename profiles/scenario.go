@@ -187,8 +187,12 @@ func (e *ScenarioEvent) check(add func(key, format string, args ...any)) {
 	if e.Value == "" {
 		return
 	}
-	if _, err := e.Length(); e.Kind == EventOutage && err != nil {
+	switch length, err := e.Length(); {
+	case e.Kind != EventOutage:
+	case err != nil:
 		add("value", "%v", err)
+	case length <= 0:
+		add("value", "found %s, want more than 0s", e.Value)
 	}
 	if n, err := strconv.Atoi(e.Value); e.Kind == EventAdd && (err != nil || n < 1 || n > mostAdded) {
 		add("value", "found %s, want a number of nodes from 1 to %d", e.Value, mostAdded)
@@ -357,6 +361,9 @@ func (c *Cluster) addNodes(e *ScenarioEvent) error {
 	group := e.Subject[0]
 	if why := goodName(group); why != "" {
 		return errors.New(why)
+	}
+	if group == "all" {
+		return errors.New("found the name all, which is all nodes: give the added ones another name")
 	}
 	switch n, err := strconv.Atoi(e.Value); {
 	case err != nil:

@@ -38,6 +38,8 @@ func TestScenarioErrors(t *testing.T) {
 		{"events:\n  - {time: 1d}", `x.yaml:2:5: events[0].kind: found "", want drain`},
 		{"events: [{kind: outage}]", "is of kind outage and has no key value"},
 		{"events: [{kind: outage, value: 3}]", `events[0].value: duration "3" has no unit`},
+		{"events: [{kind: outage, value: 0s}]", "events[0].value: found 0s, want more than 0s"},
+		{"events: [{kind: outage, value: -3h}]", "events[0].value: found -3h, want more than 0s"},
 		{"events: [{kind: add, subject: a, type: b, value: 0}]", "found 0, want a number of nodes from 1 to 10000"},
 		{"events: [{kind: add, subject: [a, b], type: b, value: 1}]", "events[0].subject: found 2 names, want one"},
 		{"events: [{kind: profile, profile: {order: sideways}}]", "events[0].profile.order"},
@@ -116,6 +118,7 @@ func TestScenarioThatDoesNotFitTheCluster(t *testing.T) {
 		{"{kind: down}", "events[0]: is of kind down and has no key subject"},
 		{"{kind: add, subject: g, type: a, value: 1}", "the cluster has a group g"},
 		{"{kind: add, subject: h, type: z, value: 1}", "z"},
+		{"{kind: add, subject: all, type: a, value: 1}", "found the name all"},
 		{"{kind: add, subject: h, type: a, value: 1, vcluster: three}", "the cluster has no vCluster three"},
 		{"{kind: profile, subject: three, profile: {order: sjf}}", `there is no vCluster "three"`},
 	} {
