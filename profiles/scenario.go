@@ -19,7 +19,7 @@ type Scenario struct {
 	Description string          `yaml:"description" unit:"text" doc:"what it is to find out"`
 	Events      []ScenarioEvent `yaml:"events" doc:"changes at stated instants; those of one instant happen in the order of the file, behind those of the cluster file"`
 	Without     ScenarioWithout `yaml:"without" doc:"work that is left out from the beginning"`
-	Prefer      *int64          `yaml:"prefer" zero:"none" default:"none" unit:"job" doc:"the id of a job that starts in the first pass in which it has room, whatever waits before it"`
+	Prefer      *int64          `yaml:"prefer" zero:"none" default:"none" unit:"job" doc:"the id of a job that stands at the head of its queue from its submission on"`
 
 	src *source
 }

@@ -248,6 +248,29 @@ events: [{time: 10s, kind: up, subject: all}]
 	require.Equal(t, map[int64]int64{1: 0, 2: 15, 3: 25}, startedBy(t, site, outage, jobs...))
 }
 
+// TestPreferredJobOfASiteStandsFirst under every kind of order, and before partitions of higher tiers. (Under
+// conservative, reservations of before stand, whatever comes to the head.)
+func TestPreferredJobOfASiteStandsFirst(t *testing.T) {
+	for _, profile := range []string{"order: fcfs", "order: ljf, backfill: none", "order: wfp3", "order: score", "order: multifactor", "order: sjf, cycle: 5s"} {
+		site := `
+groups: [{name: g, nodes: 2}]
+tenants: [{name: bio}]
+partitions: [{name: low, nodes: all, tier: 1}, {name: high, nodes: all, tier: 9}]
+vclusters: [{name: one, home: all, profile: {` + profile + `}}]
+`
+		jobs := []traces.Job{wide(1, 0, 2), wide(2, 1, 2), wide(3, 2, 2), wide(4, 3, 2)}
+		for i := range jobs {
+			jobs[i].Partition = []string{"high", "high", "low", "high"}[i]
+		}
+		was := startedBy(t, site, "", jobs...)
+		is := startedBy(t, site, "prefer: 3", jobs...)
+		require.Len(t, was, 4, profile)
+		require.Greater(t, was[3], was[2], profile)
+		require.Less(t, is[3], min(is[2], is[4]), profile)
+		require.Greater(t, is[3], is[1], profile)
+	}
+}
+
 // TestTakeoversAreBounded: each keeps a core beside the one that decides.
 func TestTakeoversAreBounded(t *testing.T) {
 	m := kth(t, 20)
