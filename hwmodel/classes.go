@@ -16,6 +16,7 @@ type Class struct {
 	Steps      []Step    // ascending by Nodes, then by PerNode
 	Caps       []CapStep // ascending by Draw, which is below One
 	Power      []Watts   // of one GPU at work, by GPU model; a Value of 0 is not known
+	Bytes      Bytes
 	// Spread draws a value from the range of each factor for each job; else it is the middle.
 	Spread bool
 }
@@ -318,6 +319,14 @@ func (m *Model) Least(j *Job) model.Fixed {
 		return c.Caps[0].Draw
 	}
 	return model.One
+}
+
+// Bytes are those of the class of j.
+func (m *Model) Bytes(j *Job) Bytes {
+	if c := m.class(j); c != nil {
+		return c.Bytes
+	}
+	return Bytes{}
 }
 
 // valueOf is the value of a factor for a job: the median, or drawn from its range by seed,

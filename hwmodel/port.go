@@ -125,6 +125,18 @@ type Draw struct {
 	Known  bool  // Active is; else the row or the kind of the nodes says it
 }
 
+// Bytes is how much the work of a job moves to and from storage.
+type Bytes struct {
+	Checkpoint Size // one checkpoint of the whole job
+	Input      Size // read before the work begins
+}
+
+// Size is a number of bytes, which may be 0, or not known.
+type Size struct {
+	Size  int64
+	Known bool
+}
+
 // Recorded is hardware on which every job runs as its row says: the default.
 type Recorded struct{}
 
@@ -139,3 +151,6 @@ func (Recorded) Draw(*Job, *Where, model.Fixed) Draw { return Draw{} }
 
 // Least allows no cap.
 func (Recorded) Least(*Job) model.Fixed { return model.One }
+
+// Bytes are not known.
+func (Recorded) Bytes(*Job) Bytes { return Bytes{} }

@@ -48,6 +48,7 @@ type Cluster struct {
 	Reservations []Reservation `yaml:"reservations" doc:"nodes set aside for a time"`
 	Services     []Service     `yaml:"services" doc:"reactive services that a scaling policy sizes while the trace is replayed; they are submitted beside its jobs"`
 	Workloads    []Workload    `yaml:"workloads" doc:"classes of work, with what is known of their speed and draw; a job in none runs as recorded, and is counted"`
+	Storage      Storage       `yaml:"storage" doc:"how jobs share the way to their data"`
 	Quorum       Quorum        `yaml:"quorum" doc:"the replicated state that grants nodes"`
 	Agents       Agents        `yaml:"agents" doc:"how long nodes take for what they are told"`
 	Failures     Failures      `yaml:"failures" doc:"what goes wrong by chance"`
@@ -204,6 +205,7 @@ type Agents struct {
 	CompletionDelay     model.Duration `yaml:"completion_delay" default:"0s" min:"0s" max:"1h" unit:"span" doc:"uniform from 0, from the end of a job until its nodes are known to be free"`
 	CheckpointBandwidth Rate           `yaml:"checkpoint_bandwidth" default:"10GiB/s" min:"1B/s" unit:"rate" doc:"at which a job writes its checkpoint"`
 	RestoreBandwidth    Rate           `yaml:"restore_bandwidth" default:"10GiB/s" min:"1B/s" unit:"rate" doc:"at which a job reads it back"`
+	CheckpointStop      Rate           `yaml:"checkpoint_stop" zero:"none" default:"none" min:"1B/s" unit:"rate" doc:"at which a job copies a checkpoint into the memory of its nodes, which is all that stops it: it then writes the copy at checkpoint_bandwidth while it works, and the checkpoint is safe when that is done; none: the job stands still until it is written"`
 	Checkpoints         string         `yaml:"checkpoints" of:"none,value,young,daly" default:"none" doc:"when running jobs write checkpoints of their own accord: never, when the value exceeds the cost, or after the interval of Young or of Daly"`
 }
 

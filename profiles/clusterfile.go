@@ -202,7 +202,7 @@ func (c *Cluster) validate() error {
 		k.add("agents.checkpoints", "found %s, whose interval comes of failures.mtbf, which is never: give it, or use value", a.Checkpoints)
 	}
 	c.references(k)
-	c.checkWorkloads(k)
+	c.checkHardware(k)
 	c.checkServices(k)
 	for i := range c.Events {
 		c.event(k, i)

@@ -43,6 +43,9 @@ type Workload struct {
 	Steps      []StepTime      `yaml:"steps" doc:"how long a step takes by placement, relative to one of the rows; of several rows that hold the last"`
 	Caps       []CapThroughput `yaml:"caps" doc:"throughput under caps on power, ascending; between them and up to 1 at 1 lines"`
 	Power      []GPUPower      `yaml:"power" doc:"that one GPU draws at work"`
+
+	CheckpointBytes *Bytes `yaml:"checkpoint_bytes" zero:"unknown" default:"unknown" min:"0B" unit:"size" doc:"of one checkpoint of a job, in all, where its row has no ckpt_bytes; unknown: all the memory of its GPUs, or of its nodes without GPUs"`
+	InputBytes      *Bytes `yaml:"input_bytes" zero:"unknown" default:"unknown" min:"0B" unit:"size" doc:"that a job stages before its work begins, in all, where its row has no mounts; see storage.stage_bandwidth. unknown: nothing"`
 }
 
 // GPUThroughput is the throughput of a class on a kind of GPU.
@@ -87,6 +90,8 @@ type Hardware struct {
 	Rules    []Workload
 	Facility Facility
 	Slow     bool // GPUs are held back above the cap
+	// Transfers is nil where none shares anything.
+	Transfers *Transfers
 }
 
 // filled puts the figures of the catalogue where a node type or a class names one of its
@@ -298,6 +303,7 @@ const mostModels = 64
 func (r *resolver) hardware() {
 	c, h := r.c, &Hardware{Names: map[string]int32{}}
 	h.Modelled, h.Facility, h.Rules, h.Slow = c.Runtime == "modelled", c.Facility, c.Workloads, c.OverPowerCap == "slow"
+	h.Transfers = c.transfers()
 	m := &h.Model
 	number := func(name string) int32 {
 		id, ok := h.Names[name]
@@ -359,7 +365,7 @@ func (r *resolver) hardware() {
 
 // class is the class in the words of package hwmodel; number gives the id of a GPU model.
 func (w *Workload) class(number func(string) int32) hwmodel.Class {
-	k := hwmodel.Class{Name: w.Name, Spread: w.Spread == "draw"}
+	k := hwmodel.Class{Name: w.Name, Spread: w.Spread == "draw", Bytes: w.bytes()}
 	for _, t := range w.Throughput {
 		id := int(number(t.GPU))
 		k.Throughput = append(k.Throughput, make([]hwmodel.Factor, max(0, id+1-len(k.Throughput)))...)

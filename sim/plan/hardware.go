@@ -42,6 +42,9 @@ func (p *Resolved) hardwareOf(w *world.SiteConfig, res *profiles.Site, cap int64
 	h := res.Hardware
 	rowBand := map[string]float64{"meter": nodeBand, "nvml": nvmlBand, "nvml-corrected": nodeBand, "unknown": unknownBand}[h.Facility.JobPower]
 	w.Power = world.PowerConfig{IdleBand: model.FixedOf(nodeBand), RowBand: model.FixedOf(rowBand), Slow: h.Slow, Cap: cap}
+	if t := h.Transfers; t != nil {
+		w.Storage = &world.StorageConfig{Bandwidth: t.Bandwidth, Stage: t.Stage, Stop: t.Stop}
+	}
 	w.Hardware = hwmodel.Recorded{}
 	m := h.Model
 	m.Seed = p.Spec.Seed

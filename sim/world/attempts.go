@@ -25,17 +25,14 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 	if l.resumes {
 		l.opens, l.resumes = now, false
 	}
-	begins := l.opens
-	if l.kept > 0 {
-		begins = l.opens.Add(transfer(l.saved, s.cfg.ReadBandwidth))
-	}
-	l.work = work.Of(l.toDo(), begins)
+	l.work = work.Of(l.toDo(), s.begins(l))
 	s.setWaiting(l, -1)
 	s.account(ref, 1)
 	s.State.Started++
 	s.beginCheckpoints(ref)
 	s.scheduleEnd(ref)
 	s.begin(ref)
+	s.open(ref)
 	s.holdCap()
 }
 
@@ -52,7 +49,9 @@ func (s *Site) scheduleEnd(ref model.Ref) {
 	if end = end.Add(s.completionDelay(l)); end == l.ends && rank == l.endRank {
 		return // as before
 	}
-	l.ends, l.endRank = end, rank
+	if l.ends, l.endRank = end, rank; end == model.Never {
+		return
+	}
 	s.events.Push(des.NewEvent(l.ends, rank, l.rec.Job, ref))
 }
 
@@ -223,6 +222,7 @@ func (s *Site) endAttempt(ref model.Ref, outcome model.JobState, why model.Reaso
 		Reason: why, Nodes: l.holds.nodes, GPUs: l.holds.cards(), Borrowed: l.holds.borrowed,
 	}
 	s.sink.Attempt(&s.attempt)
+	s.stopTransfer(ref)
 	s.State.Ended++
 	s.account(ref, -1)
 	s.spare.Give(l.attempt)

@@ -15,17 +15,28 @@ const checkEvery = 30 * model.Second
 var writeStream = draw.StreamOf("periodic checkpoint")
 
 // checkpointing is what a running job does of its own accord so as not to lose its
-// work: it stops, writes a checkpoint, and goes on, all on its nodes.
+// work: it stops, writes a checkpoint, and goes on, all on its nodes. With StorageConfig.Stop
+// it stops for a copy in memory alone, which it writes while it works.
 type checkpointing struct {
-	at     model.Time // the next look, or the end of the writing; AbsentTime for none
-	writes bool
-	breaks bool           // the writing will fail
-	since  model.Time     // when its work began, or was safe last
+	at     model.Time // the next look, or the end of the writing or copying; AbsentTime for none
+	writes bool       // or copies
+	drains bool       // writes the copy
+	breaks bool       // the writing will fail
+	slow   bool       // it takes Faults.SlowBy times as long
+	copied snapshot
+	since  model.Time     // when its work began, or that which is safe was done
 	tried  model.Time     // when its work began, or it wrote last, whether that failed or not
 	writ   uint32         // how often it began to write, in this attempt
 	image  int64          // bytes that it writes
 	safe   model.Duration // work of the attempt that a checkpoint has, at speed 1
 	took   model.Duration // how long that was worked on
+}
+
+// snapshot is the work that a checkpoint holds.
+type snapshot struct {
+	at   model.Time
+	work model.Duration // of the attempt, at speed 1
+	took model.Duration // how long that was worked on
 }
 
 // load is what waits and what runs, as far as it bears on the value of a
@@ -85,10 +96,11 @@ func (s *Site) planCheckpoint(ref model.Ref) {
 // nextLook is the instant at which a checkpoint of l is due, or may be; AbsentTime for
 // none. One that would not be whole before the walltime is over is not begun. Intervals
 // between checkpoints are time, at whatever rate the job works: nodes fail in time. A job
-// that stands still has nothing to save.
+// that stands still has nothing to save, and one that writes the copy of its last checkpoint
+// begins no other.
 func (s *Site) nextLook(l *siteJob) model.Time {
 	c := s.cfg.Checkpoints
-	if c == nil || l.work.Rate() == 0 {
+	if c == nil || l.work.Rate() == 0 || l.ckpt.drains {
 		return model.AbsentTime
 	}
 	p := preempt.PolicyOf(l.alloc.Checkpoint, l.alloc.IsSensitive())
@@ -104,7 +116,7 @@ func (s *Site) nextLook(l *siteJob) model.Time {
 	} else {
 		at = max(at, l.ckpt.since.Add(min(p.Max, s.interval(l))))
 	}
-	if whole := at.Add(s.writing(l)); at < s.finish(l) && whole < s.expiry(l) {
+	if whole := at.Add(s.writing(l)).Add(s.behind(l)); at < s.finish(l) && whole < s.expiry(l) {
 		return at
 	}
 	return model.AbsentTime
@@ -132,8 +144,19 @@ func (s *Site) interval(l *siteJob) model.Duration {
 	return preempt.Young(s.writing(l), mtbf)
 }
 
-// writing is how long l writes a checkpoint, unless it is slow by a fault.
+// writing is how long a checkpoint stops l, unless it is slow by a fault or storage is busy.
 func (s *Site) writing(l *siteJob) model.Duration {
+	if stop := s.cfg.stop(); stop > 0 {
+		return transfer(l.holds.image, stop)
+	}
+	return transfer(l.holds.image, s.cfg.Exit.Bandwidth)
+}
+
+// behind is how long l then writes it while it works, likewise.
+func (s *Site) behind(l *siteJob) model.Duration {
+	if s.cfg.stop() == 0 {
+		return 0
+	}
 	return transfer(l.holds.image, s.cfg.Exit.Bandwidth)
 }
 
@@ -146,7 +169,7 @@ func (s *Site) worthCheckpoint(l *siteJob) bool {
 	}
 	gpus := int64(d.Nodes) * int64(d.GPUs)
 	d.Bytes = (l.holds.image + gpus - 1) / max(gpus, 1)
-	return s.cfg.Checkpoints.Due(&d, preempt.PolicyOf(l.alloc.Checkpoint, l.alloc.IsSensitive()), s.now)
+	return s.decides.Due(&d, preempt.PolicyOf(l.alloc.Checkpoint, l.alloc.IsSensitive()), s.now)
 }
 
 // checkpointStep looks at a running job, or ends its writing.
@@ -162,26 +185,44 @@ func (s *Site) checkpointStep(ref model.Ref) {
 	}
 }
 
-// startWrite stops the work of a running job while it writes a checkpoint. Its
-// walltime runs on.
+// startWrite stops the work of a running job while it writes a checkpoint, or copies it into
+// memory. Its walltime runs on.
 func (s *Site) startWrite(ref model.Ref) {
 	l := s.jobs.At(ref)
 	k := &l.ckpt
-	d := s.writing(l)
-	k.breaks = false
+	k.breaks, k.slow = false, false
 	if faults := &s.cfg.Faults; faults.Slow > 0 || faults.Partial > 0 {
 		src := draw.New(s.cfg.Seed, writeStream, uint64(l.rec.Job), uint64(l.rec.Attempts)<<32|uint64(k.writ))
-		if src.Bool(faults.Slow) {
-			d = slower(d, faults.SlowBy)
-		}
+		k.slow = src.Bool(faults.Slow)
 		k.breaks = src.Bool(faults.Partial)
 	}
 	k.writ++
-	k.writes, k.image, k.at = true, l.holds.image, s.now.Add(d)
-	l.work.Pause(s.now, k.at)
+	k.writes, k.image = true, l.holds.image
+	switch by := s.slowBy(k.slow); {
+	case s.storage == nil:
+		k.at = s.now.Add(slower(s.writing(l), by))
+	case s.cfg.stop() > 0:
+		k.at = s.copyOut(ref, k.image, by)
+	default: // the storage tells when it is written
+		k.at = model.AbsentTime
+		s.move(ref, Write, k.image, s.cfg.Exit.Bandwidth, by)
+	}
+	if k.at == model.AbsentTime {
+		l.work.Pause(s.now, model.Never)
+	} else {
+		l.work.Pause(s.now, k.at)
+		s.events.Push(des.NewEvent(k.at, des.RankCheckpoint, l.rec.Job, ref))
+	}
 	s.setWorks(l, false)
-	s.events.Push(des.NewEvent(k.at, des.RankCheckpoint, l.rec.Job, ref))
 	s.scheduleEnd(ref)
+}
+
+// slowBy is how many times as long a checkpoint takes.
+func (s *Site) slowBy(slow bool) int64 {
+	if slow {
+		return s.cfg.Faults.SlowBy
+	}
+	return 1
 }
 
 // slower is d times by, at most Forever.
@@ -189,20 +230,34 @@ func slower(d model.Duration, by int64) model.Duration {
 	return model.Duration(min(int64(d), int64(model.Forever)/by) * by)
 }
 
-// endWrite ends the writing of a checkpoint, which has all the work done so far.
-// A job that is to leave its nodes writes no other of its own accord.
+// endWrite ends the writing of a checkpoint, which has all the work done so far, or of its
+// copy in memory. A job that is to leave its nodes writes no other of its own accord.
 func (s *Site) endWrite(ref model.Ref) {
 	l := s.jobs.At(ref)
 	k := &l.ckpt
 	k.writes, k.tried, k.at = false, s.now, model.AbsentTime
 	s.setWorks(l, true)
-	if !k.breaks {
-		k.since, k.safe, k.took, l.saved = s.now, l.gained(s.now), l.work.Took(s.now), k.image
-		s.Meter.Written++
-		// The quorum keeps no account of checkpoints.
-		s.emit(&model.Fact{Kind: model.FactCheckpointed, Job: l.rec.Job, Ref: ref})
+	has := snapshot{s.now, l.gained(s.now), l.work.Took(s.now)}
+	if s.cfg.stop() > 0 {
+		k.drains, k.copied = true, has
+		s.copied(ref, Drain, s.slowBy(k.slow))
+		return
 	}
+	s.keep(ref, &has)
 	if l.rec.State == model.Running {
 		s.planCheckpoint(ref)
 	}
+}
+
+// keep makes the work safe that a checkpoint holds which was written, unless that failed.
+func (s *Site) keep(ref model.Ref, has *snapshot) {
+	l := s.jobs.At(ref)
+	k := &l.ckpt
+	if k.breaks {
+		return
+	}
+	k.since, k.safe, k.took, l.saved = has.at, has.work, has.took, k.image
+	s.Meter.Written++
+	// The quorum keeps no account of checkpoints.
+	s.emit(&model.Fact{Kind: model.FactCheckpointed, Job: l.rec.Job, Ref: ref})
 }

@@ -45,6 +45,9 @@ type SiteConfig struct {
 	// ReadBandwidth is at what a job reads its checkpoint when it goes on, in B/s;
 	// 0 takes no time. Exit.Bandwidth is at what it writes.
 	ReadBandwidth int64
+	// Storage is what transfers share; nil lets each take its size ÷ its rate, whatever
+	// others do, and stages nothing.
+	Storage *StorageConfig
 	// Checkpoints says when running jobs save their work of their own accord; nil
 	// never. Its Bandwidth is that of Exit.
 	Checkpoints *preempt.CheckpointConfig
@@ -114,6 +117,11 @@ func (c *SiteConfig) Validate() error {
 	}
 	if c.ReadBandwidth < 0 {
 		return fmt.Errorf("world: the read bandwidth is %d B/s: give 0 or more", c.ReadBandwidth)
+	}
+	if c.Storage != nil {
+		if err := c.Storage.Validate(); err != nil {
+			return err
+		}
 	}
 	if k := c.Checkpoints; k != nil {
 		switch {

@@ -20,6 +20,7 @@ type exit struct {
 	expires model.Time // its walltime, until the machine has heard of it
 	frozen  model.Time // when it began to write, and did no work any more
 	writes  bool
+	copies  bool // at acts the copy in memory is whole, and is written from then on
 
 	slow, unresponsive, partial bool // faults drawn for this exit
 }
@@ -84,6 +85,11 @@ func (s *Site) exitStep(ref model.Ref) {
 	switch now := s.now; {
 	case !x.writes && s.finish(l) <= now:
 		e, x.begun = preempt.Finished, true
+	case x.acts <= now && x.copies:
+		x.copies, x.acts = false, model.Never
+		s.copied(ref, Leave, s.slowBy(x.slow))
+		s.planExitStep(ref)
+		return
 	case x.acts <= now:
 		e, x.acts = x.act, model.Never
 	case x.expires <= now:
@@ -146,19 +152,49 @@ func (s *Site) answerHint(ref model.Ref) {
 			}
 		}
 	}
-	d := transfer(l.holds.image, s.cfg.Exit.Bandwidth)
-	if x.slow {
-		d = slower(d, s.cfg.Faults.SlowBy)
-	}
-	x.writes, x.frozen, x.acts, x.act = true, s.now, s.now.Add(d), preempt.Written
+	x.writes, x.frozen, x.act = true, s.now, preempt.Written
 	s.setWorks(l, false)
-	if k := &l.ckpt; k.writes { // the checkpoint that it is asked for is under way
-		x.acts, x.partial, k.at = l.work.Resumes(), k.breaks, model.AbsentTime
+	switch k := &l.ckpt; {
+	case k.writes: // the checkpoint that it is asked for is under way
+		x.acts, x.copies, x.partial, x.slow = l.work.Resumes(), s.cfg.stop() > 0, k.breaks, k.slow
+		k.at = model.AbsentTime
+	case k.drains: // this one waits until the last is written
+		x.acts = model.Never
+	default:
+		s.writeExit(ref)
 	}
 	if x.partial {
 		x.act = preempt.WriteFailed
 	}
 	s.stepExit(ref, preempt.Acked)
+}
+
+// writeExit lets a job write the checkpoint with which it leaves. One that reads or stages
+// ends that; one that has never worked has nothing to write.
+func (s *Site) writeExit(ref model.Ref) {
+	l := s.jobs.At(ref)
+	x := &l.exit
+	size, by := l.holds.image, s.slowBy(x.slow)
+	if s.storage == nil {
+		x.acts = s.now.Add(slower(transfer(size, s.cfg.Exit.Bandwidth), by))
+		return
+	}
+	if l.moves.kind == Stage {
+		size = 0
+	}
+	s.stopTransfer(ref)
+	if s.cfg.stop() > 0 {
+		x.acts, x.copies = s.copyOut(ref, size, by), true
+		return
+	}
+	x.acts = model.Never
+	s.move(ref, Leave, size, s.cfg.Exit.Bandwidth, by)
+}
+
+// written lets a job leave with the checkpoint that is now written.
+func (s *Site) written(ref model.Ref) {
+	s.jobs.At(ref).exit.acts = s.now
+	s.exitStep(ref)
 }
 
 // leaveNodes lets a job leave its nodes as the machine says.

@@ -23,6 +23,8 @@ type Hardware interface {
 	// Least is the deepest cap, as a part of what the job draws, that Speed knows; One is
 	// none.
 	Least(j *hwmodel.Job) model.Fixed
+	// Bytes is how much its work moves, as far as its class says.
+	Bytes(j *hwmodel.Job) hwmodel.Bytes
 }
 
 // Source says what a power rests on, the surest first.
@@ -124,6 +126,8 @@ func (s *Site) begin(ref model.Ref) {
 	s.plugIn(ref)
 	if w.works = l.work.Resumes() <= s.now || w.held == (hwmodel.Watts{}); !w.works {
 		w.begins = l.work.Resumes()
+	}
+	if w.begins != model.AbsentTime && w.begins != model.Never {
 		s.events.Push(des.NewEvent(w.begins, des.RankCheckpoint, l.rec.Job, ref))
 	}
 	s.redraw(l)

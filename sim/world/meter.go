@@ -56,6 +56,9 @@ type SiteCounts struct {
 	Moot    int64            `json:"moot_changes"`      // of the cluster file or the trace, that found nothing to change
 	Unrated int64            `json:"unrated,omitempty"` // jobs that worked at rate 1 for want of the speed at which their runtime was recorded
 	Lost    int64            `json:"lost_gpu_us"`       // GPU time of work thrown away, µs
+	// Transfers are those through shared storage, one entry a kind; absent where each takes its
+	// size ÷ its rate whatever others do.
+	Transfers []TransferCounts `json:"transfers,omitempty"`
 }
 
 // Share is what the running jobs of one vCluster or of one tenant hold now.
@@ -87,9 +90,9 @@ type holding struct {
 	image                        int64 // bytes of a checkpoint
 }
 
-// measure says what the job under ref, which is a, holds. A checkpoint whose size is
-// not stated takes all the memory of the GPUs held, or of a node without GPUs: what
-// is in use of it no log tells.
+// measure says what the job under ref, which is a, holds. A checkpoint whose size neither
+// the row nor the class of work states takes all the memory of the GPUs held, or of a node
+// without GPUs: what is in use of it no log tells.
 func (s *Site) measure(ref model.Ref, a *model.Allocation) holding {
 	p := s.quorum.Held(ref)
 	nodes, power := s.quorum.Takes(ref)
@@ -106,8 +109,10 @@ func (s *Site) measure(ref model.Ref, a *model.Allocation) holding {
 		held, of := h.PartOf(k.GPUs, k.CPUs)
 		g.idle += k.IdlePower * held / of
 	}
-	if a.CkptBytes > 0 {
+	if class := s.hardware.Bytes(&s.jobs.At(ref).hw).Checkpoint; a.CkptBytes > 0 {
 		g.image = a.CkptBytes
+	} else if class.Known {
+		g.image = class.Size
 	}
 	return g
 }

@@ -3,6 +3,7 @@ package world
 import (
 	"orrery/hwmodel"
 	"orrery/scheduler/model"
+	"orrery/scheduler/preempt"
 	"orrery/scheduler/quorum"
 	"orrery/sim/des"
 	"orrery/sim/world/translate"
@@ -23,6 +24,7 @@ type Site struct {
 	quorum   *quorum.Site
 	now      model.Time
 	jobs     model.RefTable[siteJob]
+	storage  *storage // nil where transfers share nothing
 	spare    model.FreeList[attempt]
 	allocs   model.RefTable[model.Allocation]
 	nodes    []node
@@ -34,6 +36,7 @@ type Site struct {
 	ahead    int            // events that are not of jobs
 	begun    bool           // now is an instant of the replay
 	load     load
+	decides  preempt.CheckpointConfig // of cfg, by what a checkpoint stops a job for
 
 	restores []model.Proposal        // not read yet
 	past     []attemptBefore         // likewise
@@ -70,6 +73,7 @@ type siteJob struct {
 	saved   int64          // bytes of the last one
 	limit   model.Duration // requested time from the next start on
 	outcome model.JobState // with which it ends by itself
+	input   int64          // bytes that it has still to stage
 	resumes bool           // ran before the replay began, and has not started in it
 	endless bool           // its row ended at its walltime and it has not run at the rate of then, see SetSpeed
 	unrated bool           // is counted in SiteCounts.Unrated
@@ -87,6 +91,7 @@ type attempt struct {
 	why     model.Reason   // for which it does
 	exit    exit           // how it gives its nodes up
 	ckpt    checkpointing  // how it saves its work meanwhile
+	moves   moving         // what it reads from storage, or writes to it
 	since   model.Time     // when what it holds last changed
 	powered
 }
@@ -111,6 +116,13 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 	}
 	if m, ok := s.hardware.(*hwmodel.Model); ok {
 		s.terms = m.Terms
+	}
+	s.storage = newStorage(cfg.Storage, &s.Meter)
+	if cfg.Checkpoints != nil {
+		s.decides = *cfg.Checkpoints
+		if stop := cfg.stop(); stop > 0 {
+			s.decides.Bandwidth = stop
+		}
 	}
 	s.services, s.demands = map[int64]model.Ref{}, map[int64]int32{}
 	s.nodes = make([]node, len(cfg.Site.Nodes))
@@ -192,6 +204,7 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 	l.truth, l.alloc, l.outcome, l.release, l.limit, l.hw = truth.Truth, a, truth.Outcome, truth.Release, a.Walltime, truth.Hardware
 	r := &l.rec // as it was made; a warm start changes what the allocation says of some of it
 	r.Job, r.ID, r.Eligible, r.Start, r.Procs, r.Walltime = a.Job, a.ID, a.Eligible, model.AbsentTime, s.rows.Units(a), a.Walltime
+	l.input = s.toStage(l, truth.Input)
 	s.State.Submitted++
 	if why := unsatisfiable(a); why != model.ReasonNone {
 		s.Special.Note(met.Rejected(), a.ID)
@@ -273,6 +286,12 @@ func (s *Site) Take(t model.Time, dst []model.Fact) []model.Fact {
 		case des.RankQuorum:
 			s.ahead--
 			s.answer(e.Ref())
+		case des.RankExpiry:
+			if e.Job() == byStorage {
+				s.moved()
+				continue
+			}
+			s.jobEvent(e)
 		default:
 			s.jobEvent(e)
 		}
@@ -307,6 +326,9 @@ func (s *Site) jobEvent(e des.Event) {
 		if l.attempt != nil && l.begins == e.At {
 			l.begins = model.AbsentTime
 			s.setWorks(l, true)
+		}
+		if l.attempt != nil && l.moves.waits && l.opens == e.At {
+			s.open(ref)
 		}
 	case des.RankCancel:
 		switch {
@@ -359,6 +381,7 @@ func (s *Site) Abandon(now model.Time) int64 {
 		ran := l.rec.Runtime
 		if l.rec.State == model.Running || l.rec.State == model.Checkpointing {
 			l.charge(now)
+			s.stopTransfer(ref)
 			s.bill(l)
 			s.splitLoss(l, l.worked(now))
 			ran = l.kept + l.gained(l.worked(now))

@@ -379,16 +379,19 @@ func (t *Site) readMounts(text string) (int32, error) {
 	if err := json.Unmarshal([]byte(text), &tiers); err != nil {
 		return 0, &unknownText{strconv.Quote(text), "a JSON object of bytes by storage tier", "correct the row"}
 	}
-	all := int64(0)
+	all, cold := int64(0), int64(0)
 	//detlint:ordered a sum of integers does not depend on the order
-	for _, n := range tiers {
-		all += max(n, 0)
+	for tier, n := range tiers {
+		all = model.Plus(all, max(n, 0))
+		if tier != "hot" {
+			cold = model.Plus(cold, max(n, 0))
+		}
 	}
 	ready := model.One
 	if all > 0 {
 		ready = model.Ratio(max(tiers["hot"], 0), all)
 	}
-	t.hot = append(t.hot, ready)
+	t.hot, t.cold = append(t.hot, ready), append(t.cold, cold)
 	return int32(len(t.hot) - 1), nil
 }
 

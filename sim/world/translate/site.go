@@ -84,7 +84,8 @@ type Site struct {
 	node      map[string]model.NodeID
 	noNodes   int32 // in nodes, none of them; -1 until it is needed
 	lacking   []Lack
-	hot       []model.Fixed      // by meaning of mounts
+	hot       []model.Fixed      // by meaning of mounts: the part on the tier hot
+	cold      []int64            // likewise: bytes on the others
 	known     []string           // features of any node, ascending
 	dependent []uint64           // a bit for each job that waits, is waited for or needs a lock
 	unused    []model.Dependency // memory for what jobs wait for
@@ -138,6 +139,8 @@ type SiteTruth struct {
 	Outcome  model.JobState // with which it ends by itself
 	Release  model.Time     // from its hold, AbsentTime when that is not lifted
 	Hardware hwmodel.Job
+	// Input is how many bytes it stages: those that are not on the tier hot.
+	Input traces.Opt[int64]
 }
 
 // Submission turns row i of b into a, keeping the space of its slices, and the truth
@@ -169,9 +172,22 @@ func (t *Site) Submission(b *traces.Batch, i int, a *model.Allocation) (j SiteTr
 	if t.rows.Hardware != nil {
 		j.Hardware = t.rows.Hardware.job(b, i, a)
 	}
+	j.Input = t.input(b, i)
 	j.Ran = t.rows.Warm.ran(b, i)
 	t.rows.Warm.before(b, i, j.Ran, &met)
 	return j, met, true, nil
+}
+
+// input is how many bytes row i has on other tiers than hot, as far as it says.
+func (t *Site) input(b *traces.Batch, i int) traces.Opt[int64] {
+	if !states(b.Attr, i, traces.TextMounts) {
+		return traces.Opt[int64]{}
+	}
+	m, err := t.meaning(b, i, traces.TextMounts, -1)
+	if err != nil || m < 0 {
+		return traces.Opt[int64]{}
+	}
+	return traces.Some(t.cold[m])
 }
 
 // ending is the rule that row i meets if it states no runtime or what cannot be,

@@ -20,11 +20,12 @@ import (
 // The clock is late by less than 2^-32 µs for each change of the members, and ends are
 // rounded half up to the µs of real time.
 type Pool struct {
-	capacity, drawn int64
-	clock           amount
-	at              model.Time // of the clock
-	members         []member   // by Ref
-	heap            []model.Ref
+	capacity int64
+	drawn    amount // demands of all members, in their unit: the sum of many may exceed 64 bits
+	clock    amount
+	at       model.Time // of the clock
+	members  []member   // by Ref
+	heap     []model.Ref
 }
 
 type member struct {
@@ -43,14 +44,29 @@ func (p *Pool) Len() int { return len(p.heap) }
 func (p *Pool) settle(now model.Time) {
 	d := now.Sub(p.at)
 	p.at = now
-	if p.drawn <= p.capacity {
+	capacity, drawn := p.factor(p.drawn)
+	if capacity == drawn {
 		p.clock = p.clock.add(micros(d))
 		return
 	}
-	hi, lo := bits.Mul64(uint64(d), uint64(p.capacity))
-	whole, rest := bits.Div64(hi, lo, uint64(p.drawn)) // at most d
-	part, _ := bits.Div64(rest>>32, rest<<32, uint64(p.drawn))
+	hi, lo := bits.Mul64(uint64(d), capacity)
+	whole, rest := bits.Div64(hi, lo, drawn) // at most d
+	part, _ := bits.Div64(rest>>32, rest<<32, drawn)
 	p.clock = p.clock.add(amount{whole >> 32, whole<<32 | part})
+}
+
+// factor is capacity ÷ drawn as a fraction, 1 ÷ 1 where nothing is slowed. Demands beyond 64
+// bits are rounded to 63.
+func (p *Pool) factor(drawn amount) (num, den uint64) {
+	capacity := uint64(max(p.capacity, 0))
+	switch {
+	case drawn.hi == 0 && drawn.lo <= capacity:
+		return 1, 1
+	case drawn.hi == 0:
+		return capacity, drawn.lo
+	}
+	shift := bits.Len64(drawn.hi)
+	return capacity >> shift, drawn.hi<<(64-shift) | drawn.lo>>shift
 }
 
 // SetCapacity changes the capacity.
@@ -66,7 +82,7 @@ func (p *Pool) Join(now model.Time, ref model.Ref, alone model.Duration, demand 
 	for int(ref) >= len(p.members) {
 		p.members = append(p.members, member{})
 	}
-	p.drawn += demand
+	p.drawn = p.drawn.add(amount{0, uint64(demand)})
 	p.heap = append(p.heap, ref)
 	p.members[ref] = member{p.clock.add(micros(alone)), demand, int32(len(p.heap))}
 	p.up(len(p.heap) - 1)
@@ -78,7 +94,7 @@ func (p *Pool) Leave(now model.Time, ref model.Ref) (left model.Duration) {
 	p.settle(now)
 	m := &p.members[ref]
 	p.remove(int(m.place) - 1)
-	p.drawn -= m.demand
+	p.drawn = p.drawn.sub(amount{0, uint64(m.demand)})
 	return m.done.sub(p.clock).over(model.One)
 }
 
@@ -91,15 +107,16 @@ func (p *Pool) Next() model.Time {
 }
 
 // lasts is how long a member takes from the instant of the clock on, while drawn is drawn.
-func (p *Pool) lasts(ref model.Ref, drawn int64) model.Duration {
+func (p *Pool) lasts(ref model.Ref, drawn amount) model.Duration {
 	left := p.members[ref].done.sub(p.clock)
-	switch {
-	case drawn <= p.capacity:
+	switch num, den := p.factor(drawn); {
+	case num == den, left == amount{}:
 		return left.over(model.One)
-	case p.capacity <= 0:
+	case num == 0:
 		return model.Forever
+	default:
+		return left.times(den, num)
 	}
-	return left.times(uint64(drawn), uint64(p.capacity))
 }
 
 // Take takes out the members that are done by now, and appends them to dst: first done
@@ -113,7 +130,7 @@ func (p *Pool) Take(now model.Time, dst []model.Ref) []model.Ref {
 		}
 		dst = append(dst, ref)
 		p.remove(0)
-		p.drawn -= p.members[ref].demand
+		p.drawn = p.drawn.sub(amount{0, uint64(p.members[ref].demand)})
 	}
 	return dst
 }

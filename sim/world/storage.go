@@ -1,0 +1,314 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"orrery/scheduler/model"
+	"orrery/sim/des"
+	"orrery/sim/world/work"
+	"orrery/traces"
+)
+
+// StorageConfig is how jobs move data between their nodes and storage. A transfer takes its
+// size ÷ the rate of its job while all that is asked of the storage is at most Bandwidth, and
+// longer by one factor for all transfers while it is more.
+type StorageConfig struct {
+	Bandwidth int64 // B/s that all transfers share; 0 is no bound
+	// Stage is at what a job stages its input before its work begins, in B/s; 0 stages
+	// nothing.
+	Stage int64
+	// Stop is at what a job copies a checkpoint into the memory of its nodes, in B/s. That
+	// stops the job; it writes the copy to storage while it works on, and the checkpoint is
+	// safe when that is done. With 0 the job stands still for the whole writing.
+	Stop int64
+}
+
+// Transfer is a reason for which a job moves data.
+type Transfer uint8
+
+// The kinds of transfers. A job stands still in all of them but Drain.
+const (
+	noTransfer   Transfer = iota
+	Stage                 // of the input, before its work begins
+	Read                  // of a checkpoint, before its work goes on
+	Write                 // of a checkpoint, to storage
+	Copy                  // of a checkpoint, into the memory of its nodes
+	Drain                 // of that copy to storage, while the job works
+	Leave                 // of the checkpoint with which a preempted job leaves, to storage
+	numTransfers = iota
+)
+
+var transferNames = [numTransfers]string{"", "stage", "read", "write", "copy", "drain", "leave"}
+
+// String is the spelling in results.
+func (k Transfer) String() string { return transferNames[k] }
+
+// TransferCounts is what came to pass with the transfers of one kind.
+type TransferCounts struct {
+	Kind  string `json:"kind"`
+	Begun int64  `json:"begun"`
+	Done  int64  `json:"done"` // the others were cut short, or were under way at the end
+	Asked int64  `json:"asked_bytes"`
+	Moved int64  `json:"moved_bytes"`
+	// Time is from begin to end, over all transfers; Alone is what the same bytes take at the
+	// rates of the jobs.
+	Time  int64 `json:"job_us"`
+	Alone int64 `json:"alone_us"`
+}
+
+// storage is what the transfers of a site share.
+type storage struct {
+	pool *work.Pool
+	set  model.Time  // of the last event that was set for the pool; Never for none
+	done []model.Ref // memory for transfers that are done
+}
+
+// byStorage is the job of the event at which a transfer is done.
+const byStorage model.JobID = -1
+
+// moving is the transfer of an attempt, which has one at a time.
+type moving struct {
+	kind  Transfer
+	waits bool // until the requested time of the attempt begins
+	bytes int64
+	alone model.Duration // that they take at the rate of the job
+	since model.Time
+}
+
+// newStorage is idle storage, nil where each transfer takes size ÷ rate whatever others do.
+func newStorage(c *StorageConfig, m *Meter) *storage {
+	if c == nil {
+		return nil
+	}
+	for k := Stage; k < numTransfers; k++ {
+		m.Transfers = append(m.Transfers, TransferCounts{Kind: k.String()})
+	}
+	capacity := c.Bandwidth
+	if capacity == 0 {
+		capacity = math.MaxInt64
+	}
+	return &storage{pool: work.NewPool(capacity), set: model.Never}
+}
+
+// Validate says what is wrong with c and how to mend it, or nil.
+func (c *StorageConfig) Validate() error {
+	for _, x := range []struct {
+		name string
+		rate int64
+	}{{"bandwidth", c.Bandwidth}, {"rate of staging", c.Stage}, {"rate of copies of checkpoints", c.Stop}} {
+		if x.rate < 0 {
+			return fmt.Errorf("world: the %s is %d B/s: give 0 or more", x.name, x.rate)
+		}
+	}
+	if *c == (StorageConfig{}) {
+		return errors.New("world: storage without any rate: leave it out")
+	}
+	return nil
+}
+
+// stop is at what the checkpoints of running jobs are copied into memory, 0 where they are not.
+func (c *SiteConfig) stop() int64 {
+	if c.Storage == nil {
+		return 0
+	}
+	return c.Storage.Stop
+}
+
+// toStage is how much a job stages before its work begins: what its row says is not on the
+// tier hot, else what its class of work says. What ran before a warm start has its input.
+func (s *Site) toStage(l *siteJob, row traces.Opt[int64]) int64 {
+	switch class := s.hardware.Bytes(&l.hw).Input; {
+	case s.storage == nil || s.cfg.Storage.Stage == 0 || l.truth.Ran > 0:
+		return 0
+	case row.OK:
+		return row.V
+	case class.Known:
+		return class.Size
+	}
+	return 0
+}
+
+// begins is when the work of the attempt l begins: Never while that is up to the storage,
+// from which it is to move what moves says first.
+func (s *Site) begins(l *siteJob) model.Time {
+	switch {
+	case s.storage == nil && l.kept > 0:
+		return l.opens.Add(transfer(l.saved, s.cfg.ReadBandwidth))
+	case s.storage == nil:
+	case l.kept > 0 && transfer(l.saved, s.cfg.ReadBandwidth) > 0:
+		l.moves = moving{kind: Read, waits: true, bytes: l.saved}
+		return model.Never
+	case l.kept == 0 && l.input > 0:
+		l.moves = moving{kind: Stage, waits: true, bytes: l.input}
+		return model.Never
+	}
+	return l.opens
+}
+
+// open begins what the attempt under ref moves before its work, once its time has begun.
+func (s *Site) open(ref model.Ref) {
+	l := s.jobs.At(ref)
+	switch m := &l.moves; {
+	case !m.waits:
+	case l.opens > s.now:
+		s.events.Push(des.NewEvent(l.opens, des.RankCheckpoint, l.rec.Job, ref))
+	case m.kind == Read:
+		s.move(ref, Read, m.bytes, s.cfg.ReadBandwidth, 1)
+	default:
+		s.move(ref, Stage, m.bytes, s.cfg.Storage.Stage, 1)
+	}
+}
+
+// move begins a transfer of the attempt under ref, that alone takes size bytes ÷ rate, by
+// times as long. A rate of 0 takes no time.
+func (s *Site) move(ref model.Ref, kind Transfer, size, rate, by int64) {
+	l := s.jobs.At(ref)
+	alone := slower(transfer(size, rate), by)
+	l.moves = moving{kind: kind, bytes: size, alone: alone, since: s.now}
+	c := &s.Meter.Transfers[kind-1]
+	c.Begun++
+	c.Asked = model.Plus(c.Asked, size)
+	s.storage.pool.Join(s.now, ref, alone, min(rate, max(1, rate/by)))
+	s.planStorage()
+}
+
+// planStorage sets the event at which the next transfer is done. It comes before the steps
+// of jobs at its instant: a checkpoint that is whole at a deadline is in time.
+func (s *Site) planStorage() {
+	next := s.storage.pool.Next()
+	if next == s.storage.set {
+		return
+	}
+	if s.storage.set = next; next != model.Never {
+		s.events.Push(des.NewEvent(next, des.RankExpiry, byStorage, 0))
+	}
+}
+
+// moved lets the transfers happen that are done now. An event that was overtaken finds none.
+func (s *Site) moved() {
+	pool := s.storage.pool
+	if pool.Next() != s.now {
+		return
+	}
+	s.storage.done = pool.Take(s.now, s.storage.done[:0])
+	s.storage.set = model.Never
+	for _, ref := range s.storage.done {
+		s.endTransfer(ref)
+	}
+	s.planStorage()
+}
+
+// endTransfer goes on with the attempt under ref when its transfer is done.
+func (s *Site) endTransfer(ref model.Ref) {
+	l := s.jobs.At(ref)
+	m := l.moves
+	l.moves = moving{}
+	s.Meter.Transfers[m.kind-1].Done++
+	s.countTransfer(&m, m.bytes, m.alone)
+	switch m.kind {
+	case Stage:
+		l.input = 0
+		s.goOn(ref)
+	case Read:
+		s.goOn(ref)
+	case Write:
+		if l.exit.writes { // it leaves with that
+			s.written(ref)
+			return
+		}
+		l.work.Pause(s.now, s.now)
+		s.endWrite(ref)
+		s.retime(ref)
+	case Drain:
+		s.drained(ref)
+	case Leave:
+		s.written(ref)
+	}
+}
+
+// goOn begins the work of the attempt under ref, which has what it needs for it.
+func (s *Site) goOn(ref model.Ref) {
+	l := s.jobs.At(ref)
+	l.work.Pause(s.now, s.now)
+	l.ckpt.since, l.ckpt.tried = s.now, s.now
+	s.setWorks(l, true)
+	s.retime(ref)
+}
+
+// stopTransfer ends the transfer of the attempt under ref before it is done, if it has one.
+// What has been staged stays.
+func (s *Site) stopTransfer(ref model.Ref) {
+	l := s.jobs.At(ref)
+	m := l.moves
+	l.moves = moving{}
+	if m.kind == noTransfer || m.waits {
+		return
+	}
+	left := m.since.Add(m.alone).Sub(s.now)
+	if m.kind != Copy {
+		left = min(s.storage.pool.Leave(s.now, ref), m.alone)
+		s.planStorage()
+	}
+	moved := part(m.bytes, m.alone-left, m.alone)
+	s.countTransfer(&m, moved, m.alone-left)
+	if m.kind == Stage {
+		l.input -= moved
+	}
+}
+
+// part is size·num ÷ den rounded down, 0 where den is. num is at most den.
+func part(size int64, num, den model.Duration) int64 {
+	if den <= 0 || num <= 0 {
+		return 0
+	}
+	if num == den {
+		return size
+	}
+	hi, lo := bits.Mul64(uint64(size), uint64(num))
+	q, _ := bits.Div64(hi, lo, uint64(den))
+	return int64(q)
+}
+
+// countTransfer counts bytes of a transfer that has ended, and what they take alone.
+func (s *Site) countTransfer(m *moving, moved int64, alone model.Duration) {
+	c := &s.Meter.Transfers[m.kind-1]
+	c.Moved = model.Plus(c.Moved, moved)
+	c.Time, c.Alone = model.Plus(c.Time, int64(s.now.Sub(m.since))), model.Plus(c.Alone, int64(alone))
+}
+
+// copyOut begins to copy a checkpoint of the attempt under ref into the memory of its nodes, and
+// says when that is done. No other job slows it.
+func (s *Site) copyOut(ref model.Ref, size, by int64) model.Time {
+	alone := slower(transfer(size, s.cfg.Storage.Stop), by)
+	s.jobs.At(ref).moves = moving{kind: Copy, bytes: size, alone: alone, since: s.now}
+	c := &s.Meter.Transfers[Copy-1]
+	c.Begun++
+	c.Asked = model.Plus(c.Asked, size)
+	return s.now.Add(alone)
+}
+
+// copied ends that, and begins to write the copy to storage.
+func (s *Site) copied(ref model.Ref, then Transfer, by int64) {
+	m := s.jobs.At(ref).moves
+	s.Meter.Transfers[Copy-1].Done++
+	s.countTransfer(&m, m.bytes, m.alone)
+	s.move(ref, then, m.bytes, s.cfg.Exit.Bandwidth, by)
+}
+
+// drained ends the writing of a copy of a checkpoint: it is safe from now on.
+func (s *Site) drained(ref model.Ref) {
+	l := s.jobs.At(ref)
+	k := &l.ckpt
+	k.drains = false
+	s.keep(ref, &k.copied)
+	switch {
+	case l.exit.writes: // the checkpoint with which it leaves has waited for this one
+		s.writeExit(ref)
+		s.planExitStep(ref)
+	case l.rec.State == model.Running:
+		s.planCheckpoint(ref)
+	}
+}
