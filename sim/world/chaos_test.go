@@ -46,6 +46,12 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 		k.PFail = model.Ratio(rapid.Int64Range(0, 10).Draw(rt, "p_fail"), 10)
 		base.Checkpoints = &k
 	}
+	if rapid.Bool().Draw(rt, "storage") {
+		base.Storage = &StorageConfig{
+			Bandwidth: rapid.Int64Range(1, 200).Draw(rt, "shared"), Stage: rapid.SampledFrom([]int64{0, 10, 100}).Draw(rt, "stage"),
+			Stop: rapid.SampledFrom([]int64{0, 20, 200}).Draw(rt, "stop"),
+		}
+	}
 	if rapid.Bool().Draw(rt, "extend") {
 		base.Rows.Policy.Overrun = translate.Extend
 	}
@@ -75,6 +81,7 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 			j.Kind = rapid.SampledFrom([]string{"", "service", "session"}).Draw(rt, "kind")
 			j.ExitState = rapid.SampledFrom([]string{"", "FAILED", "CANCELLED", "TIMEOUT"}).Draw(rt, "exit")
 			j.Sensitive = traces.Some(rapid.IntRange(0, 5).Draw(rt, "sensitive") == 0)
+			j.Mounts = rapid.SampledFrom([]string{"", `{"cold":50}`, `{"cold":900,"hot":7}`}).Draw(rt, "mounts")
 			j.Tenant = rapid.SampledFrom([]string{"", "ada", "bob"}).Draw(rt, "tenant")
 			if rapid.IntRange(0, 9).Draw(rt, "never ran") == 0 {
 				j.Runtime, j.CancelledAt = traces.Opt[model.Duration]{}, traces.Some(model.Time(instant.Draw(rt, "cancelled"))*at)
@@ -122,6 +129,17 @@ func TestChaos(t *testing.T) {
 		require.Zero(rt, unfinished)
 		require.Zero(rt, [...]int64{int64(st.Waiting), int64(st.Running), st.BusyUnits, st.QueuedUnits, int64(usage.vclusters[0].Waiting), usage.vclusters[0].Nodes, int64(usage.vclusters[0].Running)})
 
+		if s := p.world.storage; s != nil {
+			require.Zero(rt, s.pool.Len())
+		}
+		for _, k := range usage.Transfers {
+			require.LessOrEqual(rt, k.Done, k.Begun)
+			require.LessOrEqual(rt, k.Moved, k.Asked)
+			require.LessOrEqual(rt, k.Alone, k.Time+2*k.Begun, "%s: no transfer is faster than alone", k.Kind)
+			if k.Done == k.Begun {
+				require.Equal(rt, k.Asked, k.Moved, k.Kind)
+			}
+		}
 		jobs := map[int64]*model.JobRecord{}
 		for i := range p.sink.jobs {
 			r := &p.sink.jobs[i]
@@ -207,12 +225,18 @@ func TestTransfer(t *testing.T) {
 }
 
 // TestSiteSteadyStateAllocatesNothing runs jobs that are preempted, restored
-// and wiped after, over and over.
+// and wiped after, over and over, without and with shared storage.
 func TestSiteSteadyStateAllocatesNothing(t *testing.T) {
+	for _, storage := range []*StorageConfig{nil, {Bandwidth: 50, Stage: 10, Stop: 200}} {
+		requireNoAllocations(t, storage)
+	}
+}
+
+func requireNoAllocations(t *testing.T, storage *StorageConfig) {
 	exit := preempt.DefaultConfig()
 	exit.Bandwidth = 100
-	s := NewSite(SiteConfig{Site: smallSite(2), Exit: exit, Latency: 1, Wipe: sec, Faults: Faults{Slow: 0.5, SlowBy: 2}}, forget{})
-	rows := batchOf(row(1, 0, runs(100*sec), walltime(200*sec)), row(2, 0, class(9), func(j *traces.Job) { j.Sensitive = traces.Some(true) }))
+	s := NewSite(SiteConfig{Site: smallSite(2), Exit: exit, Latency: 1, Wipe: sec, Storage: storage, Faults: Faults{Slow: 0.5, SlowBy: 2}}, forget{})
+	rows := batchOf(row(1, 0, runs(100*sec), walltime(200*sec), stages(hundred)), row(2, 0, class(9), func(j *traces.Job) { j.Sensitive = traces.Some(true) }))
 	now := model.Time(0)
 	none := func(*model.Allocation) model.Reason { return model.ReasonNone }
 	var proposals [1]model.Proposal

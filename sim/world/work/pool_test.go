@@ -45,6 +45,21 @@ func TestPool(t *testing.T) {
 	require.Equal(t, []model.Ref{2, 9}, p.Take(34*at, nil), "those of one instant by ref")
 }
 
+// TestPoolBeyondSum: the demands together may exceed what 64 bits hold; each of n members
+// goes on at an n-th of its speed, rounded to some 60 bits.
+func TestPoolBeyondSum(t *testing.T) {
+	const n, most = 1000, math.MaxInt64
+	p := work.NewPool(most)
+	for i := range n {
+		p.Join(0, model.Ref(i), sec, most)
+	}
+	require.InDelta(t, n*float64(at), float64(p.Next()), 1)
+	for i := range n - 1 {
+		p.Leave(at, model.Ref(i))
+	}
+	require.InDelta(t, float64(2*at)-float64(at)/n, float64(p.Next()), 1)
+}
+
 // sharing is a pool by fractions, each member settled at every change.
 type sharing struct {
 	capacity int64
