@@ -60,6 +60,11 @@ var broken = []struct{ name, text, want string }{
 	{"a cap of 1", "groups: [{name: g, nodes: 4}]\nworkloads:\n  - {name: w, caps: [{draw: 1, throughput: 0.9}]}\n", "c.yaml:3:29: workloads[0].caps[0].draw: found 1, want less than 1: at 1 a cap has no effect"},
 	{"terms of recorded run times", "groups: [{name: g, nodes: 4}]\nruntime_terms: {cap: false}\n", "c.yaml:2:16: runtime_terms: does not apply with runtime: recorded: leave it out"},
 	{"slow without a cap", "groups: [{name: g, nodes: 4}]\nover_power_cap: slow\n", "c.yaml:2:17: over_power_cap: found slow, and there is no power_cap to keep: give one"},
+	{"storage without bandwidth", "storage:\n  bandwidth: 0GB/s\n", "c.yaml:2:14: storage.bandwidth: found 0GB/s, want none, or more than 0: a 0 is not taken for none"},
+	{"negative storage", "storage:\n  stage_bandwidth: -1GB/s\n", "c.yaml:2:20: storage.stage_bandwidth: found \"-1GB/s\", want"},
+	{"negative size of a class", "workloads:\n  - {name: w, checkpoint_bytes: -1GB}\n", "c.yaml:2:33: workloads[0].checkpoint_bytes: found \"-1GB\", want"},
+	{"size of a class without a unit", "workloads:\n  - {name: w, input_bytes: 5}\n", "c.yaml:2:28: workloads[0].input_bytes: found \"5\", want"},
+	{"slow copies", "groups: [{name: g, nodes: 4}]\nagents:\n  checkpoint_stop: 1GB/s\n", "c.yaml:3:20: agents.checkpoint_stop: found 1GB/s, want at least checkpoint_bandwidth, 10GiB/s"},
 	{"checkpoints", "groups: [{name: g, nodes: 4}]\nagents:\n  checkpoints: daly\n", "c.yaml:3:16: agents.checkpoints: found daly, whose interval comes of failures.mtbf, which is never: give it, or use value"},
 }
 

@@ -1,6 +1,10 @@
 package profiles
 
-import "orrery/hwmodel"
+import (
+	"reflect"
+
+	"orrery/hwmodel"
+)
 
 // Storage is the storage that all jobs share.
 type Storage struct {
@@ -44,6 +48,7 @@ func (c *Cluster) checkHardware(k *checker) {
 // checkTransfers holds the keys of transfers against each other.
 func (c *Cluster) checkTransfers(k *checker) {
 	if stop := c.Agents.CheckpointStop; stop > 0 && stop < c.Agents.CheckpointBandwidth {
-		k.add("agents.checkpoint_stop", "found %dB/s, want at least checkpoint_bandwidth, %dB/s: a job that copies its checkpoint slower than it writes it gains nothing by the copy", stop, c.Agents.CheckpointBandwidth)
+		k.add("agents.checkpoint_stop", "found %s, want at least checkpoint_bandwidth, %s: a job that copies its checkpoint slower than it writes it gains nothing by the copy",
+			formatSize(reflect.ValueOf(stop)), formatSize(reflect.ValueOf(c.Agents.CheckpointBandwidth)))
 	}
 }

@@ -113,4 +113,7 @@ func TestSiteSaysWhatRowsDoNotAsk(t *testing.T) {
 	require.Empty(t, rules(nodes+"storage_bandwidth: 1GB/s\n", info), "all rows say it")
 	info.Filled = info.Filled[:1]
 	require.Len(t, rules(nodes+"storage_bandwidth: 1GB/s\n", info), 1)
+	require.Empty(t, rules(nodes+"storage: {bandwidth: 1GB/s}\n", info), "nothing is staged")
+	require.Equal(t, []string{"unstated-mounts 9: kept: the row does not say what input its job stages: what its class of work says, else nothing"},
+		rules(nodes+"storage: {stage_bandwidth: 1GB/s}\n", info))
 }

@@ -8,6 +8,7 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
+	"orrery/sim/world"
 	"orrery/sim/world/translate"
 	"orrery/traces"
 )
@@ -21,6 +22,16 @@ func TestPreemptionIsTakenOver(t *testing.T) {
 		Rule: preempt.Banded, MaxVictims: 7, MaxTries: 5, NearCompletion: model.Minute, Timeout: 2 * model.Minute, Extension: model.One / 4,
 		Deferral: 3 * model.Minute, DeferralsAuto: 1, DeferralsManual: 2, KillGrace: 4 * model.Second, Bandwidth: 5,
 	}, preemptionOf(&p.Preemption, &profiles.Agents{KillGrace: 4 * model.Second, CheckpointBandwidth: 5}))
+}
+
+// TestTransfersAreTakenOver: each key of transfers reaches the world, and without any nothing
+// is shared.
+func TestTransfersAreTakenOver(t *testing.T) {
+	of := func(text string) world.SiteConfig {
+		return planned(t, siteSpec(t, "groups: [{name: a, nodes: 1}]\n"+text), traces.Meta{}, traces.Tables{}).Site.World
+	}
+	require.Nil(t, of("").Storage)
+	require.Equal(t, &world.StorageConfig{Bandwidth: 1e9, Stage: 2e6, Stop: 1e12}, of("storage: {bandwidth: 1GB/s, stage_bandwidth: 2MB/s}\nagents: {checkpoint_stop: 1TB/s}\n").Storage)
 }
 
 // Prices of a trace are put on the scale from its lowest to its highest.

@@ -241,6 +241,44 @@ func TestWorthIt(t *testing.T) {
 	}
 }
 
+// TestWorthItByWhatStops: a checkpoint costs the time for which it stops the job. Of 40 GPUs
+// with 20 GiB each it is worth 40·3600·0.001 s after an hour. Written at 10 GiB/s it stops the
+// job for 80 s, which costs 80·41 s and 16 for its size; copied at 100 GiB/s for 8 s, and at
+// 800 GiB/s for 1 s.
+func TestWorthItByWhatStops(t *testing.T) {
+	const gib = int64(1) << 30
+	for stop, worth := range map[int64]bool{0: false, 100 * gib: false, 800 * gib: true} { //detlint:ordered each stands alone
+		cfg := SiteConfig{Site: smallSite(4)}
+		grace(&cfg)
+		cfg.Exit.Bandwidth = 10 * gib
+		k := preempt.DefaultCheckpointConfig()
+		k.Bytes, cfg.Checkpoints = 0, &k
+		if stop > 0 {
+			cfg.Storage = &StorageConfig{Stop: stop}
+		}
+		require.NoError(t, cfg.Validate())
+		s := NewSite(cfg, forget{})
+		s.now = model.Time(model.Hour)
+		l := &siteJob{alloc: &model.Allocation{}, attempt: &attempt{holds: holding{nodes: 10, gpus: 40, image: 40 * 20 * gib}}}
+		require.Equal(t, worth, s.worthCheckpoint(l), "copies at %d B/s", stop)
+	}
+}
+
+func TestBadStorage(t *testing.T) {
+	for _, c := range []struct {
+		storage StorageConfig
+		want    string
+	}{
+		{StorageConfig{Bandwidth: -1}, "the bandwidth is -1 B/s"},
+		{StorageConfig{Bandwidth: 1, Stage: -1}, "the rate of staging is -1 B/s"},
+		{StorageConfig{Stop: -1}, "the rate of copies of checkpoints is -1 B/s"},
+		{StorageConfig{}, "without any rate"},
+	} {
+		cfg := SiteConfig{Site: smallSite(1), Exit: preempt.DefaultConfig(), Storage: &c.storage}
+		require.ErrorContains(t, cfg.Validate(), c.want)
+	}
+}
+
 func TestBadCheckpoints(t *testing.T) {
 	for _, c := range []struct {
 		spoil func(*SiteConfig)

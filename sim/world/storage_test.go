@@ -322,6 +322,16 @@ func TestTwoParts(t *testing.T) {
 			attempts: `1 0-266 COMPLETED +260 -0`,
 		},
 		{
+			// Of 400 s, 58 s are done at 60 s and 242 s at 152 s.
+			name: "so it does when the job gets faster", nodes: 1, config: copies(1), orders: []order{speeds(60, 1, 2, 1)},
+			rows: []traces.Job{row(1, 0, manual, runs(400*sec), walltime(1000*sec))},
+			log: `0s submitted 1
+			      0s assigned 1
+			      152s checkpointed 1
+			      233s ended 1 COMPLETED`,
+			attempts: `1 0-233 COMPLETED +400 -0`,
+		},
+		{
 			// It stops at 55 s, with 53 s of work, waits until 62 s, copies until 64 s and writes
 			// until 74 s; it reads until 94 s.
 			name: "a victim writes a new one behind the last", nodes: 1, config: copies(10), rows: withVictim(55), orders: []order{preemptAt(55, 2, 1)},
@@ -355,6 +365,31 @@ func TestTwoParts(t *testing.T) {
 			attempts: `1 0-62 SUSPENDED +50 -0
 			           2 62-72 COMPLETED +10 -0
 			           1 72-154 COMPLETED +70 -0`,
+		},
+		{
+			name: "and it does so as slowly as it began", nodes: 1,
+			config: both(copies(10), func(c *SiteConfig) { c.Faults.Slow, c.Faults.SlowBy = 1, 3 }),
+			rows:   withVictim(51), orders: []order{preemptAt(51, 2, 1)},
+			log: `0s submitted 1
+			      0s assigned 1
+			      51s submitted 2
+			      51s preempted 1 PREEMPTED
+			      86s suspended 1
+			      86s assigned 2
+			      96s ended 2 COMPLETED
+			      96s assigned 1
+			      182s ended 1 COMPLETED`,
+			attempts: `1 0-86 SUSPENDED +50 -0
+			           2 86-96 COMPLETED +10 -0
+			           1 96-182 COMPLETED +70 -0`,
+		},
+		{
+			name: "nothing is copied that would not be written within the walltime", nodes: 1, config: copies(10),
+			rows: []traces.Job{row(1, 0, manual, runs(58*sec), walltime(61*sec))},
+			log: `0s submitted 1
+			      0s assigned 1
+			      58s ended 1 COMPLETED`,
+			attempts: `1 0-58 COMPLETED +58 -0`,
 		},
 		{
 			name: "a victim is killed in the middle of it", nodes: 1,
