@@ -440,6 +440,34 @@ func TestTransferCounts(t *testing.T) {
 	require.Equal(t, 10*at, p.sink.jobs[0].End, "and nothing is staged")
 }
 
+// TestTransfersUnderWay: what is under way when the replay stops counts as far as it has come.
+func TestTransfersUnderWay(t *testing.T) {
+	s := newSingle(t, shares(10), row(1, 0, stages(hundred), walltime(100*sec)))
+	f := s.submit(0)
+	s.propose(0, model.Proposal{Job: f.Job, Ref: f.Ref, Placement: whole(1)})
+	require.Equal(t, 10*at, s.Next())
+	require.EqualValues(t, 1, s.Abandon(4*at))
+	require.Equal(t, TransferCounts{Kind: "stage", Begun: 1, Asked: 100, Moved: 40, Time: int64(4 * sec), Alone: int64(4 * sec)}, s.Meter.Transfers[0])
+}
+
+// TestHeldWhileItStages: a job draws what its GPUs draw held until it has its input, however
+// long that takes, and while it writes a checkpoint.
+//
+//	0         20        30
+//	| stages  | works   |
+func TestHeldWhileItStages(t *testing.T) {
+	p := play(t, modelled(1, shares(5)), recordedOn(batchOf(row(1, 0, stages(hundred), walltime(100*sec))), 1))
+	require.Equal(t, 30*at, p.sink.jobs[0].End)
+	want := int64(20*(100+4*20)+10*(100+4*100)) * 1000
+	require.Equal(t, model.Energy{Low: want, Value: want, High: want}, p.sink.jobs[0].Energy)
+	require.EqualValues(t, want/1000, p.joules)
+
+	p = play(t, modelled(1, both(keeps(preempt.YoungInterval, 500*sec), func(c *SiteConfig) { c.Storage = &StorageConfig{Bandwidth: 5} })),
+		recordedOn(batchOf(row(1, 0, manual, runs(150*sec), walltime(400*sec))), 1))
+	require.Equal(t, 170*at, p.sink.jobs[0].End)
+	require.EqualValues(t, 20*(100+4*20)+150*(100+4*100), p.joules)
+}
+
 // TestBytesOfClasses: a class of work says how much its jobs stage and write, 0 included;
 // a row that says it wins.
 func TestBytesOfClasses(t *testing.T) {
