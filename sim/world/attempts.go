@@ -25,6 +25,7 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 	if l.resumes {
 		l.opens, l.resumes = now, false
 	}
+	l.moves = s.first(l)
 	l.work = work.Of(l.toDo(), s.begins(l))
 	s.setWaiting(l, -1)
 	s.account(ref, 1)

@@ -131,19 +131,25 @@ func (s *Site) toStage(l *siteJob, row traces.Opt[int64]) int64 {
 	return 0
 }
 
-// begins is when the work of the attempt l begins: Never while that is up to the storage,
-// from which it is to move what moves says first.
-func (s *Site) begins(l *siteJob) model.Time {
+// first is what the attempt l moves before its work begins.
+func (s *Site) first(l *siteJob) moving {
 	switch {
-	case s.storage == nil && l.kept > 0:
-		return l.opens.Add(transfer(l.saved, s.cfg.ReadBandwidth))
 	case s.storage == nil:
 	case l.kept > 0 && transfer(l.saved, s.cfg.ReadBandwidth) > 0:
-		l.moves = moving{kind: Read, waits: true, bytes: l.saved}
-		return model.Never
+		return moving{kind: Read, waits: true, bytes: l.saved}
 	case l.kept == 0 && l.input > 0:
-		l.moves = moving{kind: Stage, waits: true, bytes: l.input}
+		return moving{kind: Stage, waits: true, bytes: l.input}
+	}
+	return moving{}
+}
+
+// begins is when the work of the attempt l begins: Never while that is up to the storage.
+func (s *Site) begins(l *siteJob) model.Time {
+	switch {
+	case l.moves.waits:
 		return model.Never
+	case s.storage == nil && l.kept > 0:
+		return l.opens.Add(transfer(l.saved, s.cfg.ReadBandwidth))
 	}
 	return l.opens
 }
