@@ -91,6 +91,17 @@ func (w Weibull) Mean() model.Duration {
 	return span(float64(float64(w.Scale) * libm.Exp(log)))
 }
 
+// WeibullOf is the Weibull law of a mean.
+func WeibullOf(mean model.Duration, shape float64) Weibull {
+	log, _ := math.Lgamma(1 + 1/shape) //detlint:inexact it calls no exponential, and its last bit is that of the architecture
+	return Weibull{shape, max(1, span(float64(float64(mean)*libm.Exp(-log))))}
+}
+
+// LogNormalOf is the log-normal law of a mean.
+func LogNormalOf(mean model.Duration, sigma float64) LogNormal {
+	return LogNormal{max(1, span(float64(float64(mean)*libm.Exp(-float64(sigma*sigma)/2)))), sigma}
+}
+
 // Draw takes one draw.
 func (w Weibull) Draw(s *draw.Source) model.Duration {
 	raised := libm.Pow(s.Exponential(), 1/w.Shape) //detlint:inexact its last bit is that of the architecture, as that of draws is

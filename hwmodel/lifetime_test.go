@@ -84,6 +84,10 @@ func TestMeans(t *testing.T) {
 	}
 	closeTo(distuv.Weibull{K: 0.7, Lambda: 100}.Mean(), Weibull{0.7, 100 * model.Minute})
 	closeTo(distuv.Weibull{K: 3, Lambda: 100}.Mean(), Weibull{3, 100 * model.Minute})
+	for _, shape := range []float64{0.3, 0.7, 1, 3} {
+		require.InEpsilon(t, 266*24*60, WeibullOf(266*model.Day, shape).Mean().Seconds()/60, 1e-9, "shape %v", shape)
+	}
+	require.InEpsilon(t, 352, LogNormalOf(352*model.Minute, 1.4).Mean().Seconds()/60, 1e-7)
 	closeTo(distuv.LogNormal{Mu: math.Log(60), Sigma: 1.4}.Mean(), LogNormal{60 * model.Minute, 1.4})
 	closeTo(60+0.1*(600-60), LogNormalTail{LogNormal{60 * model.Minute, 0}, 60 * model.Minute, 0.1, []model.Duration{600 * model.Minute}})
 	require.InEpsilon(t, distuv.LogNormal{Mu: math.Log(60), Sigma: 1.4}.Quantile(0.99), LogNormal{60 * model.Minute, 1.4}.Quantile99().Seconds()/60, 1e-9)

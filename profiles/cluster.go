@@ -62,23 +62,24 @@ type Cluster struct {
 
 // NodeType is what nodes of one kind have.
 type NodeType struct {
-	Name          string      `yaml:"name" unit:"name" doc:"that groups refer to"`
-	From          string      `yaml:"from" unit:"name" doc:"a node of orrery cluster catalogue, whose figures it has where it does not say its own"`
-	GPUModel      string      `yaml:"gpu_model" unit:"name" doc:"its GPU in the catalogue, by which classes of work know it; without it they know it by the name under gpu"`
-	GPU           string      `yaml:"gpu" unit:"name" doc:"model of its GPUs, that jobs ask for; any: it is not known, and where that holds of all nodes each model that a job asks for counts as it"`
-	GPUs          int32       `yaml:"gpus" default:"0" min:"0" max:"64" unit:"GPUs" doc:"on each node"`
-	GPUMemory     Bytes       `yaml:"gpu_memory" default:"0" min:"0" unit:"size" doc:"of one GPU"`
-	CPUs          int32       `yaml:"cpus" default:"0" min:"0" max:"16384" unit:"cores" doc:"on each node"`
-	Memory        Bytes       `yaml:"memory" default:"0" min:"0" unit:"size" doc:"of the node"`
-	Features      []string    `yaml:"features" unit:"names" doc:"that jobs may ask for"`
-	Unified       bool        `yaml:"unified" default:"false" doc:"CPU and GPU share one memory"`
-	CXLOnly       bool        `yaml:"cxl_only" default:"false" doc:"all its memory is attached by CXL; only jobs that allow it go there"`
-	IdlePower     Power       `yaml:"idle_power" default:"0" min:"0" unit:"power" doc:"drawn without work"`
-	BusyPower     Power       `yaml:"busy_power" default:"0" min:"0" unit:"power" doc:"drawn with all GPUs at work"`
-	GPUIdlePower  Power       `yaml:"gpu_idle_power" default:"0W" min:"0" unit:"power" doc:"of idle_power, by one GPU"`
-	GPUHeldPower  Power       `yaml:"gpu_held_power" default:"0W" min:"0" unit:"power" doc:"drawn by one GPU while a job holds it and does not work: before its work begins, and while it writes or reads a checkpoint; below gpu_idle_power it counts as that"`
-	GPUPowerLimit Power       `yaml:"gpu_power_limit" zero:"none" default:"none" min:"0" unit:"power" doc:"that one GPU is held to; classes of work say what that costs"`
-	GPUTopology   GPUTopology `yaml:"gpu_topology" doc:"how near its GPUs are; without it they are all alike"`
+	Name          string         `yaml:"name" unit:"name" doc:"that groups refer to"`
+	From          string         `yaml:"from" unit:"name" doc:"a node of orrery cluster catalogue, whose figures it has where it does not say its own"`
+	GPUModel      string         `yaml:"gpu_model" unit:"name" doc:"its GPU in the catalogue, by which classes of work know it; without it they know it by the name under gpu"`
+	GPU           string         `yaml:"gpu" unit:"name" doc:"model of its GPUs, that jobs ask for; any: it is not known, and where that holds of all nodes each model that a job asks for counts as it"`
+	GPUs          int32          `yaml:"gpus" default:"0" min:"0" max:"64" unit:"GPUs" doc:"on each node"`
+	GPUMemory     Bytes          `yaml:"gpu_memory" default:"0" min:"0" unit:"size" doc:"of one GPU"`
+	CPUs          int32          `yaml:"cpus" default:"0" min:"0" max:"16384" unit:"cores" doc:"on each node"`
+	Memory        Bytes          `yaml:"memory" default:"0" min:"0" unit:"size" doc:"of the node"`
+	MTBF          model.Duration `yaml:"mtbf" zero:"failures.mtbf" default:"failures.mtbf" min:"1m" when:"failures.mtbf!=never" unit:"span" doc:"mean time that such a node works before it breaks"`
+	Features      []string       `yaml:"features" unit:"names" doc:"that jobs may ask for"`
+	Unified       bool           `yaml:"unified" default:"false" doc:"CPU and GPU share one memory"`
+	CXLOnly       bool           `yaml:"cxl_only" default:"false" doc:"all its memory is attached by CXL; only jobs that allow it go there"`
+	IdlePower     Power          `yaml:"idle_power" default:"0" min:"0" unit:"power" doc:"drawn without work"`
+	BusyPower     Power          `yaml:"busy_power" default:"0" min:"0" unit:"power" doc:"drawn with all GPUs at work"`
+	GPUIdlePower  Power          `yaml:"gpu_idle_power" default:"0W" min:"0" unit:"power" doc:"of idle_power, by one GPU"`
+	GPUHeldPower  Power          `yaml:"gpu_held_power" default:"0W" min:"0" unit:"power" doc:"drawn by one GPU while a job holds it and does not work: before its work begins, and while it writes or reads a checkpoint; below gpu_idle_power it counts as that"`
+	GPUPowerLimit Power          `yaml:"gpu_power_limit" zero:"none" default:"none" min:"0" unit:"power" doc:"that one GPU is held to; classes of work say what that costs"`
+	GPUTopology   GPUTopology    `yaml:"gpu_topology" doc:"how near its GPUs are; without it they are all alike"`
 }
 
 // GPUTopology is written as islands, or as the whole matrix.
@@ -206,18 +207,10 @@ type Agents struct {
 	CheckpointBandwidth Rate           `yaml:"checkpoint_bandwidth" default:"10GiB/s" min:"1B/s" unit:"rate" doc:"at which a job writes its checkpoint"`
 	RestoreBandwidth    Rate           `yaml:"restore_bandwidth" default:"10GiB/s" min:"1B/s" unit:"rate" doc:"at which a job reads it back"`
 	CheckpointStop      Rate           `yaml:"checkpoint_stop" zero:"none" default:"none" min:"1B/s" unit:"rate" doc:"at which a job copies a checkpoint into the memory of its nodes, which is all that stops it: it then writes the copy at checkpoint_bandwidth while it works, and the checkpoint is safe when that is done; none: the job stands still until it is written"`
+	Heartbeat           Heartbeat      `yaml:"heartbeat" doc:"when the scheduler learns that a node has broken"`
+	BootFailure         float64        `yaml:"boot_failure" default:"0" min:"0" max:"0.9" unit:"probability" doc:"that a node that was down does not boot; it is booted again after boot_timeout"`
+	BootTimeout         model.Duration `yaml:"boot_timeout" zero:"none" default:"none" min:"1s" max:"1d" when:"agents.boot_failure!=0" unit:"span" doc:"after which a boot counts as failed (ResumeTimeout of Slurm); needed with boot_failure, for no figure suits all nodes"`
 	Checkpoints         string         `yaml:"checkpoints" of:"none,value,young,daly" default:"none" doc:"when running jobs write checkpoints of their own accord: never, when the value exceeds the cost, or after the interval of Young or of Daly"`
-}
-
-// Failures are drawn by the seed of a replay.
-type Failures struct {
-	MTBF         model.Duration `yaml:"mtbf" zero:"never" default:"never" min:"1m" unit:"span" doc:"mean time that one node works before it breaks"`
-	MTTR         model.Duration `yaml:"mttr" default:"4h" min:"1s" when:"failures.mtbf!=never" unit:"span" doc:"mean time until it is back"`
-	Slow         float64        `yaml:"slow" default:"0" min:"0" max:"1" unit:"probability" doc:"that a checkpoint takes slow_by times as long"`
-	SlowBy       int64          `yaml:"slow_by" default:"10" min:"1" max:"1000000" when:"failures.slow!=0" unit:"factor" doc:"see slow"`
-	Unresponsive float64        `yaml:"unresponsive" default:"0" min:"0" max:"1" unit:"probability" doc:"that a victim does not answer"`
-	Partial      float64        `yaml:"partial" default:"0" min:"0" max:"1" unit:"probability" doc:"that a node fails to write its part of a checkpoint"`
-	Defers       float64        `yaml:"defers" default:"0" min:"0" max:"1" unit:"probability" doc:"that a victim asks to be left alone for a while"`
 }
 
 // Event is a change at an instant.

@@ -201,6 +201,7 @@ func (c *Cluster) validate() error {
 	if a := &c.Agents; (a.Checkpoints == "young" || a.Checkpoints == "daly") && c.Failures.MTBF == 0 {
 		k.add("agents.checkpoints", "found %s, whose interval comes of failures.mtbf, which is never: give it, or use value", a.Checkpoints)
 	}
+	c.checkFailures(k)
 	c.references(k)
 	c.checkHardware(k)
 	c.checkServices(k)

@@ -32,6 +32,8 @@ type Site struct {
 	Quorum          Quorum
 	Agents          Agents
 	Failures        Failures
+	SharedParts     []SharedPart     // of Failures.Shared
+	NodeMTBF        []model.Duration // of each node; nil where all have that of Failures
 	// Tick and Usage are those of the profiles that keep accounts, which agree.
 	Tick    model.Duration
 	Usage   Usage
@@ -63,7 +65,8 @@ type resolver struct {
 	groups map[string]int32 // by name
 	prints map[string]int32 // fingerprints by name
 	nodes  map[string]model.NodeID
-	named  int // nodes in sets so far
+	named  int      // nodes in sets so far
+	types  []string // names of the types of the nodes, "" for the only one
 }
 
 // maxNamed bounds the nodes that all partitions, reservations and events name
@@ -108,6 +111,8 @@ func (c *Cluster) Resolve() (*Site, error) {
 		r.sets()
 		r.changes()
 		r.hardware()
+		r.sharedParts()
+		r.lives()
 	}
 	if err := r.err(); err != nil {
 		return nil, err
@@ -223,14 +228,15 @@ func of(path string, terms Nodes, i int) string {
 	return fmt.Sprintf("%s[%d]", path, i)
 }
 
-// add puts a node into the site.
-func (r *resolver) add(path string, n model.Node) {
+// add puts a node of a type into the site.
+func (r *resolver) add(path, of string, n model.Node) {
 	if old, twice := r.nodes[n.Name]; twice {
 		r.problems.add(path, "names the node %s a second time (it is node %d already): give each node one place", n.Name, old)
 		return
 	}
 	r.nodes[n.Name] = model.NodeID(len(r.site.Nodes))
 	r.site.Nodes = append(r.site.Nodes, n)
+	r.types = append(r.types, of)
 }
 
 // listed makes the nodes of the groups.
@@ -254,7 +260,7 @@ func (r *resolver) listed() {
 				for range n {
 					numbered[g.Name]++
 					node.Name = fmt.Sprintf("%s-%d", g.Name, numbered[g.Name])
-					r.add(path, node)
+					r.add(path, g.Type, node)
 				}
 				continue
 			}
@@ -264,7 +270,7 @@ func (r *resolver) listed() {
 				return
 			}
 			for _, node.Name = range names {
-				r.add(path, node)
+				r.add(path, g.Type, node)
 			}
 		}
 	}
@@ -314,7 +320,7 @@ func (r *resolver) table() {
 			r.problems.add("vclusters", "the table of nodes puts node %s at home on %q, which is not among them: add it, or leave out all vclusters", row.Name, row.VCluster)
 			return
 		}
-		r.add("groups", node)
+		r.add("groups", row.Type, node)
 	}
 	r.site.Fingerprints = int32(len(r.site.Prints))
 }

@@ -144,7 +144,7 @@ func RunPrepared(ctx context.Context, prep *plan.Prepared, open func() (traces.S
 		}
 		p.Site.World.Rows.Dependencies = p.CutDependencies(d)
 	}
-	breaks := p.Site != nil && p.Site.World.Faults.MTBF > 0
+	breaks := p.Site != nil && p.Site.World.Faults.Breaks()
 	seen, err := prescan(ctx, &p, open, opt.Recorded)
 	if err != nil {
 		return nil, err

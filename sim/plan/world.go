@@ -22,7 +22,7 @@ func (p *Resolved) worldOf(res *profiles.Site, cap int64, announced translate.Si
 		Site: &res.Site, Seed: p.Spec.Seed, Expected: p.World.Expected, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
 		Rows: translate.Rows{File: src.Info().Name, GPUTypes: knownTypes(res.GPUTypes), Policy: p.World.Policy, Shared: res.Shared, CPUs: res.JobCPUs, Memory: res.JobMemory, Warm: p.Warm, IgnoreUnknownTenants: true},
 		Exit: preemptionOf(&profiles.Preemption{}, a), StartDelay: a.StartDelay, BootDelay: a.BootDelay, ReadBandwidth: int64(a.RestoreBandwidth), Wipe: a.Wipe,
-		Visible: a.CompletionDelay, Faults: faultsOf(&res.Failures),
+		Visible: a.CompletionDelay, Faults: faultsOf(res),
 	}
 	for i := range res.Profiles { // all that preempt agree
 		if res.Profiles[i].Preemption.Enabled {
@@ -70,13 +70,6 @@ func checkpointsOf(res *profiles.Site) *preempt.CheckpointConfig {
 		c.MTBF = res.Failures.MTBF
 	}
 	return &c
-}
-
-// faultsOf is what goes wrong. When nodes break no more is settled with the trace.
-func faultsOf(f *profiles.Failures) world.Faults {
-	return world.Faults{
-		MTBF: f.MTBF, MTTR: f.MTTR, Slow: f.Slow, SlowBy: f.SlowBy, Unresponsive: f.Unresponsive, Partial: f.Partial, Defers: f.Defers,
-	}
 }
 
 // happenings is what the trace says of a site. Prices in money are put on the scale from

@@ -85,7 +85,7 @@ func (s *Site) repair(id model.NodeID) bool {
 	n := &s.nodes[id]
 	switch n.state {
 	case model.Down:
-		n.back = s.now.Add(s.cfg.BootDelay)
+		n.back = s.now.Add(s.cfg.BootDelay).Add(s.failedBoots(id))
 		s.push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byRepair))
 	case model.Degraded:
 		s.setState(id, model.Ready)

@@ -38,7 +38,17 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 		},
 	}
 	if rapid.Bool().Draw(rt, "breaks") {
-		base.Faults.MTBF, base.Faults.MTTR = 50*sec, 9*sec
+		f := breaking(50*sec, 9*sec)
+		base.Faults.Lives, base.Faults.Repair = f.Lives, f.Repair
+	}
+	if rapid.Bool().Draw(rt, "shares") {
+		base.Faults.Shared = []SharedFault{{Nodes: []model.NodeID{0, model.NodeID(n - 1)}[:min(n, 2)], Life: expect(70 * sec), Repair: expect(5 * sec)}}
+	}
+	if rapid.Bool().Draw(rt, "is heard") {
+		base.Faults.Heartbeat = Heartbeat{Degraded: seconds(4, "degraded"), Down: seconds(4, "down") + 4*sec}
+	}
+	if rapid.Bool().Draw(rt, "boots fail") {
+		base.Faults.BootFails, base.Faults.BootTimeout = 0.5, seconds(9, "boot timeout")
 	}
 	if s := rapid.IntRange(-1, int(preempt.DalyInterval)).Draw(rt, "keeps"); s >= 0 {
 		k := preempt.DefaultCheckpointConfig()
@@ -185,7 +195,7 @@ func TestChaos(t *testing.T) {
 // TestFaultsAreKeyed: nodes break at the same instants whatever runs on them.
 func TestFaultsAreKeyed(t *testing.T) {
 	breaks := func(rows ...traces.Job) (log []string) {
-		p := play(t, SiteConfig{Site: smallSite(3), Seed: 7, Faults: Faults{MTBF: 1000 * sec, MTTR: 100 * sec, Until: 20_000 * at}}, batchOf(rows...))
+		p := play(t, SiteConfig{Site: smallSite(3), Seed: 7, Faults: until(20_000*at, breaking(1000*sec, 100*sec))}, batchOf(rows...))
 		for _, l := range p.log {
 			if strings.HasSuffix(l, "DOWN") || strings.HasSuffix(l, "READY") {
 				log = append(log, l)

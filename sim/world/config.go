@@ -61,28 +61,9 @@ type SiteConfig struct {
 	Changes []translate.Change
 }
 
-// Faults is what goes wrong. Every draw is keyed by Seed and the job and attempt,
-// or the node and its count of failures, so that two profiles replayed with one
-// seed meet the same.
-type Faults struct {
-	// MTBF and MTTR are the means of the exponentially distributed times that a
-	// node works and is down. An MTBF of 0 breaks nothing. No node breaks after
-	// Until, so that a replay in which a job waits for ever comes to an end.
-	MTBF, MTTR model.Duration
-	Until      model.Time
-	// Slow is the probability that a checkpoint takes SlowBy times as long.
-	Slow   float64
-	SlowBy int64
-	// Unresponsive is the probability that a victim does not answer the hint,
-	// Partial that a node fails to write its part of a checkpoint, and Defers
-	// that a victim answers a hint by asking to be left alone for a while.
-	Unresponsive, Partial, Defers float64
-}
-
 var (
 	visibleStream = draw.StreamOf("completion visible")
 	exitStream    = draw.StreamOf("victim's exit")
-	breakStream   = draw.StreamOf("node failure")
 )
 
 // Validate says what is wrong with c and how to mend it, or nil.
@@ -96,7 +77,6 @@ func (c *SiteConfig) Validate() error {
 	}{
 		{"latency", c.Latency}, {"jitter", c.Jitter}, {"completion visibility", c.Visible}, {"wipe", c.Wipe},
 		{"start delay", c.StartDelay}, {"boot delay", c.BootDelay},
-		{"mean time between failures", c.Faults.MTBF}, {"mean time to repair", c.Faults.MTTR},
 	} {
 		if d.d < 0 {
 			return fmt.Errorf("world: the %s is %s: give 0 or more", d.name, d.d)
@@ -111,6 +91,9 @@ func (c *SiteConfig) Validate() error {
 		if !(p.p >= 0 && p.p <= 1) {
 			return fmt.Errorf("world: the probability %s is %v: give 0 to 1", p.name, p.p)
 		}
+	}
+	if err := c.Faults.validate(len(c.Site.Nodes)); err != nil {
+		return err
 	}
 	if c.Faults.Slow > 0 && c.Faults.SlowBy < 1 {
 		return fmt.Errorf("world: slow checkpoints take %d times as long: give 1 or more", c.Faults.SlowBy)

@@ -139,7 +139,7 @@ func (s *Site) act(ref model.Ref, do preempt.Action) {
 func (s *Site) answerHint(ref model.Ref) {
 	l := s.jobs.At(ref)
 	x := &l.exit
-	if x.unresponsive {
+	if x.unresponsive || s.standsStill(ref) {
 		s.planExitStep(ref)
 		return
 	}

@@ -132,6 +132,9 @@ func (s *Site) begin(ref model.Ref) {
 	}
 	s.redraw(l)
 	s.setSpeed(ref)
+	if s.standsStill(ref) {
+		s.Meter.BrokenStarts++
+	}
 }
 
 // setSpeed asks at what speed the attempt under ref works now.

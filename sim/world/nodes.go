@@ -4,82 +4,66 @@ import (
 	"slices"
 
 	"orrery/scheduler/model"
-	"orrery/scheduler/model/draw"
 	"orrery/sim/des"
 )
 
 // node is what a site knows of one of its nodes beside the site file.
 type node struct {
-	state    model.NodeState
-	then     model.NodeState // what it becomes when it is repaired or wiped
-	sharers  int32           // jobs that hold a part of it
-	failures int32           // drawn so far
-	dirty    bool            // sensitive work was on it last
-	back     model.Time      // when it is repaired or wiped; AbsentTime when nothing is under way
+	state   model.NodeState
+	then    model.NodeState // what it becomes when it is repaired or wiped
+	sharers int32           // jobs that hold a part of it
+	dirty   bool            // sensitive work was on it last
+	broken  bool            // it went down by a failure that was drawn
+	back    model.Time      // when it is repaired or wiped; AbsentTime when nothing is under way
 }
 
 // What an event of a node is about, in the place of its ref.
 const (
 	byChange  model.Ref = iota // job is the row of SiteConfig.Changes
-	byFault                    // job is the node, which breaks or is repaired
+	byFault                    // job is the part, see failing, which breaks or is repaired
 	byRepair                   // job is the node, which is clean or has booted
 	byRelease                  // job is the node, which a job left that goes on elsewhere
+	byOverdue                  // job is the part, whose heartbeats are late
+	bySilence                  // job is the part, whose heartbeats have stopped
 )
 
 func (s *Site) nodeEvent(e des.Event) {
-	if e.Ref() == byChange {
-		s.change(int32(e.Job()))
-		return
-	}
-	id := model.NodeID(e.Job())
-	n := &s.nodes[id]
-	switch {
-	case e.Ref() == byRelease:
-		s.nodeFreed(id, n.dirty)
-	case e.Rank() == des.RankNodeDown:
-		s.failNode(id)
-	case n.back == e.At:
-		n.back = model.AbsentTime
-		if !n.state.CanBecome(n.then) {
-			s.setState(id, model.Ready) // clean again, and still degraded
+	i := int(e.Job())
+	switch e.Ref() {
+	case byChange:
+		s.change(int32(i))
+	case byRelease:
+		s.nodeFreed(model.NodeID(i), s.nodes[i].dirty)
+	case byRepair:
+		s.comeBack(model.NodeID(i))
+	case byOverdue:
+		s.degradeSilent(i)
+	case bySilence:
+		s.losePart(i)
+	case byFault:
+		if e.Rank() == des.RankNodeDown {
+			s.breakPart(i)
+			return
 		}
-		s.setState(id, n.then)
-	}
-	if e.Ref() == byFault && e.Rank() == des.RankNodeUp {
-		n.failures++
-		s.planFailure(id)
+		for _, id := range s.nodesOf(i) {
+			s.comeBack(id)
+		}
+		s.failures[i]++
+		s.planFailure(i)
 	}
 }
 
-// planFailure draws when a node that works breaks next.
-func (s *Site) planFailure(id model.NodeID) {
-	faults := &s.cfg.Faults
-	if faults.MTBF == 0 {
+// comeBack lets a node take work again if its repair or wipe ends now.
+func (s *Site) comeBack(id model.NodeID) {
+	n := &s.nodes[id]
+	if n.back != s.now {
 		return
 	}
-	src := draw.New(s.cfg.Seed, breakStream, uint64(id), uint64(s.nodes[id].failures))
-	if at := s.now.Add(exponential(&src, faults.MTBF)); at <= faults.Until {
-		s.push(des.NewEvent(at, des.RankNodeDown, model.JobID(id), byFault))
+	n.back = model.AbsentTime
+	if !n.state.CanBecome(n.then) {
+		s.setState(id, model.Ready) // clean again, and still degraded
 	}
-}
-
-// failNode breaks a node and draws when it is repaired. Both happen when they were
-// drawn, whatever else befell the node, so that one profile's drains move no
-// other failure.
-func (s *Site) failNode(id model.NodeID) {
-	src := draw.New(s.cfg.Seed, breakStream, uint64(id), uint64(s.nodes[id].failures))
-	_ = src.Uint64() // when it broke
-	at := s.now.Add(exponential(&src, s.cfg.Faults.MTTR)).Add(s.cfg.BootDelay)
-	s.push(des.NewEvent(at, des.RankNodeUp, model.JobID(id), byFault))
-	if s.down(id) {
-		s.nodes[id].back = at
-	}
-}
-
-// exponential draws from the exponential distribution of a mean, at least 1 µs.
-func exponential(src *draw.Source, mean model.Duration) model.Duration {
-	x := float64(src.Exponential() * float64(mean))
-	return model.Duration(max(1, min(x, float64(100*365*model.Day))))
+	s.setState(id, n.then)
 }
 
 // setState changes the state of a node and says so.
@@ -108,50 +92,76 @@ func (s *Site) setState(id model.NodeID, state model.NodeState) {
 
 // down takes a node and all jobs on it down, unless it is down already.
 func (s *Site) down(id model.NodeID) bool {
-	n := &s.nodes[id]
-	if n.state == model.Down {
+	if s.nodes[id].state == model.Down {
 		return false
 	}
-	n.back = model.AbsentTime
+	s.takeDown(id)
+	s.evict()
+	return true
+}
+
+// takeDown takes a node down that is not, and leaves its jobs to evict.
+func (s *Site) takeDown(id model.NodeID) {
+	n := &s.nodes[id]
+	n.back, n.broken = model.AbsentTime, false
 	if n.state == model.Draining || n.state == model.Drained || n.state == model.Wiping && n.then == model.Drained {
 		n.then = model.Drained
 	} else {
 		n.then = model.Ready
 	}
+	if s.silences > 0 && s.silent.Has(id) {
+		s.silent.Remove(id)
+		s.silences--
+	}
 	s.Meter.NodesLost++
 	s.setState(id, model.Down)
 	if s.occupied(id) {
-		s.evict(id)
+		s.lost.Add(id)
+		s.lostNodes = append(s.lostNodes, id)
 	}
-	return true
 }
 
-// evict fails the jobs that hold a node or a part of it, by job. Cost: the jobs
-// in the system.
-func (s *Site) evict(id model.NodeID) {
-	hit := s.refsBuf[:0]
-	for ref := range model.Ref(s.jobs.Len()) {
-		l := s.jobs.At(ref)
-		if l.present && (l.rec.State == model.Running || l.rec.State == model.Checkpointing) && holds(s.quorum.Held(ref), id) {
-			hit = append(hit, ref)
-		}
+// evict fails the jobs on nodes that have been taken down, by job. Cost: the jobs in the
+// system, once for all nodes that a failure takes down together.
+func (s *Site) evict() {
+	if len(s.lostNodes) == 0 {
+		return
 	}
-	//detlint:total a job has one ref
-	slices.SortFunc(hit, func(a, b model.Ref) int { return int(s.jobs.At(a).rec.Job) - int(s.jobs.At(b).rec.Job) })
-	s.refsBuf = hit
+	hit := s.jobsOn(s.lost)
+	for _, id := range s.lostNodes {
+		s.lost.Remove(id)
+	}
+	s.lostNodes = s.lostNodes[:0]
 	for _, ref := range hit {
 		s.fail(ref, model.ReasonNodeFailure, true)
 	}
 }
 
-func holds(p *model.Placement, id model.NodeID) bool {
+// jobsOn are the running jobs that hold a node of a set or a part of one, by job; valid
+// until it is asked again. Cost: the jobs in the system.
+func (s *Site) jobsOn(nodes model.NodeSet) []model.Ref {
+	on := s.refsBuf[:0]
+	for ref := range model.Ref(s.jobs.Len()) {
+		l := s.jobs.At(ref)
+		if l.present && (l.rec.State == model.Running || l.rec.State == model.Checkpointing) && holdsAny(s.quorum.Held(ref), nodes) {
+			on = append(on, ref)
+		}
+	}
+	//detlint:total a job has one ref
+	slices.SortFunc(on, func(a, b model.Ref) int { return int(s.jobs.At(a).rec.Job) - int(s.jobs.At(b).rec.Job) })
+	s.refsBuf = on
+	return on
+}
+
+// holdsAny says whether a node of a set, or a part of one, is in p.
+func holdsAny(p *model.Placement, nodes model.NodeSet) bool {
 	for _, w := range p.Words {
-		if w.Word == int32(id>>6) {
-			return w.Mask>>(id&63)&1 != 0
+		if nodes[w.Word]&w.Mask != 0 {
+			return true
 		}
 	}
 	for _, h := range p.Shares {
-		if h.Node == id {
+		if nodes.Has(h.Node) {
 			return true
 		}
 	}

@@ -17,6 +17,7 @@ import (
 // nothing once its tables have grown.
 type Site struct {
 	lifecycle
+	failing
 	cfg      SiteConfig
 	site     *model.Site
 	classes  *model.NodeClasses
@@ -137,8 +138,9 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 			s.Meter.Draw = s.Meter.Draw.Plus(s.band(n.IdlePower, cfg.Power.IdleBand))
 		}
 		s.nodes[i].back = model.AbsentTime
-		s.planFailure(model.NodeID(i))
 	}
+	s.lost = model.NewNodeSet(len(s.nodes))
+	s.planFailures()
 	for i := range cfg.Changes {
 		c := &cfg.Changes[i]
 		s.push(des.NewEvent(c.At, rankOf(c), model.JobID(i), byChange))

@@ -15,6 +15,8 @@ import (
 // then and not what it had to do: once its rate is not 1, it runs until its walltime, if
 // that is still ahead.
 //
+// A job that stands still, because a node of its own is broken, stays so.
+//
 // The work of a job that writes the checkpoint with which it leaves is over; there is
 // nothing to set.
 func (s *Site) SetSpeed(now model.Time, ref model.Ref, here, recorded model.Fixed) {
@@ -29,6 +31,10 @@ func (s *Site) SetSpeed(now model.Time, ref model.Ref, here, recorded model.Fixe
 	} else if !l.unrated {
 		l.unrated = true
 		s.Meter.Unrated++
+	}
+	if s.standsStill(ref) {
+		s.stall(ref)
+		return
 	}
 	if l.exit.writes || !l.work.SetRate(now, rate) {
 		return
