@@ -210,6 +210,8 @@ type Agents struct {
 	Heartbeat           Heartbeat      `yaml:"heartbeat" doc:"when the scheduler learns that a node has broken"`
 	BootFailure         float64        `yaml:"boot_failure" default:"0" min:"0" max:"0.9" unit:"probability" doc:"that a node that was down does not boot; it is booted again after boot_timeout"`
 	BootTimeout         model.Duration `yaml:"boot_timeout" zero:"none" default:"none" min:"1s" max:"1d" when:"agents.boot_failure!=0" unit:"span" doc:"after which a boot counts as failed (ResumeTimeout of Slurm); needed with boot_failure, for no figure suits all nodes"`
+	PrologueFailure     float64        `yaml:"prologue_failure" default:"0" min:"0" max:"0.5" unit:"probability" doc:"that the prologue of a job fails on one of its nodes; the node drains and the job goes back to the queue"`
+	PrologueRepair      model.Duration `yaml:"prologue_repair" zero:"none" default:"none" min:"1s" when:"agents.prologue_failure!=0" unit:"span" doc:"mean of the exponential time until such a node takes work again; needed with prologue_failure"`
 	Checkpoints         string         `yaml:"checkpoints" of:"none,value,young,daly" default:"none" doc:"when running jobs write checkpoints of their own accord: never, when the value exceeds the cost, or after the interval of Young or of Daly"`
 }
 

@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"fmt"
+	"slices"
 
 	"orrery/scheduler/model"
 )
@@ -52,6 +53,9 @@ func (c *Cluster) checkFailures(k *checker) {
 	}
 	if a.BootFailure > 0 && a.BootTimeout == 0 {
 		k.add("agents.boot_failure", "found %g, and there is no boot_timeout: say after how long a boot counts as failed, for example 10m", a.BootFailure)
+	}
+	if a.PrologueFailure > 0 && a.PrologueRepair == 0 {
+		k.add("agents.prologue_failure", "found %g, and there is no prologue_repair: say how long a node stays drained after it, for example 4h", a.PrologueFailure)
 	}
 	if len(f.Shared) > mostShared {
 		k.add("failures.shared", "found %d entries, want at most %d", len(f.Shared), mostShared)
@@ -119,4 +123,13 @@ func (r *resolver) lives() {
 			r.site.NodeMTBF[n] = d
 		}
 	}
+}
+
+// remarkBoot looks for a boot delay that is the default where nodes boot.
+func (c *Cluster) remarkBoot(all *problems) {
+	boots := func(e Event) bool { return e.Kind == "up" }
+	if f := &c.Failures; all.src.has("agents.boot_delay") || f.MTBF == 0 && len(f.Shared) == 0 && !slices.ContainsFunc(c.Events, boots) {
+		return
+	}
+	all.add("agents", "nodes come back %s after a repair, and no boot_delay is given: that is an assumption, and no figure for nodes with GPUs is published", formatSpan(c.Agents.BootDelay))
 }

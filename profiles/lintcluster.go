@@ -29,6 +29,7 @@ func (c *Cluster) remarks(site *Site) []Problem {
 	c.remarkIdle(&all, site)
 	c.remarkNodes(&all)
 	c.remarkPower(&all, site)
+	c.remarkBoot(&all)
 	return all.sorted()
 }
 

@@ -14,6 +14,9 @@ func faultsOf(res *profiles.Site) world.Faults {
 		Slow: f.Slow, SlowBy: f.SlowBy, Unresponsive: f.Unresponsive, Partial: f.Partial, Defers: f.Defers,
 		BootFails: a.BootFailure, BootTimeout: a.BootTimeout,
 	}
+	if a.PrologueFailure > 0 {
+		out.PrologueFails, out.Remedy = a.PrologueFailure, exponential(a.PrologueRepair)
+	}
 	if h := a.Heartbeat; h.DownAfter > 0 {
 		out.Heartbeat = world.Heartbeat{Degraded: h.DegradedAfter, Down: h.DownAfter}
 	}

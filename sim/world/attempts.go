@@ -34,6 +34,7 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 	s.scheduleEnd(ref)
 	s.begin(ref)
 	s.open(ref)
+	s.drawPrologues(ref)
 	s.holdCap()
 }
 

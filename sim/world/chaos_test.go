@@ -47,6 +47,9 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 	if rapid.Bool().Draw(rt, "is heard") {
 		base.Faults.Heartbeat = Heartbeat{Degraded: seconds(4, "degraded"), Down: seconds(4, "down") + 4*sec}
 	}
+	if rapid.Bool().Draw(rt, "prologues fail") {
+		base.Faults.PrologueFails, base.Faults.Remedy = 0.2, expect(9*sec)
+	}
 	if rapid.Bool().Draw(rt, "boots fail") {
 		base.Faults.BootFails, base.Faults.BootTimeout = 0.5, seconds(9, "boot timeout")
 	}

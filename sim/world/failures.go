@@ -32,6 +32,10 @@ type Faults struct {
 	// BootTimeout later.
 	BootFails   float64
 	BootTimeout model.Duration
+	// PrologueFails is the probability that a prologue fails on a node of a job that starts.
+	// The node drains, and takes work again after Remedy.
+	PrologueFails float64
+	Remedy        hwmodel.Lifetime
 
 	// Slow is the probability that a checkpoint takes SlowBy times as long.
 	Slow   float64
@@ -74,7 +78,7 @@ var (
 )
 
 // Breaks says whether anything breaks.
-func (f *Faults) Breaks() bool { return len(f.Lives) > 0 || len(f.Shared) > 0 }
+func (f *Faults) Breaks() bool { return len(f.Lives) > 0 || len(f.Shared) > 0 || f.PrologueFails > 0 }
 
 // validate says what is wrong with f for a site of so many nodes.
 func (f *Faults) validate(nodes int) error {
@@ -110,6 +114,12 @@ func (f *Faults) validate(nodes int) error {
 	}
 	if !(f.BootFails >= 0 && f.BootFails < 1) || f.BootTimeout < 0 {
 		err = errors.Join(err, fmt.Errorf("boots fail with probability %v after %s: give 0 or more, and a probability below 1", f.BootFails, f.BootTimeout))
+	}
+	if !(f.PrologueFails >= 0 && f.PrologueFails < 1) {
+		err = errors.Join(err, fmt.Errorf("prologues fail with probability %v: give 0 or more and less than 1", f.PrologueFails))
+	}
+	if f.PrologueFails > 0 {
+		err = errors.Join(err, validateRepair(f.Remedy))
 	}
 	if err != nil {
 		return fmt.Errorf("world: failures: %w", err)
@@ -167,7 +177,7 @@ func (s *Site) nodesOf(i int) []model.NodeID {
 // planFailures draws when each part breaks first.
 func (s *Site) planFailures() {
 	f := &s.cfg.Faults
-	if !f.Breaks() {
+	if len(f.Lives) == 0 && len(f.Shared) == 0 {
 		return
 	}
 	s.failures = make([]int32, len(s.nodes)+len(f.Shared))

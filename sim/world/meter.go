@@ -44,16 +44,17 @@ func (st *Meter) touch(h *Share, i int) {
 
 // SiteCounts is what has come to pass on a site.
 type SiteCounts struct {
-	Preempted      int64 `json:"preempted"`                 // times that a job was asked to leave its nodes
-	Suspended      int64 `json:"suspended"`                 // of these, left with a checkpoint
-	Written        int64 `json:"checkpoints_written"`       // by running jobs that went on
-	Requeued       int64 `json:"requeued"`                  // failed attempts whose jobs went back to the queue
-	Failed         int64 `json:"failed"`                    // jobs that ended as FAILED
-	NodesLost      int64 `json:"nodes_lost"`                // that went down
-	SharedFailures int64 `json:"shared_failures,omitempty"` // of parts that several nodes need
-	FailedBoots    int64 `json:"failed_boots,omitempty"`    // times that a node did not boot
-	BrokenStarts   int64 `json:"broken_starts,omitempty"`   // starts on a node that was broken and not yet known to be
-	Resized        int64 `json:"resized,omitempty"`         // times that a running service got another size
+	Preempted       int64 `json:"preempted"`                  // times that a job was asked to leave its nodes
+	Suspended       int64 `json:"suspended"`                  // of these, left with a checkpoint
+	Written         int64 `json:"checkpoints_written"`        // by running jobs that went on
+	Requeued        int64 `json:"requeued"`                   // failed attempts whose jobs went back to the queue
+	Failed          int64 `json:"failed"`                     // jobs that ended as FAILED
+	NodesLost       int64 `json:"nodes_lost"`                 // that went down
+	SharedFailures  int64 `json:"shared_failures,omitempty"`  // of parts that several nodes need
+	FailedBoots     int64 `json:"failed_boots,omitempty"`     // times that a node did not boot
+	FailedPrologues int64 `json:"failed_prologues,omitempty"` // on a node each
+	BrokenStarts    int64 `json:"broken_starts,omitempty"`    // starts on a node that was broken and not yet known to be
+	Resized         int64 `json:"resized,omitempty"`          // times that a running service got another size
 	// Refused are the proposals that the quorum refused, by reason.
 	Refused map[string]int64 `json:"refused,omitempty"`
 	Moot    int64            `json:"moot_changes"`      // of the cluster file or the trace, that found nothing to change

@@ -14,17 +14,20 @@ type node struct {
 	sharers int32           // jobs that hold a part of it
 	dirty   bool            // sensitive work was on it last
 	broken  bool            // it went down by a failure that was drawn
+	mended  bool            // a prologue failed on it, and it is being mended
 	back    model.Time      // when it is repaired or wiped; AbsentTime when nothing is under way
 }
 
 // What an event of a node is about, in the place of its ref.
 const (
-	byChange  model.Ref = iota // job is the row of SiteConfig.Changes
-	byFault                    // job is the part, see failing, which breaks or is repaired
-	byRepair                   // job is the node, which is clean or has booted
-	byRelease                  // job is the node, which a job left that goes on elsewhere
-	byOverdue                  // job is the part, whose heartbeats are late
-	bySilence                  // job is the part, whose heartbeats have stopped
+	byChange   model.Ref = iota // job is the row of SiteConfig.Changes
+	byFault                     // job is the part, see failing, which breaks or is repaired
+	byRepair                    // job is the node, which is clean or has booted
+	byRelease                   // job is the node, which a job left that goes on elsewhere
+	byOverdue                   // job is the part, whose heartbeats are late
+	bySilence                   // job is the part, whose heartbeats have stopped
+	byPrologue                  // job is the node, on which a prologue fails
+	byRemedy                    // job is the node, which is mended after that
 )
 
 func (s *Site) nodeEvent(e des.Event) {
@@ -36,6 +39,10 @@ func (s *Site) nodeEvent(e des.Event) {
 		s.nodeFreed(model.NodeID(i), s.nodes[i].dirty)
 	case byRepair:
 		s.comeBack(model.NodeID(i))
+	case byPrologue:
+		s.failPrologue(model.NodeID(i))
+	case byRemedy:
+		s.remedy(model.NodeID(i))
 	case byOverdue:
 		s.degradeSilent(i)
 	case bySilence:
@@ -191,6 +198,7 @@ func appendNodes(dst []model.NodeID, p *model.Placement, among model.NodeSet) []
 // it: neither running nor writing a checkpoint.
 func (s *Site) drain(id model.NodeID) bool {
 	n := &s.nodes[id]
+	n.mended = false
 	switch n.state {
 	case model.Ready, model.Degraded:
 		s.setState(id, model.Draining)

@@ -94,6 +94,8 @@ type attempt struct {
 	ckpt    checkpointing  // how it saves its work meanwhile
 	moves   moving         // what it reads from storage, or writes to it
 	since   model.Time     // when what it holds last changed
+	// noPrologue says that it ends when it opens, for its prologue fails on a node.
+	noPrologue bool
 	powered
 }
 
