@@ -191,6 +191,7 @@ func (s *story) setting(words []string) error {
 	}
 	set, ok := map[string]func(string) error{
 		"procs":          whole32(func(n int32) { s.spec.Cluster.Procs = n }),
+		"seed":           whole32(func(n int32) { s.spec.Seed = uint64(n) }),
 		"order":          word(func(w string) { s.spec.Order = w }),
 		"backfill":       word(func(w string) { s.spec.Backfill = w }),
 		"depth":          whole32(func(n int32) { s.spec.Depth = int(n) }),

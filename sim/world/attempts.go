@@ -35,6 +35,7 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 	s.begin(ref)
 	s.open(ref)
 	s.drawPrologues(ref)
+	s.startPrologues(ref)
 	s.holdCap()
 }
 

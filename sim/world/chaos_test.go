@@ -2,7 +2,6 @@ package world
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -193,23 +192,6 @@ func TestChaos(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestFaultsAreKeyed: nodes break at the same instants whatever runs on them.
-func TestFaultsAreKeyed(t *testing.T) {
-	breaks := func(rows ...traces.Job) (log []string) {
-		p := play(t, SiteConfig{Site: smallSite(3), Seed: 7, Faults: until(20_000*at, breaking(1000*sec, 100*sec))}, batchOf(rows...))
-		for _, l := range p.log {
-			if strings.HasSuffix(l, "DOWN") || strings.HasSuffix(l, "READY") {
-				log = append(log, l)
-			}
-		}
-		require.Equal(t, int64(len(log)/2), p.world.Meter.NodesLost, "everything that breaks is repaired")
-		return log
-	}
-	idle := breaks()
-	require.Greater(t, len(idle), 20)
-	require.Equal(t, idle, breaks(row(1, 0, runs(5000*sec), walltime(9000*sec)), row(2, 7*at)))
 }
 
 // TestEnergy: two nodes draw 100 W each when idle, and 300 W at work.

@@ -149,6 +149,7 @@ type failing struct {
 	// Nodes that are down and whose jobs have not been evicted yet.
 	lost      model.NodeSet
 	lostNodes []model.NodeID
+	prologues []model.NodeID // space of nodes on which a prologue fails
 }
 
 // part is the draws of a failure of part i, and its laws.

@@ -3,6 +3,7 @@ package world
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -368,6 +370,47 @@ func TestLivesOfBrokenNodes(t *testing.T) {
 	}
 }
 
+// TestFaultsAreKeyed: nodes break and come back at the same instants whatever runs on them
+// and in whichever order, and under another seed they do not.
+func TestFaultsAreKeyed(t *testing.T) {
+	jobs := []traces.Job{row(1, 0, runs(5000*sec), walltime(9000*sec)), row(2, 7*at), row(3, 8*at, nodes(3), runs(9000*sec), walltime(9999*sec))}
+	shared := []SharedFault{{Nodes: []model.NodeID{0, 2}, Life: expect(900 * sec), Repair: expect(300 * sec)}}
+	for _, c := range []struct {
+		name string
+		edit func(*Faults)
+	}{
+		{"exponential", func(*Faults) {}},
+		{"Weibull and log-normal", func(f *Faults) {
+			f.Lives[0], f.Repair = hwmodel.WeibullOf(1000*sec, 0.7), hwmodel.LogNormalOf(100*sec, 1.4)
+		}},
+		{"shared", func(f *Faults) { f.Shared = shared }},
+		{"known late", func(f *Faults) { f.Shared, f.Heartbeat = shared, Heartbeat{30 * sec, 60 * sec} }},
+		{"boots fail", func(f *Faults) { f.Shared, f.BootFails, f.BootTimeout = shared, 0.4, 50*sec }},
+	} {
+		breaks := func(seed uint64, rows ...traces.Job) (log []string) {
+			f := breaking(1000*sec, 100*sec)
+			c.edit(&f)
+			p := play(t, SiteConfig{Site: smallSite(3), Seed: seed, Faults: until(20_000*at, f)}, batchOf(rows...))
+			for _, l := range p.log {
+				if strings.HasSuffix(l, "DOWN") || strings.HasSuffix(l, "READY") {
+					log = append(log, l)
+				}
+			}
+			require.Equal(t, int64(len(log)/2), p.world.Meter.NodesLost, "everything that breaks is repaired")
+			return log
+		}
+		idle := breaks(7)
+		require.Greater(t, len(idle), 20, c.name)
+		require.Equal(t, idle, breaks(7, jobs...), c.name)
+		slices.Reverse(jobs)
+		for i := range jobs {
+			jobs[i].Submit = model.Time(i) * at
+		}
+		require.Equal(t, idle, breaks(7, jobs...), c.name)
+		require.NotEqual(t, idle, breaks(8), c.name)
+	}
+}
+
 // TestBrokenStarts: a start on a node that is broken and not known to be is counted.
 func TestBrokenStarts(t *testing.T) {
 	for submit, want := range map[model.Time]int64{4: 0, 6: 1, 9: 0} {
@@ -375,6 +418,99 @@ func TestBrokenStarts(t *testing.T) {
 		silence(&cfg)
 		p := play(t, cfg, batchOf(row(1, submit*at)))
 		require.Equal(t, want, p.world.Meter.BrokenStarts, "submitted at %d s", submit)
+	}
+}
+
+// TestPrologues: a job of n nodes starts with the probability that no prologue fails on any
+// of them, and each node that fails one drains until it is mended.
+func TestPrologues(t *testing.T) {
+	const jobs, wide, fails = 2000, 3, 0.1
+	var rows []traces.Job
+	for i := range jobs {
+		rows = append(rows, row(int64(i), model.Time(i)*100*at, nodes(wide), neverRequeued))
+	}
+	p := play(t, SiteConfig{Site: smallSite(wide), StartDelay: 2 * sec, Faults: Faults{PrologueFails: fails, Remedy: exactly(20 * sec), Until: model.Never}}, batchOf(rows...))
+	failed := 0
+	for _, a := range p.sink.attempts {
+		if a.Outcome == model.Failed {
+			failed++
+			require.Equal(t, 2*sec, a.End.Sub(a.Start))
+			require.Zero(t, a.Lost)
+		}
+	}
+	share := 1 - math.Pow(1-fails, wide)
+	require.InDelta(t, share*jobs, float64(failed), 4*math.Sqrt(share*(1-share)*jobs))
+	drained := 0
+	for _, l := range p.log {
+		if strings.HasSuffix(l, " DRAINED") {
+			drained++
+		}
+	}
+	require.EqualValues(t, drained, p.world.Meter.FailedPrologues)
+	require.InDelta(t, fails*wide*jobs, float64(drained), 4*math.Sqrt(fails*(1-fails)*wide*jobs))
+}
+
+// TestLivesOfPrologues tells of nodes on which a prologue always fails until 5 s.
+func TestLivesOfPrologues(t *testing.T) {
+	always := func(c *SiteConfig) {
+		c.Faults, c.StartDelay = Faults{PrologueFails: 0.999999, Remedy: exactly(20 * sec), Until: 5 * at}, 2*sec
+	}
+	for _, c := range []tale{
+		{
+			name: "the job goes back to the queue, and the node is mended", nodes: 1, config: always,
+			rows: []traces.Job{row(1, 0)},
+			log: `0s submitted 1
+			      0s assigned 1
+			      2s node n0 DRAINING
+			      2s requeued 1 NODE_FAILURE
+			      2s node n0 DRAINED
+			      22s node n0 READY
+			      22s assigned 1
+			      34s ended 1 COMPLETED`,
+			attempts: `1 0-2 FAILED +0 -0
+			           1 22-34 COMPLETED +10 -0`,
+		},
+		{
+			name: "a node that the log drains as well stays drained", nodes: 1, config: always,
+			rows:    []traces.Job{row(1, 0)},
+			changes: []translate.Change{{At: 4 * at, Kind: translate.NodeDrains}, {At: 40 * at, Kind: translate.NodeUndrained}},
+			log: `0s submitted 1
+			      0s assigned 1
+			      2s node n0 DRAINING
+			      2s requeued 1 NODE_FAILURE
+			      2s node n0 DRAINED
+			      40s node n0 READY
+			      40s assigned 1
+			      52s ended 1 COMPLETED`,
+			attempts: `1 0-2 FAILED +0 -0
+			           1 40-52 COMPLETED +10 -0`,
+		},
+		{
+			name: "a job that has lost its node before is not hit twice", nodes: 2, config: always,
+			rows:    []traces.Job{row(1, 0), row(2, 4*at)},
+			changes: []translate.Change{fails(1, 0), {At: 30 * at, Kind: translate.NodeRepaired}},
+			log: `0s submitted 1
+			      0s assigned 1
+			      1s node n0 DOWN
+			      1s requeued 1 NODE_FAILURE
+			      1s assigned 1
+			      3s node n1 DRAINING
+			      3s requeued 1 NODE_FAILURE
+			      3s node n1 DRAINED
+			      4s submitted 2
+			      23s node n1 READY
+			      23s assigned 1
+			      30s node n0 READY
+			      30s assigned 2
+			      35s ended 1 COMPLETED
+			      42s ended 2 COMPLETED`,
+			attempts: `1 0-1 FAILED +0 -0
+			           1 1-3 FAILED +0 -0
+			           1 23-35 COMPLETED +10 -0
+			           2 30-42 COMPLETED +10 -0`,
+		},
+	} {
+		t.Run(c.name, c.tell)
 	}
 }
 
@@ -393,6 +529,8 @@ func TestWrongFaults(t *testing.T) {
 		}},
 		{"shared failure 0 has no law", func(f *Faults) { f.Shared = []SharedFault{{Repair: expect(1)}} }},
 		{"degraded after 00:00:03 and down after 00:00:02", func(f *Faults) { f.Heartbeat = Heartbeat{3 * sec, 2 * sec} }},
+		{"prologues fail with probability 1", func(f *Faults) { f.PrologueFails, f.Remedy = 1, expect(1) }},
+		{"no law of repairs", func(f *Faults) { f.PrologueFails = 0.5 }},
 		{"boots fail with probability 1 after", func(f *Faults) { f.BootFails = 1 }},
 	} {
 		cfg := SiteConfig{Site: smallSite(2), Faults: breaking(sec, sec), Exit: preempt.DefaultConfig()}

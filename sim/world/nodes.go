@@ -39,8 +39,6 @@ func (s *Site) nodeEvent(e des.Event) {
 		s.nodeFreed(model.NodeID(i), s.nodes[i].dirty)
 	case byRepair:
 		s.comeBack(model.NodeID(i))
-	case byPrologue:
-		s.failPrologue(model.NodeID(i))
 	case byRemedy:
 		s.remedy(model.NodeID(i))
 	case byOverdue:

@@ -13,40 +13,42 @@ var (
 	remedyStream   = draw.StreamOf("remedy after a prologue")
 )
 
-// drawPrologues draws on which nodes the prologue of the attempt under ref fails, when its
-// start delay is over. Cost: its nodes, where prologues fail at all.
-func (s *Site) drawPrologues(ref model.Ref) {
+// startPrologues draws whether the prologue of the attempt under ref fails, which it does when
+// its start delay is over. Cost: its nodes, where prologues fail at all.
+func (s *Site) startPrologues(ref model.Ref) {
 	f := &s.cfg.Faults
 	l := s.jobs.At(ref)
-	if l.noPrologue = false; f.PrologueFails == 0 || l.opens > f.Until {
-		return
-	}
-	src := draw.New(s.cfg.Seed, prologueStream, uint64(l.rec.Job), uint64(l.rec.Attempts))
-	s.nodesBuf = appendNodes(s.nodesBuf[:0], s.quorum.Held(ref), nil)
-	for _, id := range s.nodesBuf {
-		if src.Bool(f.PrologueFails) {
-			l.noPrologue = true
-			s.push(des.NewEvent(l.opens, des.RankNodeDown, model.JobID(id), byPrologue))
-		}
+	if l.noPrologue = f.PrologueFails > 0 && l.opens <= f.Until && len(s.drawPrologues(ref)) > 0; l.noPrologue {
+		s.events.Push(des.NewEvent(l.opens, des.RankCheckpoint, l.rec.Job, ref))
 	}
 }
 
-// failPrologue drains a node on which a prologue fails now, for as long as it takes to mend
-// it. The job goes back to the queue by its requeue policy, unless it has left before.
-func (s *Site) failPrologue(id model.NodeID) {
-	s.lost.Add(id)
-	hit := s.jobsOn(s.lost)
-	s.lost.Remove(id)
-	hit = slices.DeleteFunc(hit, func(ref model.Ref) bool { l := s.jobs.At(ref); return !l.noPrologue || l.opens != s.now })
-	s.Meter.FailedPrologues++
-	if s.drain(id) {
-		s.nodes[id].mended = true
-		src := draw.New(s.cfg.Seed, remedyStream, uint64(id), uint64(s.now))
-		s.push(des.NewEvent(s.now.Add(lasts(s.cfg.Faults.Remedy, &src)), des.RankNodeUp, model.JobID(id), byRemedy))
+// drawPrologues are the nodes of the attempt under ref on which its prologue fails, valid
+// until it is asked again.
+func (s *Site) drawPrologues(ref model.Ref) []model.NodeID {
+	l := s.jobs.At(ref)
+	src := draw.New(s.cfg.Seed, prologueStream, uint64(l.rec.Job), uint64(l.rec.Attempts))
+	s.prologues = appendNodes(s.prologues[:0], s.quorum.Held(ref), nil)
+	s.prologues = slices.DeleteFunc(s.prologues, func(model.NodeID) bool { return !src.Bool(s.cfg.Faults.PrologueFails) })
+	return s.prologues
+}
+
+// failPrologues drains the nodes on which the prologue of the attempt under ref fails now, for
+// as long as it takes to mend them. The job goes back to the queue by its requeue policy.
+func (s *Site) failPrologues(ref model.Ref) {
+	failed := s.drawPrologues(ref)
+	if len(failed) == 0 { // it has other nodes by now
+		return
 	}
-	for _, ref := range hit {
-		s.fail(ref, model.ReasonNodeFailure, true)
+	for _, id := range failed {
+		s.Meter.FailedPrologues++
+		if s.drain(id) {
+			s.nodes[id].mended = true
+			src := draw.New(s.cfg.Seed, remedyStream, uint64(id), uint64(s.now))
+			s.push(des.NewEvent(s.now.Add(lasts(s.cfg.Faults.Remedy, &src)), des.RankNodeUp, model.JobID(id), byRemedy))
+		}
 	}
+	s.fail(ref, model.ReasonNodeFailure, true)
 }
 
 // remedy lets a node take work again that a prologue drained, unless the log has drained it

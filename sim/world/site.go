@@ -321,6 +321,10 @@ func (s *Site) jobEvent(e des.Event) {
 		if l.attempt == nil {
 			return
 		}
+		if l.noPrologue && l.opens == e.At {
+			s.failPrologues(ref)
+			return
+		}
 		switch e.At {
 		case l.ckpt.at:
 			s.checkpointStep(ref)
