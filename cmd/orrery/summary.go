@@ -47,6 +47,7 @@ func (s *summary) table() *table.Table {
 		if c.Resized > 0 {
 			t.Row("resized", table.Quantity(plot.Count(c.Resized), c.Resized), "times that a reactive service got more nodes or gave some back")
 		}
+		s.failureRows(t)
 		if c.Moot > 0 {
 			t.Row("moot changes", table.Quantity(plot.Count(c.Moot), c.Moot), "of the cluster file or the trace, that found nothing to change")
 		}
@@ -70,6 +71,25 @@ func (s *summary) table() *table.Table {
 	t.Row("verdict", table.Quantity(string(v), string(v)).In(tone(v)), reports.VerdictWords(v))
 	t.Row("fingerprint", d.Fingerprint, "over what happened when and on which nodes; equal runs have equal ones")
 	return t
+}
+
+// failureRows are counts of what breaks, those that are not 0.
+func (s *summary) failureRows(t *table.Table) {
+	c := s.out.Document.Site
+	for _, p := range []struct {
+		name string
+		n    int64
+		note string
+	}{
+		{"shared failures", c.SharedFailures, "of parts that several nodes need"},
+		{"failed boots", c.FailedBoots, "of nodes, which were booted again"},
+		{"failed prologues", c.FailedPrologues, "each on a node, which drained"},
+		{"broken starts", c.BrokenStarts, "on nodes that were broken and not yet known to be"},
+	} {
+		if p.n > 0 {
+			t.Row(p.name, table.Quantity(plot.Count(p.n), p.n), p.note)
+		}
+	}
 }
 
 // imported says what became of the rows of a raw log.

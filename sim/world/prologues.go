@@ -14,11 +14,12 @@ var (
 )
 
 // startPrologues draws whether the prologue of the attempt under ref fails, which it does when
-// its start delay is over. Cost: its nodes, where prologues fail at all.
+// its start delay is over. One that ran before a warm start has had its own. Cost: its nodes,
+// where prologues fail at all.
 func (s *Site) startPrologues(ref model.Ref) {
 	f := &s.cfg.Faults
 	l := s.jobs.At(ref)
-	if l.noPrologue = f.PrologueFails > 0 && l.opens <= f.Until && len(s.drawPrologues(ref)) > 0; l.noPrologue {
+	if l.noPrologue = f.PrologueFails > 0 && !s.immediate && l.opens <= f.Until && len(s.drawPrologues(ref)) > 0; l.noPrologue {
 		s.events.Push(des.NewEvent(l.opens, des.RankCheckpoint, l.rec.Job, ref))
 	}
 }
