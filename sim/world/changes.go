@@ -97,7 +97,7 @@ func (s *Site) repair(id model.NodeID) bool {
 
 func (s *Site) undrain(id model.NodeID) bool {
 	n := &s.nodes[id]
-	n.mended = false
+	n.mended = model.AbsentTime
 	switch {
 	case n.state == model.Draining || n.state == model.Drained:
 		s.setState(id, model.Ready)

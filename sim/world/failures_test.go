@@ -187,9 +187,12 @@ func TestSharedParts(t *testing.T) {
 		of[key] = append(of[key], o.node%4)
 	}
 	require.Len(t, of, int(s.Meter.SharedFailures))
+	instants := map[model.Time]bool{}
 	for key, nodes := range of {
+		instants[key.from] = true
 		require.Equal(t, []model.NodeID{0, 1, 2, 3}, nodes, "%v", key)
 	}
+	require.Len(t, instants, len(of), "no two parts break at one instant")
 }
 
 // TestFailedBoots: boots that fail prolong outages by a geometric number of timeouts.
@@ -213,10 +216,32 @@ func TestFailedBoots(t *testing.T) {
 	}
 }
 
+// TestBootsAfterEvents: a node that the log repairs boots as any other.
+func TestBootsAfterEvents(t *testing.T) {
+	cfg := SiteConfig{Site: smallSite(60), BootDelay: 5 * sec, Faults: Faults{BootFails: 0.5, BootTimeout: 60 * sec}}
+	for n := range cfg.Site.Nodes {
+		cfg.Changes = append(cfg.Changes, fails(1, model.NodeID(n)))
+	}
+	for n := range cfg.Site.Nodes {
+		cfg.Changes = append(cfg.Changes, translate.Change{At: 10 * at, Kind: translate.NodeRepaired, Node: model.NodeID(n)})
+	}
+	s, outages := watchNodes(t, cfg)
+	require.Len(t, outages, 60)
+	again := int64(0)
+	for _, o := range outages {
+		again += int64(o.to.Sub(15*at) / (60 * sec))
+	}
+	require.Equal(t, again, s.Meter.FailedBoots)
+	require.InDelta(t, 60, float64(again), 4*math.Sqrt(2*60)) // geometric, of mean 1 and variance 2
+}
+
 // silence lets nodes break at 5 s and be known to be down at 11 s.
 func silence(c *SiteConfig) {
 	c.Faults = Faults{Lives: []hwmodel.Lifetime{exactly(5 * sec)}, Repair: exactly(4 * sec), Until: 6 * at, Heartbeat: Heartbeat{Degraded: 3 * sec, Down: 6 * sec}}
 }
+
+// lateSilence lets nodes break at 5 s and be known to be down at 25 s.
+func lateSilence(c *SiteConfig) { silence(c); c.Faults.Heartbeat.Down = 20 * sec }
 
 // ofNode lets node n alone break.
 func ofNode(n model.NodeID) func(*SiteConfig) {
@@ -344,8 +369,85 @@ func TestLivesOfBrokenNodes(t *testing.T) {
 			attempts: `1 0-7 COMPLETED +4 -0`,
 		},
 		{
-			// Its checkpoint would be whole at 14 s.
-			name: "a victim on a broken node writes no checkpoint", nodes: 1,
+			// It would be whole at 14 s.
+			name: "a checkpoint that a victim writes fails with its node", nodes: 1, config: both(grace, lateSilence),
+			rows:   []traces.Job{row(1, 0, runs(100*sec), walltime(200*sec)), row(2, 4*at, class(9), runs(2*sec))},
+			orders: []order{preemptAt(4, 2, 1)},
+			log: `0s submitted 1
+			      0s assigned 1
+			      4s submitted 2
+			      4s preempted 1 PREEMPTED
+			      8s node n0 DEGRADED
+			      14s requeued 1 PREEMPTED
+			      25s node n0 DOWN
+			      29s node n0 READY
+			      29s assigned 2
+			      31s ended 2 COMPLETED
+			      31s assigned 1
+			      131s ended 1 COMPLETED`,
+			attempts: `1 0-14 FAILED +0 -4
+			           2 29-31 COMPLETED +2 -0
+			           1 31-131 COMPLETED +100 -0`,
+		},
+		{
+			name: "a victim on a broken node does not answer", nodes: 1, config: both(grace, lateSilence),
+			rows:   []traces.Job{row(1, 0, runs(100*sec), walltime(200*sec)), row(2, 6*at, class(9), runs(2*sec))},
+			orders: []order{preemptAt(6, 2, 1)},
+			log: `0s submitted 1
+			      0s assigned 1
+			      6s submitted 2
+			      6s preempted 1 PREEMPTED
+			      8s node n0 DEGRADED
+			      25s node n0 DOWN
+			      25s requeued 1 NODE_FAILURE
+			      29s node n0 READY
+			      29s assigned 2
+			      31s ended 2 COMPLETED
+			      31s assigned 1
+			      131s ended 1 COMPLETED`,
+			attempts: `1 0-25 FAILED +0 -5
+			           2 29-31 COMPLETED +2 -0
+			           1 31-131 COMPLETED +100 -0`,
+		},
+		{
+			// It writes from 30 s to 40 s.
+			name: "a periodic checkpoint fails with its node", nodes: 1,
+			config: both(keeps(preempt.YoungInterval, sec), lateSilence, func(c *SiteConfig) { c.Faults.Lives[0], c.Faults.Until = exactly(35*sec), 36*at }),
+			rows:   []traces.Job{row(1, 0, manual, runs(60*sec), walltime(200*sec))},
+			log: `0s submitted 1
+			      0s assigned 1
+			      38s node n0 DEGRADED
+			      55s node n0 DOWN
+			      55s requeued 1 NODE_FAILURE
+			      59s node n0 READY
+			      59s assigned 1
+			      99s checkpointed 1
+			      129s ended 1 COMPLETED`,
+			attempts: `1 0-55 FAILED +0 -30
+			           1 59-129 COMPLETED +60 -0`,
+		},
+		{
+			name: "a node that the log has repaired works", nodes: 1, config: silence,
+			changes: []translate.Change{fails(6, 0), {At: 7 * at, Kind: translate.NodeRepaired}},
+			log: `6s node n0 DOWN
+			      7s node n0 READY`,
+		},
+		{
+			name: "a failure prolongs no outage of the log", nodes: 1,
+			config: func(c *SiteConfig) {
+				c.BootDelay = 10 * sec
+				c.Faults = Faults{Until: 27 * at, Lives: []hwmodel.Lifetime{exactly(26 * sec)}, Repair: exactly(30 * sec), Shared: []SharedFault{
+					{Nodes: []model.NodeID{0}, Life: exactly(5 * sec), Repair: exactly(1 * sec)},
+				}}
+			},
+			changes: []translate.Change{fails(20, 0), {At: 24 * at, Kind: translate.NodeRepaired}},
+			log: `5s node n0 DOWN
+			      16s node n0 READY
+			      20s node n0 DOWN
+			      34s node n0 READY`,
+		},
+		{
+			name: "a victim whose failure is known first", nodes: 1,
 			config: func(c *SiteConfig) { grace(c); silence(c) },
 			rows:   []traces.Job{row(1, 0, runs(100*sec), walltime(200*sec)), row(2, 4*at, class(9), runs(2*sec))},
 			orders: []order{preemptAt(4, 2, 1)},
@@ -484,6 +586,28 @@ func TestLivesOfPrologues(t *testing.T) {
 			      52s ended 1 COMPLETED`,
 			attempts: `1 0-2 FAILED +0 -0
 			           1 40-52 COMPLETED +10 -0`,
+		},
+		{
+			// The first would be mended at 22 s.
+			name: "what the log lets go may fail again", nodes: 1, config: always,
+			rows:    []traces.Job{row(1, 0)},
+			changes: []translate.Change{{At: 3 * at, Kind: translate.NodeUndrained}},
+			log: `0s submitted 1
+			      0s assigned 1
+			      2s node n0 DRAINING
+			      2s requeued 1 NODE_FAILURE
+			      2s node n0 DRAINED
+			      3s node n0 READY
+			      3s assigned 1
+			      5s node n0 DRAINING
+			      5s requeued 1 NODE_FAILURE
+			      5s node n0 DRAINED
+			      25s node n0 READY
+			      25s assigned 1
+			      37s ended 1 COMPLETED`,
+			attempts: `1 0-2 FAILED +0 -0
+			           1 3-5 FAILED +0 -0
+			           1 25-37 COMPLETED +10 -0`,
 		},
 		{
 			name: "a job that has lost its node before is not hit twice", nodes: 2, config: always,

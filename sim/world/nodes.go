@@ -14,7 +14,7 @@ type node struct {
 	sharers int32           // jobs that hold a part of it
 	dirty   bool            // sensitive work was on it last
 	broken  bool            // it went down by a failure that was drawn
-	mended  bool            // a prologue failed on it, and it is being mended
+	mended  model.Time      // when it is mended after a prologue failed on it; AbsentTime for never
 	back    model.Time      // when it is repaired or wiped; AbsentTime when nothing is under way
 }
 
@@ -196,7 +196,7 @@ func appendNodes(dst []model.NodeID, p *model.Placement, among model.NodeSet) []
 // it: neither running nor writing a checkpoint.
 func (s *Site) drain(id model.NodeID) bool {
 	n := &s.nodes[id]
-	n.mended = false
+	n.mended = model.AbsentTime
 	switch n.state {
 	case model.Ready, model.Degraded:
 		s.setState(id, model.Draining)

@@ -43,20 +43,19 @@ func (s *Site) failPrologues(ref model.Ref) {
 	}
 	for _, id := range failed {
 		s.Meter.FailedPrologues++
-		if s.drain(id) {
-			s.nodes[id].mended = true
+		if n := &s.nodes[id]; n.mended == model.AbsentTime && s.drain(id) {
 			src := draw.New(s.cfg.Seed, remedyStream, uint64(id), uint64(s.now))
-			s.push(des.NewEvent(s.now.Add(lasts(s.cfg.Faults.Remedy, &src)), des.RankNodeUp, model.JobID(id), byRemedy))
+			n.mended = s.now.Add(lasts(s.cfg.Faults.Remedy, &src))
+			s.push(des.NewEvent(n.mended, des.RankNodeUp, model.JobID(id), byRemedy))
 		}
 	}
 	s.fail(ref, model.ReasonNodeFailure, true)
 }
 
-// remedy lets a node take work again that a prologue drained, unless the log has drained it
-// or let it go in the meantime.
+// remedy lets a node take work again that a prologue drained, unless the log or another
+// prologue has drained it in the meantime.
 func (s *Site) remedy(id model.NodeID) {
-	if n := &s.nodes[id]; n.mended {
-		n.mended = false
+	if s.nodes[id].mended == s.now {
 		s.undrain(id)
 	}
 }

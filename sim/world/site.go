@@ -139,7 +139,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 		if n.State != model.Down {
 			s.Meter.Draw = s.Meter.Draw.Plus(s.band(n.IdlePower, cfg.Power.IdleBand))
 		}
-		s.nodes[i].back = model.AbsentTime
+		s.nodes[i].back, s.nodes[i].mended = model.AbsentTime, model.AbsentTime
 	}
 	s.lost = model.NewNodeSet(len(s.nodes))
 	s.planFailures()
