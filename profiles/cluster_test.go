@@ -256,6 +256,7 @@ func TestExpand(t *testing.T) {
 func FuzzCluster(f *testing.F) {
 	f.Add([]byte(twoGroups))
 	f.Add([]byte("topology: listed\ngroups: [{name: a, nodes: 2, adjacent: [b]}, {name: b, nodes: 'x[1-2]'}]"))
+	f.Add([]byte(typedSite + "failures: {mtbf: 266d, law: weibull, repair: log-normal, repair_sigma: 1.4, shared: [{mtbf: 9d, nodes: g}, {of: nodes, mtbf: 8d}]}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := ParseCluster("f.yaml", text)
 		if err != nil {

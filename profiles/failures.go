@@ -39,8 +39,12 @@ type Heartbeat struct {
 	DegradedAfter model.Duration `yaml:"degraded_after" default:"30s" min:"0s" max:"1h" when:"agents.heartbeat.down_after!=at-once" unit:"span" doc:"since the failure until nothing starts on the node"`
 }
 
-// mostShared bounds the entries of failures.shared.
-const mostShared = 256
+// mostShared bounds the entries of failures.shared, and mostSharedNodes the nodes of all of
+// them together.
+const (
+	mostShared      = 256
+	mostSharedNodes = 1 << 26
+)
 
 // checkFailures holds the keys of failures and of what follows them against each other.
 func (c *Cluster) checkFailures(k *checker) {
@@ -77,6 +81,10 @@ type SharedPart struct {
 // sharedParts takes over what takes several nodes down at once: of each entry one part, or
 // one for each group, in the order of the groups.
 func (r *resolver) sharedParts() {
+	if n := len(r.c.Failures.Shared) * len(r.site.Nodes); n > mostSharedNodes {
+		r.problems.add("failures.shared", "found %d entries for a site of %d nodes, want at most %d", len(r.c.Failures.Shared), len(r.site.Nodes), mostSharedNodes/len(r.site.Nodes))
+		return
+	}
 	for i := range r.c.Failures.Shared {
 		f := &r.c.Failures.Shared[i]
 		nodes := r.set(fmt.Sprintf("failures.shared[%d].nodes", i), f.Nodes)

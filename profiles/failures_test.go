@@ -99,7 +99,11 @@ func TestWrongFailures(t *testing.T) {
 		}
 		require.ErrorContains(t, err, want, text)
 	}
-	_, err := ParseCluster("c.yaml", []byte(typedSite))
+	c, err := ParseCluster("c.yaml", []byte("groups: [{name: g, nodes: 4194304}]\nfailures: {shared: ["+strings.Repeat("{mtbf: 9d},", 17)+"]}"))
+	require.NoError(t, err)
+	_, err = c.Resolve()
+	require.ErrorContains(t, err, "c.yaml:2:12: failures.shared: found 17 entries for a site of 4194304 nodes, want at most 16")
+	_, err = ParseCluster("c.yaml", []byte(typedSite))
 	require.ErrorContains(t, err, "c.yaml:1:47: node_types[0].mtbf: does not apply with failures.mtbf: never")
 }
 
