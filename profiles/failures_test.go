@@ -99,10 +99,10 @@ func TestWrongFailures(t *testing.T) {
 		}
 		require.ErrorContains(t, err, want, text)
 	}
-	c, err := ParseCluster("c.yaml", []byte("groups: [{name: g, nodes: 4194304}]\nfailures: {shared: ["+strings.Repeat("{mtbf: 9d},", 17)+"]}"))
+	c, err := ParseCluster("c.yaml", []byte("groups: [{name: g, nodes: 270000}]\nfailures: {shared: ["+strings.Repeat("{mtbf: 9d},", 256)+"]}"))
 	require.NoError(t, err)
 	_, err = c.Resolve()
-	require.ErrorContains(t, err, "c.yaml:2:12: failures.shared: found 17 entries for a site of 4194304 nodes, want at most 16")
+	require.ErrorContains(t, err, "c.yaml:2:20: failures.shared: found 256 entries for a site of 270000 nodes, want at most 248")
 	_, err = ParseCluster("c.yaml", []byte(typedSite))
 	require.ErrorContains(t, err, "c.yaml:1:47: node_types[0].mtbf: does not apply with failures.mtbf: never")
 }
