@@ -195,7 +195,7 @@ func TestWasteOfTwoParts(t *testing.T) {
 		q := math.Exp(-(every + stop) / mtbf)
 		return every / mtbf * math.Exp(-(r+behind)/mtbf) * q / (1 - q)
 	}
-	cfg := SiteConfig{Site: smallSite(1), Seed: 3, Faults: Faults{MTBF: mtbf * sec, MTTR: 1}}
+	cfg := SiteConfig{Site: smallSite(1), Seed: 3, Faults: breaking(mtbf*sec, 1)}
 	keeps(preempt.YoungInterval, mtbf*sec)(&cfg)
 	cfg.Exit.KillGrace, cfg.ReadBandwidth, cfg.Storage = 0, 80, &StorageConfig{Bandwidth: 1000, Stop: 400}
 	const work = 20_000_000 * sec
