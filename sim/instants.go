@@ -51,6 +51,7 @@ func (r *run) count(now model.Time, submitted, started, ended int64) {
 func (r *run) reprice(now model.Time) {
 	for len(r.tariffs) > 0 && r.tariffs[0].At <= now {
 		r.series.SetTariff(r.tariffs[0].At, r.tariffs[0].Tariff)
+		r.power.reprice(r.tariffs[0].At, &r.tariffs[0].Tariff)
 		r.tariffs = r.tariffs[1:]
 	}
 }
@@ -67,6 +68,7 @@ func (r *run) observe(now model.Time) {
 			r.site.observe(now, r.sited)
 		}
 		state.Power = metric.Power(r.sited.Draw)
+		r.power.observe(now, &state.Power)
 	}
 	r.series.Observe(now, state)
 }

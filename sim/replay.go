@@ -87,6 +87,7 @@ func Replay(ctx context.Context, spec plan.Spec, in Input, opt ReplayOptions) (*
 	}
 	w, err := opt.create(record.Meta{
 		VClusters: names.VClusters, Tenants: names.Tenants, Decisions: opt.Decisions, Shared: p.Site != nil && p.Site.Core.Shared,
+		Power: p.Site != nil && p.Site.Energy != nil,
 		Epoch: info.Epoch, SpecID: spec.ID(), Facts: opt.Facts,
 		Users: func() []string { return users() },
 	})
@@ -103,7 +104,7 @@ func Replay(ctx context.Context, spec plan.Spec, in Input, opt ReplayOptions) (*
 		}
 		return s, err
 	}
-	o := Options{Sink: w, Progress: opt.Progress, Recorded: true}
+	o := Options{Sink: w, Progress: opt.Progress, Recorded: true, Power: w}
 	if opt.Facts {
 		o.Log = w.Log()
 	}

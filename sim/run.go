@@ -38,6 +38,8 @@ type Options struct {
 	// ask that of every job, or of those for which Explain is true; nil does not.
 	Decisions DecisionWriter
 	Explain   func(model.JobID) bool
+	// Power takes what the nodes of a site draw, where that is known; nil does not.
+	Power PowerWriter
 	// Queues takes how the waiting jobs stand when all of the instants QueuesAt, in order, is
 	// over, which makes the core of a site ask why every job waits; nil does not. An instant
 	// behind the end of the run is told with what is left then.
@@ -212,6 +214,7 @@ type run struct {
 	services *hosting.Services // nil for none
 	takings  *hosting.Takings  // nil without services
 	tariffs  []plan.TariffAt   // that are still ahead
+	power    *powerLog         // nil where nobody takes it
 	// state and sited are of world; sited is nil on a plain cluster.
 	state *world.State
 	sited *world.Meter
@@ -255,6 +258,7 @@ func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*
 	}
 	if p.Site != nil && p.Site.Energy != nil {
 		r.tariffs = p.Site.Energy.Tariffs
+		r.power = newPowerLog(opt.Power, &p.Site.World)
 	}
 	r.loop = drive.Loop{
 		Core: r.core, Quorum: r.world, Agents: r.world, Record: r, Order: p.Order,
@@ -458,6 +462,7 @@ func (r *run) finish() (*Result, error) {
 	if r.measure != nil { // nothing has changed since the last instant
 		r.series.Reach(max(r.res.Last, r.measure.To))
 	}
+	r.power.finish()
 	r.res.State = *r.state
 	r.res.Unfinished = r.world.Abandon(r.res.Last)
 	if err := r.opt.Sink.Flush(); err != nil {

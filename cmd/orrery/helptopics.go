@@ -143,7 +143,7 @@ Schedules, for 'orrery compare --schedule': CSV with a header row and the column
 job_id and start, in seconds since the epoch of the trace; submit, end and procs
 may be there too.
 `, strings.Join([]string{record.TableJobs, record.TableAttempts, record.TableSeries, record.TableFacts}, ", "),
-		strings.Join([]string{record.TableTenants, record.TableVClusters, record.TableShares, record.TableDecisions}, ", "),
+		strings.Join([]string{record.TableTenants, record.TableVClusters, record.TableShares, record.TableDecisions, record.TablePower}, ", "),
 		record.FileRun, record.FileMetrics, record.FileWork, record.FileHost, record.RunVersion)
 	b.WriteString(`
 Versions. Files of other versions that are read come with a warning, the others are

@@ -13,7 +13,7 @@ import (
 
 // Tables lists the tables that a run directory may hold.
 func Tables() []string {
-	return []string{TableJobs, TableAttempts, TableSeries, TableFacts, TableTenants, TableVClusters, TableShares, TableDecisions}
+	return []string{TableJobs, TableAttempts, TableSeries, TableFacts, TableTenants, TableVClusters, TableShares, TableDecisions, TablePower}
 }
 
 // exported opens a table for export, with nodes by their names.

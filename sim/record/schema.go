@@ -29,6 +29,7 @@ const (
 	TableVClusters = "vclusters"
 	TableShares    = "vcluster_series"
 	TableDecisions = "decisions"
+	TablePower     = "power"
 )
 
 // RuleBeginsIdle is the rule of run.json that says that a trace with a warm start begins
@@ -53,6 +54,7 @@ var schemas = map[string]*parquet.Schema{
 	TableVClusters: newSchema(TableVClusters, groupRow{}),
 	TableShares:    newSchema(TableShares, shareRow{}),
 	TableDecisions: newSchema(TableDecisions, decisionColumns{}),
+	TablePower:     newSchema(TablePower, powerRow{}),
 }
 
 // fullSchemas are the tables that have more columns when the run is of a site, or

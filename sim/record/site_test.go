@@ -12,7 +12,7 @@ import (
 
 func siteMeta() Meta {
 	m := testMeta()
-	m.VClusters, m.Tenants, m.Decisions = []string{"batch", "services"}, []string{"ice", "fire", "idle"}, true
+	m.VClusters, m.Tenants, m.Decisions, m.Power = []string{"batch", "services"}, []string{"ice", "fire", "idle"}, true, true
 	return m
 }
 
@@ -51,6 +51,9 @@ func writeSite(t *testing.T, dir string, n int) ([]model.JobRecord, []Decision, 
 	for i := range decisions {
 		w.Decision(&decisions[i])
 	}
+	for _, row := range powerRows(n) {
+		w.Power(&row)
+	}
 	_, err = w.Seal()
 	require.NoError(t, err)
 	half, held := 0.5, int64(9)
@@ -66,6 +69,18 @@ func writeSite(t *testing.T, dir string, n int) ([]model.JobRecord, []Decision, 
 	require.NoError(t, w.WriteJSON(FileRun, map[string]any{"b": 1}))
 	require.NoError(t, w.Close())
 	return jobs, decisions, groups, bins
+}
+
+// powerRows are n rows, of which some have amounts that are 0 and others none.
+func powerRows(n int) []PowerRow {
+	out := make([]PowerRow, n)
+	for i := range out {
+		out[i] = PowerRow{Time: model.Time(i), Low: int64(i), Value: 2 * int64(i), High: 1 << 40, Cap: Absent, Price: Absent, Carbon: Absent}
+		if i%3 == 0 {
+			out[i].Cap, out[i].Price, out[i].Carbon = 5, -int64(i), 0
+		}
+	}
+	return out
 }
 
 func TestSiteRoundTrip(t *testing.T) {
@@ -111,6 +126,9 @@ func TestSiteRoundTrip(t *testing.T) {
 		var got []Decision
 		require.NoError(t, run.Decisions(func(d *Decision) error { got = append(got, *d); return nil }))
 		require.Equal(t, decisions, got)
+		var drawn []PowerRow
+		require.NoError(t, run.Power(func(p PowerRow) error { drawn = append(drawn, p); return nil }))
+		require.Equal(t, powerRows(n), drawn)
 		have, names, err := run.Shares()
 		require.NoError(t, err)
 		require.Equal(t, bins, have)

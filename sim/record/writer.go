@@ -25,6 +25,8 @@ type Meta struct {
 	Shared    bool // jobs may share nodes
 	// Decisions keeps why jobs wait and start too.
 	Decisions bool
+	// Power keeps what the nodes draw over time.
+	Power bool
 }
 
 func (m *Meta) site() bool { return len(m.VClusters) > 0 }
@@ -65,6 +67,7 @@ type Writer struct {
 	sharedAttempts *table[sharedAttemptRow] // where jobs may share them
 	decisions      *table[decisionRow]
 	numbers        [][decisionNumbers]float64 // of the rows in decisions
+	power          *table[powerRow]
 	facts          *table[logRow]
 	logged         int64 // entries of the log so far
 	aText          texts
@@ -77,7 +80,7 @@ const stagePrefix = ".partial-"
 // removes those of the old one. The last three are drawn by reports.
 var resultFiles = []string{
 	"jobs.parquet", "attempts.parquet", "series.parquet", "facts.parquet",
-	"tenants.parquet", "vclusters.parquet", "vcluster_series.parquet", "decisions.parquet",
+	"tenants.parquet", "vclusters.parquet", "vcluster_series.parquet", "decisions.parquet", "power.parquet",
 	FileMetrics, FileWork, FileHost,
 	"report.html", "summary.md", "figures",
 }
@@ -200,6 +203,11 @@ func (w *Writer) openSiteResults() (err error) {
 	} else if w.siteAttempts, err = newTable[siteAttemptRow](w.root, w.path(TableAttempts), TableAttempts, w.meta); err != nil {
 		return err
 	}
+	if w.meta.Power {
+		if w.power, err = newTable[powerRow](w.root, w.path(TablePower), TablePower, w.meta); err != nil {
+			return err
+		}
+	}
 	if !w.meta.Decisions {
 		return nil
 	}
@@ -241,6 +249,9 @@ func (w *Writer) Seal() (Scanner, error) {
 	if w.decisions != nil {
 		w.keep(w.decisions.close(w.written))
 	}
+	if w.power != nil {
+		w.keep(w.power.close(w.written))
+	}
 	if w.facts != nil {
 		w.keep(w.facts.close(w.written))
 	}
@@ -263,7 +274,8 @@ func (w *Writer) Seal() (Scanner, error) {
 
 // forget lets go of the tables that are closed, and of the buffers of their columns.
 func (w *Writer) forget() {
-	w.jobs, w.attempts, w.siteJobs, w.siteAttempts, w.sharedAttempts, w.decisions, w.facts = nil, nil, nil, nil, nil, nil, nil
+	w.jobs, w.attempts, w.siteJobs, w.siteAttempts, w.sharedAttempts = nil, nil, nil, nil, nil
+	w.decisions, w.power, w.facts = nil, nil, nil
 }
 
 // keep remembers the first error.
@@ -419,6 +431,7 @@ func (w *Writer) Abort() {
 		w.siteAttempts.drop()
 		w.sharedAttempts.drop()
 		w.decisions.drop()
+		w.power.drop()
 	}
 	if w.stage != "" {
 		_ = w.root.Delete(w.stage)
