@@ -232,7 +232,7 @@ func cells(r *plot.Raster) []byte {
 
 // pageSeries are the time bins as the page draws them, rounded to what can be
 // seen.
-func (r *run) pageSeries() map[string][]float64 {
+func (r *run) pageSeries() map[string]any {
 	loads := r.Loads()
 	out := map[string][]float64{}
 	for _, l := range loads {
@@ -246,7 +246,29 @@ func (r *run) pageSeries() map[string][]float64 {
 			out[key] = []float64{}
 		}
 	}
-	return out
+	series := map[string]any{}
+	for key, values := range out { //detlint:ordered encoding/json sorts keys
+		series[key] = values
+	}
+	r.addPower(series)
+	return series
+}
+
+// addPower adds what the nodes drew in each bin, where that is known, in kW.
+func (r *run) addPower(series map[string]any) {
+	if len(r.power.drawn) == 0 {
+		return
+	}
+	low, value, high, limit := []float64{}, []float64{}, []float64{}, []*float64{}
+	for _, d := range r.power.drawn {
+		low, value, high = append(low, rounded(d.Low/1e3)), append(value, rounded(d.Value/1e3)), append(high, rounded(d.High/1e3))
+		limit = append(limit, nil)
+		if d.Capped {
+			x := rounded(d.Cap / 1e3)
+			limit[len(limit)-1] = &x
+		}
+	}
+	series["powerLow"], series["power"], series["powerHigh"], series["cap"] = low, value, high, limit
 }
 
 func rounded(v float64) float64 { return math.Round(v*100) / 100 }

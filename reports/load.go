@@ -32,6 +32,7 @@ type run struct {
 
 	site    *site       // nil when the run is of none
 	tenants *tenantTime // likewise
+	power   *power
 }
 
 func (r *run) close() { r.Files.Close() }
@@ -62,6 +63,9 @@ func (r *run) read(most int) error {
 		return err
 	}
 	if r.site, err = readSite(r.Files, &r.About, &r.Table); err != nil {
+		return err
+	}
+	if r.power, err = readPower(r.Files, r.Bins); err != nil {
 		return err
 	}
 	r.hours.Clock = r.Clock()

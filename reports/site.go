@@ -31,7 +31,7 @@ type site struct {
 }
 
 // siteFigure names the figures that siteFigures draws.
-var siteFigure = map[string]bool{"nodes-by-vcluster": true, "shares-by-tenant": true, "waits-by-group": true, "usage-by-tenant": true, "reasons": true}
+var siteFigure = map[string]bool{"nodes-by-vcluster": true, "shares-by-tenant": true, "waits-by-group": true, "usage-by-tenant": true, "reasons": true, "power": true, "energy-by-group": true, "run-time": true}
 
 // readSite reads what a run says of its site; nil when it is of none.
 func readSite(f *record.Run, a *rundata.About, t *metric.Table) (*site, error) {
@@ -112,7 +112,7 @@ func (r *run) siteFigures() []*plot.Figure {
 	if rows := s.reasonRows(); len(rows) > 0 {
 		out = append(out, plot.Reasons(rows))
 	}
-	return out
+	return append(out, r.powerFigures()...)
 }
 
 // measure is in what the use of the site is counted.
@@ -245,6 +245,12 @@ func (r *run) siteTables() []titled {
 	}
 	if len(r.About.TakenOfTenants) > 0 {
 		out = append(out, titled{"tenant-takings", "What services and tenants took from each other", takingTable(r.About.TakenOfTenants)})
+	}
+	if t := r.energyTable(); t.Len() > 0 {
+		out = append(out, titled{"energy", "Energy and cost", t})
+	}
+	if t := r.timeTable(); t.Len() > 0 {
+		out = append(out, titled{"run-time", "Where GPU time went", t})
 	}
 	return out
 }

@@ -238,7 +238,7 @@ func TestNoPowerNoTable(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "power.parquet"))
 }
 
-// DuckDB finds the energy of a run in its files by itself, where ORRERY_NODE_MODULES names a
+// TestDuckDBFindsTheEnergy: a program that shares nothing with ours finds it in the files, where ORRERY_NODE_MODULES names a
 // folder with @duckdb/node-api.
 func TestDuckDBFindsTheEnergy(t *testing.T) {
 	modules := os.Getenv("ORRERY_NODE_MODULES")

@@ -214,7 +214,7 @@ type run struct {
 	services *hosting.Services // nil for none
 	takings  *hosting.Takings  // nil without services
 	tariffs  []plan.TariffAt   // that are still ahead
-	power    *powerLog         // nil where nobody takes it
+	power    *powerLog         // nil for none
 	// state and sited are of world; sited is nil on a plain cluster.
 	state *world.State
 	sited *world.Meter

@@ -289,11 +289,16 @@
   // one point for two pixels, whatever the zoom.
   function joined(s, by) {
     const n = Math.ceil(s.t.length / by), out = { t: new Array(n), busy: new Array(n), queued: new Array(n), queuedMax: new Array(n) };
+    const drawn = s.power ? ["powerLow", "power", "powerHigh"] : [];
+    for (const key of drawn) out[key] = new Array(n);
+    if (s.power) out.cap = new Array(n);
     for (let i = 0; i < n; i++) {
       const a = i * by, b = Math.min(s.t.length, a + by);
       let busy = 0, queued = 0, most = 0;
       for (let k = a; k < b; k++) { busy += s.busy[k]; queued += s.queued[k]; most = Math.max(most, s.queuedMax[k]); }
       out.t[i] = s.t[a]; out.busy[i] = busy / (b - a); out.queued[i] = queued / (b - a); out.queuedMax[i] = most;
+      for (const key of drawn) { let sum = 0; for (let k = a; k < b; k++) sum += s[key][k]; out[key][i] = sum / (b - a); }
+      if (s.power) out.cap[i] = s.cap.slice(a, b).reduce((least, v) => v === null ? least : least === null ? v : Math.min(least, v), null);
     }
     return out;
   }
@@ -344,6 +349,7 @@
     };
     chart("series-busy", "% of " + meta.unit + " allocated", () => [0, 100], [{ label: "allocated (mean)", data: "busy", color: "--blue", fill: true }], (v) => (Math.round(v * 10) / 10) + " %");
     chart("series-queue", "jobs waiting", (_, lo, hi) => [0, Math.max(1, hi * 1.05)], [{ label: "waiting (most)", data: "queuedMax", color: "--orange", fill: true }, { label: "waiting (mean)", data: "queued", color: "--vermilion" }], (v) => v >= 100 ? grouped(v) : String(Math.round(v * 10) / 10));
+    if (s.power) chart("series-power", "power of the nodes (kW)", (_, lo, hi) => [0, hi * 1.05], [{ label: "at most", data: "powerHigh", color: "--sky" }, { label: "at least", data: "powerLow", color: "--sky" }, { label: "most likely", data: "power", color: "--blue" }, { label: "cap", data: "cap", color: "--vermilion" }], (v) => grouped(v));
     new ResizeObserver(() => { for (const [u, el, height] of charts) if (el.clientWidth && el.clientWidth !== u.width) u.setSize({ width: el.clientWidth, height }); }).observe($("series-panel"));
     dark.addEventListener("change", () => { for (const [u] of charts) u.redraw(false, true); });
   }

@@ -1,0 +1,319 @@
+package reports
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"orrery/reports/page"
+	"orrery/reports/plot"
+	"orrery/reports/table"
+	"orrery/scheduler/model"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+)
+
+// power is what a report says of the power and the run time of a site.
+type power struct {
+	drawn    []plot.Drawn // on the bins of the series; nil without the table power
+	energy   bool         // run.json says what energy rests on
+	currency string
+	terms    []termHours // of modelled run times
+	modelled bool
+}
+
+// termHours is the GPU time that was lost by one term, below 0 where some was gained.
+type termHours struct {
+	name    string
+	hours   float64
+	unknown float64 // part of the GPU time at work in which it was not known, and counted as none
+}
+
+// runPower is what run.json says of power and hardware.
+type runPower struct {
+	Power *struct {
+		Currency string `json:"currency"`
+	} `json:"power"`
+	Hardware *struct {
+		GPUUS     int64    `json:"gpu_us"`
+		LostUS    []termUS `json:"lost_us"`
+		UnknownUS []termUS `json:"unknown_us"`
+	} `json:"hardware"`
+}
+
+// termUS is the GPU time of a term.
+type termUS struct {
+	Term string `json:"term"`
+	US   int64  `json:"gpu_us"`
+}
+
+// readPower reads what a run says of its power. Memory is that of the bins.
+func readPower(f *record.Run, bins []record.Bin) (*power, error) {
+	var doc runPower
+	if err := json.Unmarshal(f.Info(), &doc); err != nil {
+		return nil, err
+	}
+	p := &power{}
+	if doc.Power != nil {
+		p.energy, p.currency = true, doc.Power.Currency
+	}
+	if doc.Hardware != nil {
+		p.modelled = true
+		for _, t := range doc.Hardware.LostUS {
+			term := termHours{name: t.Term, hours: hours(t.US)}
+			if i := slices.IndexFunc(doc.Hardware.UnknownUS, func(u termUS) bool { return u.Term == t.Term }); i >= 0 && doc.Hardware.GPUUS > 0 {
+				term.unknown = float64(doc.Hardware.UnknownUS[i].US) / float64(doc.Hardware.GPUUS)
+			}
+			p.terms = append(p.terms, term)
+		}
+	}
+	if !f.HasPower() || len(bins) == 0 {
+		return p, nil
+	}
+	b := binnedPower{out: make([]plot.Drawn, len(bins)), priced: make([]float64, len(bins))}
+	for i := range bins {
+		b.out[i] = plot.Drawn{StartUS: int64(bins[i].Time), WidthUS: int64(bins[i].Width)}
+	}
+	if err := f.Power(b.add); err != nil {
+		return nil, err
+	}
+	p.drawn = b.finish()
+	return p, nil
+}
+
+// binnedPower sums rows of power up by bins. Cost is that of the rows and the bins.
+type binnedPower struct {
+	out    []plot.Drawn
+	priced []float64 // µs of each bin of which the price is known
+	row    record.PowerRow
+	any    bool
+	at     int // the first bin that row may reach into
+}
+
+// add takes the next row, which ends the one before.
+func (b *binnedPower) add(row record.PowerRow) error {
+	if b.any {
+		b.hold(int64(row.Time))
+	}
+	b.row, b.any = row, true
+	return nil
+}
+
+// hold counts the row in force until an instant.
+func (b *binnedPower) hold(until int64) {
+	for ; b.at < len(b.out); b.at++ {
+		d := &b.out[b.at]
+		from, to := max(d.StartUS, int64(b.row.Time)), min(d.StartUS+d.WidthUS, until)
+		if from < to {
+			w := float64(to - from)
+			d.Low += float64(float64(b.row.Low) * w)
+			d.Value += float64(float64(b.row.Value) * w)
+			d.High += float64(float64(b.row.High) * w)
+			d.Most = max(d.Most, float64(b.row.Value))
+			if c := float64(b.row.Cap); b.row.Cap != record.Absent && (!d.Capped || c < d.Cap) {
+				d.Cap, d.Capped = c, true
+			}
+			if b.row.Price != record.Absent {
+				d.Price += float64(float64(b.row.Price) / 1e6 * w)
+				b.priced[b.at] += w
+			}
+		}
+		if d.StartUS+d.WidthUS > until {
+			return
+		}
+	}
+}
+
+// finish turns sums into means. The last row holds until the end.
+func (b *binnedPower) finish() []plot.Drawn {
+	if !b.any {
+		return nil
+	}
+	b.hold(int64(model.Never))
+	for i := range b.out {
+		d := &b.out[i]
+		if w := float64(d.WidthUS); w > 0 {
+			d.Low, d.Value, d.High = d.Low/w, d.Value/w, d.High/w
+		}
+		if w := b.priced[i]; w > 0 {
+			d.Price, d.Priced = d.Price/w, true
+		}
+	}
+	return b.out
+}
+
+// figures of the power and the run time of a site.
+func (r *run) powerFigures() []*plot.Figure {
+	var out []*plot.Figure
+	if len(r.power.drawn) > 0 {
+		out = append(out, plot.PowerOverTime(r.power.drawn, r.power.currency, r.Clock(), r.shown()))
+	}
+	if rows := r.energyRows(); len(rows) > 0 {
+		out = append(out, plot.EnergyByGroup(figureRows(rows, r.power.currency)))
+	}
+	if steps := r.timeSteps(); len(steps) > 0 {
+		out = append(out, plot.RunTime(steps))
+	}
+	return out
+}
+
+// energyRow is the energy of a group in kWh, and its part of the cost.
+type energyRow struct {
+	of, name         string
+	low, value, high float64
+	cost             *float64 // at the mean price of the run; nil where no price is known
+}
+
+const millijoulesPerKWh = 3.6e9
+
+// energyRows are those of the vClusters, of nodes without a job, and of the tenants, by
+// energy; nil where none is known. The cost of a group is at the mean price of the run.
+func (r *run) energyRows() []energyRow {
+	if r.site == nil || !r.power.energy {
+		return nil
+	}
+	all, known := r.Table.Value("energy", metric.All)
+	if !known || all <= 0 {
+		return nil
+	}
+	low, _ := r.Table.Value("energy_low", metric.All)
+	high, _ := r.Table.Value("energy_high", metric.All)
+	var each *float64
+	if cost, priced := r.Table.Value("energy_cost", metric.All); priced {
+		x := float64(cost) / float64(all)
+		each = &x
+	}
+	row := func(of, name string, low, value, high float64) energyRow {
+		out := energyRow{of: of, name: name, low: low, value: value, high: high}
+		if each != nil {
+			cost := value * *each
+			out.cost = &cost
+		}
+		return out
+	}
+	var out []energyRow
+	rest := [3]float64{float64(low), float64(all), float64(high)}
+	for _, by := range []string{metric.ByVCluster, metric.ByTenant} {
+		first := len(out)
+		for _, g := range r.site.groups(by, metric.All) {
+			if e := [3]float64{float64(g.EnergyLow) / millijoulesPerKWh, float64(g.Energy) / millijoulesPerKWh, float64(g.EnergyHigh) / millijoulesPerKWh}; g.Energy > 0 {
+				out = append(out, row(by, g.Name, e[0], e[1], e[2]))
+				if by == metric.ByVCluster {
+					rest[0], rest[1], rest[2] = rest[0]-e[0], rest[1]-e[1], rest[2]-e[2]
+				}
+			}
+		}
+		slices.SortStableFunc(out[first:], func(a, b energyRow) int {
+			return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.name, b.name))
+		})
+		if by == metric.ByVCluster && rest[1] > 0 {
+			out = append(out, row("", "nodes without a job", max(0, min(rest[0], rest[1])), rest[1], max(rest[1], rest[2])))
+		}
+	}
+	return out
+}
+
+// figureRows are the rows of the figure, which has the largest tenants.
+func figureRows(rows []energyRow, currency string) []plot.EnergyRow {
+	var out []plot.EnergyRow
+	most, tenants := 0.0, 0
+	for _, e := range rows {
+		most = max(most, e.high)
+	}
+	u := plot.EnergyScale(most)
+	for _, e := range rows {
+		name := e.name
+		if e.of == metric.ByTenant {
+			if tenants++; tenants > mostRows {
+				break
+			}
+			if tenants == 1 {
+				out = append(out, plot.EnergyRow{})
+			}
+			name = "tenant " + e.name
+		}
+		says := fmt.Sprintf("%s (%s to %s)", u.Says(e.value), u.Number(e.low), u.Number(e.high))
+		if e.cost != nil {
+			says += ", " + plot.Count(int64(*e.cost+0.5)) + " " + currency
+		}
+		out = append(out, plot.EnergyRow{Name: name, Low: e.low, Value: e.value, High: e.high, Says: says})
+	}
+	return out
+}
+
+// energyTable has all groups.
+func (r *run) energyTable() *table.Table {
+	out := table.New("of", "name", "energy (kWh)", "at least", "at most", "part", "cost at the mean price ("+r.power.currency+")")
+	all, _ := r.Table.Value("energy", metric.All)
+	quantity := func(x float64) table.Cell { return table.Quantity(plot.Count(int64(x+0.5)), x) }
+	for _, e := range r.energyRows() {
+		cost := table.Cell{}
+		if e.cost != nil {
+			cost = quantity(*e.cost)
+		}
+		part := e.value / float64(all)
+		out.Row(e.of, e.name, quantity(e.value), quantity(e.low), quantity(e.high), percentCell(&part), cost)
+	}
+	return out
+}
+
+// termWords say in a few words what a term loses time to.
+var termWords = map[string]string{"type": "other GPUs than recorded", "placement": "other placement than recorded", "cap": "power cap"}
+
+// timeSteps are the steps from the work that was kept to the GPU time that jobs held; nil
+// where there is nothing to tell apart.
+func (r *run) timeSteps() []plot.TimeStep {
+	held, known := r.Table.Value("gpu_hours_allocated", metric.All)
+	kept, also := r.Table.Value("gpu_hours_useful", metric.All)
+	lost, too := r.Table.Value("gpu_hours_lost", metric.All)
+	if r.site == nil || !known || !also || !too || held <= 0 || (!r.power.modelled && lost == 0) {
+		return nil
+	}
+	step := func(name string, h float64, sum bool) plot.TimeStep {
+		says := plot.Count(int64(h+0.5)) + " h"
+		if part := percent(h / float64(held)); sum {
+			says += ", " + part + " of the time held"
+		} else {
+			says = fmt.Sprintf("%+.1f %% (%s h)", 100*h/float64(held), plot.Count(int64(h)))
+		}
+		return plot.TimeStep{Name: name, Hours: h, Sum: sum, Says: says}
+	}
+	out := []plot.TimeStep{step("work kept, as recorded", float64(kept), true)}
+	rest := float64(held) - float64(kept) - float64(lost)
+	for _, t := range r.power.terms {
+		name := termWords[t.name]
+		if name == "" {
+			name = t.name
+		}
+		s := step(name, t.hours, false)
+		switch {
+		case t.unknown >= 1:
+			s.Says = "not known"
+		case t.unknown > 0:
+			s.Says += ", not known for " + percent(t.unknown) + " of the work"
+		}
+		out = append(out, s)
+		rest -= t.hours
+	}
+	return append(out, step("work thrown away", float64(lost), false), step("starts, checkpoints, rest", rest, false), step("GPU time held", float64(held), true))
+}
+
+// timeTable is the waterfall in numbers.
+func (r *run) timeTable() *table.Table {
+	out := table.New("step", "GPU-hours", "of the time held")
+	steps := r.timeSteps()
+	for _, s := range steps {
+		part := s.Hours / steps[len(steps)-1].Hours
+		out.Row(s.Name, table.Quantity(page.Number(tidyEither(s.Hours)), s.Hours), percentCell(&part))
+	}
+	return out
+}
+
+// tidyEither is tidy for hours of either sign.
+func tidyEither(h float64) float64 {
+	if h < 0 {
+		return -tidy(-h)
+	}
+	return tidy(h)
+}
