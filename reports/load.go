@@ -65,7 +65,7 @@ func (r *run) read(most int) error {
 	if r.site, err = readSite(r.Files, &r.About, &r.Table); err != nil {
 		return err
 	}
-	if r.power, err = readPower(r.Files, r.Bins); err != nil {
+	if r.power, err = readPower(&r.Run); err != nil {
 		return err
 	}
 	r.hours.Clock = r.Clock()

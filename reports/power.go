@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
+	"orrery/reports/internal/rundata"
 	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/reports/table"
-	"orrery/scheduler/model"
 	"orrery/sim/metric"
-	"orrery/sim/record"
 )
 
 // power is what a report says of the power and the run time of a site.
@@ -49,9 +49,9 @@ type termUS struct {
 }
 
 // readPower reads what a run says of its power. Memory is that of the bins.
-func readPower(f *record.Run, bins []record.Bin) (*power, error) {
+func readPower(r *rundata.Run) (*power, error) {
 	var doc runPower
-	if err := json.Unmarshal(f.Info(), &doc); err != nil {
+	if err := json.Unmarshal(r.Files.Info(), &doc); err != nil {
 		return nil, err
 	}
 	p := &power{}
@@ -68,82 +68,12 @@ func readPower(f *record.Run, bins []record.Bin) (*power, error) {
 			p.terms = append(p.terms, term)
 		}
 	}
-	if !f.HasPower() || len(bins) == 0 {
-		return p, nil
-	}
-	b := binnedPower{out: make([]plot.Drawn, len(bins)), priced: make([]float64, len(bins))}
-	for i := range bins {
-		b.out[i] = plot.Drawn{StartUS: int64(bins[i].Time), WidthUS: int64(bins[i].Width)}
-	}
-	if err := f.Power(b.add); err != nil {
-		return nil, err
-	}
-	p.drawn = b.finish()
-	return p, nil
+	var err error
+	p.drawn, err = r.Drawn()
+	return p, err
 }
 
-// binnedPower sums rows of power up by bins. Cost is that of the rows and the bins.
-type binnedPower struct {
-	out    []plot.Drawn
-	priced []float64 // µs of each bin of which the price is known
-	row    record.PowerRow
-	any    bool
-	at     int // the first bin that row may reach into
-}
-
-// add takes the next row, which ends the one before.
-func (b *binnedPower) add(row record.PowerRow) error {
-	if b.any {
-		b.hold(int64(row.Time))
-	}
-	b.row, b.any = row, true
-	return nil
-}
-
-// hold counts the row in force until an instant.
-func (b *binnedPower) hold(until int64) {
-	for ; b.at < len(b.out); b.at++ {
-		d := &b.out[b.at]
-		from, to := max(d.StartUS, int64(b.row.Time)), min(d.StartUS+d.WidthUS, until)
-		if from < to {
-			w := float64(to - from)
-			d.Low += float64(float64(b.row.Low) * w)
-			d.Value += float64(float64(b.row.Value) * w)
-			d.High += float64(float64(b.row.High) * w)
-			d.Most = max(d.Most, float64(b.row.Value))
-			if c := float64(b.row.Cap); b.row.Cap != record.Absent && (!d.Capped || c < d.Cap) {
-				d.Cap, d.Capped = c, true
-			}
-			if b.row.Price != record.Absent {
-				d.Price += float64(float64(b.row.Price) / 1e6 * w)
-				b.priced[b.at] += w
-			}
-		}
-		if d.StartUS+d.WidthUS > until {
-			return
-		}
-	}
-}
-
-// finish turns sums into means. The last row holds until the end.
-func (b *binnedPower) finish() []plot.Drawn {
-	if !b.any {
-		return nil
-	}
-	b.hold(int64(model.Never))
-	for i := range b.out {
-		d := &b.out[i]
-		if w := float64(d.WidthUS); w > 0 {
-			d.Low, d.Value, d.High = d.Low/w, d.Value/w, d.High/w
-		}
-		if w := b.priced[i]; w > 0 {
-			d.Price, d.Priced = d.Price/w, true
-		}
-	}
-	return b.out
-}
-
-// figures of the power and the run time of a site.
+// powerFigures are those of the power and the run time of a site.
 func (r *run) powerFigures() []*plot.Figure {
 	var out []*plot.Figure
 	if len(r.power.drawn) > 0 {
@@ -291,7 +221,7 @@ func (r *run) timeSteps() []plot.TimeStep {
 		case t.unknown >= 1:
 			s.Says = "not known"
 		case t.unknown > 0:
-			s.Says += ", not known for " + percent(t.unknown) + " of the work"
+			s.Says = strings.TrimSuffix(s.Says, ")") + "; not known of " + percent(t.unknown) + ")"
 		}
 		out = append(out, s)
 		rest -= t.hours

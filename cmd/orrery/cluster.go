@@ -18,7 +18,7 @@ import (
 func (m *Main) clusterCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster",
-		Short: "Make a cluster file of lists of nodes, and look hardware up",
+		Short: "Make a cluster file of lists of nodes, draw one, and look hardware up",
 		Long: `Make a cluster file, which says what a site is, of lists of nodes that others have
 written. docs/CLUSTER-FORMAT.md describes cluster files.
 
@@ -28,7 +28,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 bad input.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
-	cmd.AddCommand(m.clusterImportCommand(), m.clusterCatalogueCommand())
+	cmd.AddCommand(m.clusterImportCommand(), m.clusterDrawCommand(), m.clusterCatalogueCommand())
 	return cmd
 }
 

@@ -136,6 +136,9 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.metricTable(c); err != nil {
 		return err
 	}
+	if err := v.print.section("Energy, cost and carbon", c.PowerTable()); err != nil {
+		return err
+	}
 	if len(c.Groups) > 0 {
 		t := c.GroupTable().Optional("preemptions A", "preemptions B").Optional("change").Optional("share A", "share B").Optional("jobs A", "jobs B")
 		if err := v.print.section("Groups", t); err != nil {

@@ -314,7 +314,7 @@
     });
     const end = total ? s.t[total - 1] : 0, first = (u) => { if (meta.shown < end) u.setScale("x", { min: s.t[0], max: meta.shown }); };
     const stepped = uPlot.paths.stepped({ align: 1 });
-    const chart = (id, label, range, lines, format) => {
+    const chart = (id, label, range, lines, format, bands) => {
       const el = $(id), height = 220;
       let by = 0;
       const data = (of) => { const d = joined(s, of); return [d.t].concat(lines.map((l) => d[l.data])); };
@@ -324,7 +324,7 @@
         if (want !== by) { by = want; queueMicrotask(() => u.setData(data(by), false)); }
       };
       const u = new uPlot({
-        width: el.clientWidth, height, padding: [10, 44, 0, 0], scales: { x: { time: false }, y: { range } }, cursor: { sync, y: false },
+        width: el.clientWidth, height, padding: [10, 44, 0, 0], bands, scales: { x: { time: false }, y: { range } }, cursor: { sync, y: false },
         hooks: { setScale: [(u, key) => { if (key === "x") { fit(u); el.dataset.span = Math.round(u.scales.x.min) + " " + Math.round(u.scales.x.max); } }] },
         axes: [time, axis({ label, labelSize: 18, size: 60, values: (_, v) => v.map(format) })],
         series: [{ label: "time", value: (_, v) => v == null ? "-" : clock.full(v) }].concat(lines.map((l) => ({
@@ -349,7 +349,7 @@
     };
     chart("series-busy", "% of " + meta.unit + " allocated", () => [0, 100], [{ label: "allocated (mean)", data: "busy", color: "--blue", fill: true }], (v) => (Math.round(v * 10) / 10) + " %");
     chart("series-queue", "jobs waiting", (_, lo, hi) => [0, Math.max(1, hi * 1.05)], [{ label: "waiting (most)", data: "queuedMax", color: "--orange", fill: true }, { label: "waiting (mean)", data: "queued", color: "--vermilion" }], (v) => v >= 100 ? grouped(v) : String(Math.round(v * 10) / 10));
-    if (s.power) chart("series-power", "power of the nodes (kW)", (_, lo, hi) => [0, hi * 1.05], [{ label: "at most", data: "powerHigh", color: "--sky" }, { label: "at least", data: "powerLow", color: "--sky" }, { label: "most likely", data: "power", color: "--blue" }, { label: "cap", data: "cap", color: "--vermilion" }], (v) => grouped(v));
+    if (s.power) chart("series-power", "power of the nodes (kW)", (_, lo, hi) => [0, hi * 1.05], [{ label: "at most", data: "powerHigh", color: "--sky" }, { label: "at least", data: "powerLow", color: "--sky" }, { label: "most likely", data: "power", color: "--blue" }, { label: "cap", data: "cap", color: "--vermilion" }], (v) => grouped(v), [{ series: [1, 2], fill: () => css("--sky") + "55" }]);
     new ResizeObserver(() => { for (const [u, el, height] of charts) if (el.clientWidth && el.clientWidth !== u.width) u.setSize({ width: el.clientWidth, height }); }).observe($("series-panel"));
     dark.addEventListener("change", () => { for (const [u] of charts) u.redraw(false, true); });
   }

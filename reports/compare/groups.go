@@ -32,7 +32,17 @@ var groupMetrics = []struct {
 	{"started", "jobs", func(g *record.Group) *float64 { return counted(g.Started) }},
 	{"preemptions", "", func(g *record.Group) *float64 { return counted(g.Preemptions) }},
 	{"requeues", "", func(g *record.Group) *float64 { return counted(g.Requeues) }},
+	{"energy", "kWh", energyOf},
 	{"lost_gpu_hours", "GPU·h", func(g *record.Group) *float64 { h := float64(g.LostUS) / 3.6e9; return &h }},
+}
+
+// energyOf is nil where no power is known.
+func energyOf(g *record.Group) *float64 {
+	if g.EnergyHigh == 0 {
+		return nil
+	}
+	x := float64(g.Energy) / 3.6e9
+	return &x
 }
 
 func counted(n int64) *float64 { x := float64(n); return &x }

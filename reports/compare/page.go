@@ -42,6 +42,7 @@ type pageContent struct {
 	Moved   page.Table
 	Why     page.Table
 	Counts  page.Table
+	Power   page.Table
 	Groups  page.Table
 	Metrics page.Table
 	Windows page.Table // by windows of submission
@@ -73,11 +74,12 @@ func Write(dir string, c *Comparison, made page.Made) error {
 // waits, and which jobs moved. It reads the runs once more.
 func (c *Comparison) allFigures() ([]*plot.Figure, error) {
 	var loads [2][]plot.Load
+	var drawn [2][]plot.Drawn
 	var clock plot.Clock
 	unit := ""
 	for i, dir := range [2]string{c.A.Dir, c.B.Dir} {
 		var err error
-		if loads[i], unit, clock, err = loadsOf(dir); err != nil {
+		if loads[i], drawn[i], unit, clock, err = loadsOf(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -85,28 +87,34 @@ func (c *Comparison) allFigures() ([]*plot.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	state := plot.StatePair(c.names(), loads, unit, clock, shown)
-	return append(append([]*plot.Figure{state}, c.ownFigures()...), moves), nil
+	out := []*plot.Figure{plot.StatePair(c.names(), loads, unit, clock, shown)}
+	if len(drawn[0]) > 0 && len(drawn[1]) > 0 {
+		out = append(out, plot.PowerPair(c.names(), drawn, clock, shown))
+	}
+	return append(append(out, c.ownFigures()...), moves), nil
 }
 
-// loadsOf is the state of a run over time, and what is allocated in it.
-func loadsOf(dir string) ([]plot.Load, string, plot.Clock, error) {
+// loadsOf is the state of a run over time, what its nodes drew, and what is allocated in it.
+func loadsOf(dir string) ([]plot.Load, []plot.Drawn, string, plot.Clock, error) {
 	f, err := record.Open(dir)
 	if err != nil {
-		return nil, "", plot.Clock{}, err
+		return nil, nil, "", plot.Clock{}, err
 	}
 	defer f.Close()
 	r := rundata.Run{Files: f}
 	if r.About, err = rundata.ReadAbout(f); err != nil {
-		return nil, "", plot.Clock{}, err
+		return nil, nil, "", plot.Clock{}, err
 	}
 	if r.About.Units == nil {
 		if err := r.GuessNodes(); err != nil {
-			return nil, "", plot.Clock{}, err
+			return nil, nil, "", plot.Clock{}, err
 		}
 	}
-	r.Bins, err = f.Series()
-	return r.Loads(), r.About.UnitWord(), r.Clock(), err
+	if r.Bins, err = f.Series(); err != nil {
+		return nil, nil, "", plot.Clock{}, err
+	}
+	drawn, err := r.Drawn()
+	return r.Loads(), drawn, r.About.UnitWord(), r.Clock(), err
 }
 
 // names say what the runs are: by their directories, and by their policies where
@@ -305,7 +313,7 @@ func (c *Comparison) writeHTML(w io.Writer, figures []*plot.Figure, made page.Ma
 		Made:       made,
 		Comparison: c, Style: template.CSS(page.CSS + pageCSS), Names: c.names(), Summary: page.Unbroken(c.summary()), // our own files
 		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
-		Moved:  page.TableOf(c.MovedTable()), Counts: page.TableOf(c.CountTable()), Groups: page.Coloured(c.GroupTable()), Metrics: page.Coloured(c.MetricTable()),
+		Moved:  page.TableOf(c.MovedTable()), Counts: page.TableOf(c.CountTable()), Power: page.TableOf(c.PowerTable()), Groups: page.Coloured(c.GroupTable()), Metrics: page.Coloured(c.MetricTable()),
 	}
 	p.Tiles = c.tiles()
 	p.Verdict, p.Good = c.verdict()

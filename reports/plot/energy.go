@@ -120,7 +120,7 @@ func RunTime(steps []TimeStep) *Figure {
 			}
 		}
 		p := newPlot(c, "GPU time ("+u.Name+")", "")
-		p.X.Min, p.X.Max = least/u.By, max(most/u.By, 1e-9)*1.4
+		p.X.Min, p.X.Max = least/u.By, max(most/u.By, 1e-9)*1.45
 		if small(c) {
 			p.X.Max = max(most/u.By, 1e-9) * 1.04
 		}

@@ -70,20 +70,19 @@ func (s Scaled) Number(x float64) string {
 func PowerOverTime(all []Drawn, currency string, clock Clock, shown Shown) *Figure {
 	f := &Figure{
 		Name: "power", Title: "Power over time", height: 300 * pt, narrow: 270 * pt,
-		legend: []entry{{text: "drawn by the nodes (mean)", color: Blue}, {text: "range in which it lies", color: alpha(Sky, 110), area: true}},
+		legend: powerLegend(),
 	}
 	sum := powerSums(all)
 	u := powerScale(max(sum.high, sum.cap))
 	f.Note = fmt.Sprintf("mean %s, most %s", u.Says(sum.mean), u.Says(sum.most))
 	if sum.capped {
-		f.legend = append(f.legend, entry{text: "power cap", color: Vermilion, dashes: windowDashes})
+		f.legend = append(f.legend, capEntries(sum.over)...)
 		if f.Note += ", never more than the cap"; sum.over > 0 {
 			f.Note = fmt.Sprintf("mean %s, most %s; marks at the foot: more than the cap for a time", u.Says(sum.mean), u.Says(sum.most))
-			f.legend = append(f.legend, entry{text: "more than the cap", color: Vermilion, area: true})
 		}
 	}
 	switch {
-	case sum.priced && sum.dear > sum.cheap:
+	case sum.priced && sum.dear-sum.cheap > 1e-9*max(sum.dear, -sum.cheap): // not the rounding of means
 		f.height, f.narrow = 420*pt, 360*pt
 	case sum.priced:
 		f.Note += fmt.Sprintf("; all at %s %s/kWh", short(sum.dear), currency)
@@ -91,12 +90,39 @@ func PowerOverTime(all []Drawn, currency string, clock Clock, shown Shown) *Figu
 	}
 	f.Note += shown.note()
 	f.Alt = f.Title + ": " + f.Note
-	if n := slices.IndexFunc(all, func(d Drawn) bool { return d.StartUS >= shown.ToUS }); n > 0 && shown.Folds() {
-		all = all[:n]
-	}
-	drawn := reduceDrawn(all, stateColumns)
+	drawn := reduceDrawn(shownDrawn(all, shown), stateColumns)
 	f.body = func(c draw.Canvas) { drawPower(c, drawn, u, sum, currency, clock) }
 	return f
+}
+
+// powerLegend is that of all figures of power.
+func powerLegend() []entry {
+	return []entry{{text: "drawn by the nodes (mean)", color: Blue}, {text: "range in which it lies", color: alpha(Sky, 110), area: true}}
+}
+
+// capEntries are those of a cap, above which was drawn for so long.
+func capEntries(over int64) []entry {
+	out := []entry{{text: "power cap", color: Vermilion, dashes: windowDashes}}
+	if over > 0 {
+		out = append(out, entry{text: "more than the cap", color: Vermilion, area: true})
+	}
+	return out
+}
+
+// shownDrawn are the stretches that are shown.
+func shownDrawn(all []Drawn, shown Shown) []Drawn {
+	if n := slices.IndexFunc(all, func(d Drawn) bool { return d.StartUS >= shown.ToUS }); n > 0 && shown.Folds() {
+		return all[:n]
+	}
+	return all
+}
+
+func drawnSpan(all []Drawn) (lo, hi float64) {
+	if len(all) == 0 {
+		return 0, 1
+	}
+	last := all[len(all)-1]
+	return float64(all[0].StartUS) / secondUS, float64(last.StartUS+last.WidthUS) / secondUS
 }
 
 // powerSum sums up what is drawn.
@@ -171,26 +197,90 @@ func joinDrawn(group []Drawn) Drawn {
 	return sum
 }
 
-func drawPower(c draw.Canvas, all []Drawn, u Scaled, sum powerSum, currency string, clock Clock) {
-	lo, hi := 0.0, 1.0
-	if n := len(all); n > 0 {
-		lo, hi = float64(all[0].StartUS)/secondUS, float64(all[n-1].StartUS+all[n-1].WidthUS)/secondUS
+// PowerPair draws what the nodes of two runs of one trace draw, one below the other on the
+// same axes.
+func PowerPair(names [2]string, all [2][]Drawn, clock Clock, shown Shown) *Figure {
+	f := &Figure{
+		Name: "power-compared", Title: "Power over time, on the same axes", height: 420 * pt, narrow: 380 * pt,
+		legend: powerLegend(),
 	}
+	pair := powerPair{names: names, clock: clock}
+	for i := range all {
+		pair.sum[i] = powerSums(all[i])
+		pair.drawn[i] = reduceDrawn(shownDrawn(all[i], shown), stateColumns)
+		pair.top = max(pair.top, pair.sum[i].high, pair.sum[i].cap)
+	}
+	u := powerScale(pair.top)
+	for i := range all {
+		if f.Note != "" {
+			f.Note += "; "
+		}
+		f.Note += fmt.Sprintf("%c: mean %s, most %s", 'A'+rune(i), u.Says(pair.sum[i].mean), u.Says(pair.sum[i].most))
+	}
+	if pair.sum[0].capped || pair.sum[1].capped {
+		f.legend = append(f.legend, capEntries(max(pair.sum[0].over, pair.sum[1].over))...)
+	}
+	f.Note += shown.note()
+	f.Alt = f.Title + ": " + f.Note
+	f.body = func(c draw.Canvas) { pair.draw(c, u) }
+	return f
+}
+
+// powerPair is what PowerPair draws.
+type powerPair struct {
+	names [2]string
+	drawn [2][]Drawn
+	sum   [2]powerSum
+	top   float64
+	clock Clock
+}
+
+func (pp *powerPair) draw(c draw.Canvas, u Scaled) {
+	lo, hi := drawnSpan(pp.drawn[0])
+	from, to := drawnSpan(pp.drawn[1])
+	lo, hi = min(lo, from), max(hi, to)
+	half := draw.Crop(c, 0, 0, (c.Max.Y-c.Min.Y)/2, 0)
+	plots := make([]*plot.Plot, 2)
+	for i := range plots {
+		plots[i] = powerPlot(half, fmt.Sprintf("%c: power (%s)", 'A'+rune(i), u.Name), pp.drawn[i], u, pp.top)
+	}
+	stackPlots(c, plots, lo, hi, pp.clock)
+}
+
+func drawPower(c draw.Canvas, all []Drawn, u Scaled, sum powerSum, currency string, clock Clock) {
+	lo, hi := drawnSpan(all)
 	part := c
 	if sum.priced {
 		part = draw.Crop(c, 0, 0, (c.Max.Y-c.Min.Y)/2, 0)
 	}
-	power := newPlot(part, "", "power ("+u.Name+")")
-	power.Y.Max, power.Y.Tick.Marker = max(sum.high, sum.cap)/u.By*1.06, linearTicks(5, false)
-	in := func(value func(Drawn) float64) func(Drawn) float64 {
-		return func(d Drawn) float64 { return value(d) / u.By }
-	}
-	plots := []*plot.Plot{power}
+	plots := []*plot.Plot{powerPlot(part, "power ("+u.Name+")", all, u, max(sum.high, sum.cap))}
 	if sum.priced {
 		price := newPlot(part, "", "price ("+currency+"/kWh)")
 		price.Y.Min, price.Y.Max, price.Y.Tick.Marker = min(0, sum.cheap*1.06), max(sum.dear*1.06, 0.01), linearTicks(4, false)
+		price.Add(grid{x: true, y: true},
+			someSteps{all, func(d Drawn) bool { return d.Priced }, func(d Drawn) float64 { return d.Price }, draw.LineStyle{Color: Purple, Width: 1.2 * pt}})
 		plots = append(plots, price)
 	}
+	stackPlots(c, plots, lo, hi, clock)
+}
+
+// powerPlot is one panel of power.
+func powerPlot(c draw.Canvas, label string, all []Drawn, u Scaled, top float64) *plot.Plot {
+	p := newPlot(c, "", label)
+	p.Y.Min, p.Y.Max, p.Y.Tick.Marker = 0, max(top/u.By*1.06, 1e-9), linearTicks(5, false)
+	in := func(value func(Drawn) float64) func(Drawn) float64 {
+		return func(d Drawn) float64 { return value(d) / u.By }
+	}
+	p.Add(grid{x: true, y: true},
+		bandSteps{all, in(func(d Drawn) float64 { return d.Low }), in(func(d Drawn) float64 { return d.High }), alpha(Sky, 110)},
+		steps[Drawn]{all, in(func(d Drawn) float64 { return d.Value }), nil, Blue, 1.2 * pt},
+		someSteps{all, func(d Drawn) bool { return d.Capped }, in(func(d Drawn) float64 { return d.Cap }), draw.LineStyle{Color: Vermilion, Width: 1.2 * pt, Dashes: windowDashes}},
+		overMarks{all})
+	return p
+}
+
+// stackPlots draws plots one below the other on one axis of time.
+func stackPlots(c draw.Canvas, plots []*plot.Plot, lo, hi float64, clock Clock) {
 	last := plots[len(plots)-1]
 	for _, p := range plots {
 		p.X.Min, p.X.Max = lo, hi
@@ -198,15 +288,6 @@ func drawPower(c draw.Canvas, all []Drawn, u Scaled, sum powerSum, currency stri
 	}
 	last.X.Label.Text, last.X.Tick.Marker = clock.label(hi-lo), clock.ticker(few(c, labelsWanted))
 	spaceLabels(last, c.Max.X-c.Min.X)
-	power.Add(grid{x: true, y: true},
-		bandSteps{all, in(func(d Drawn) float64 { return d.Low }), in(func(d Drawn) float64 { return d.High }), alpha(Sky, 110)},
-		steps[Drawn]{all, in(func(d Drawn) float64 { return d.Value }), nil, Blue, 1.2 * pt},
-		someSteps{all, func(d Drawn) bool { return d.Capped }, in(func(d Drawn) float64 { return d.Cap }), draw.LineStyle{Color: Vermilion, Width: 1.2 * pt, Dashes: windowDashes}},
-		overMarks{all})
-	if sum.priced {
-		plots[1].Add(grid{x: true, y: true},
-			someSteps{all, func(d Drawn) bool { return d.Priced }, func(d Drawn) float64 { return d.Price }, draw.LineStyle{Color: Purple, Width: 1.2 * pt}})
-	}
 	table := make([][]*plot.Plot, len(plots))
 	for i, p := range plots {
 		table[i] = []*plot.Plot{p}
