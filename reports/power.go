@@ -165,7 +165,7 @@ func figureRows(rows []energyRow, currency string) []plot.EnergyRow {
 		}
 		says := fmt.Sprintf("%s (%s to %s)", u.Says(e.value), u.Number(e.low), u.Number(e.high))
 		if e.cost != nil {
-			says += ", " + plot.Count(int64(*e.cost+0.5)) + " " + currency
+			says += ", " + page.Number(tidy(*e.cost)) + " " + currency
 		}
 		out = append(out, plot.EnergyRow{Name: name, Low: e.low, Value: e.value, High: e.high, Says: says})
 	}
@@ -176,7 +176,7 @@ func figureRows(rows []energyRow, currency string) []plot.EnergyRow {
 func (r *run) energyTable() *table.Table {
 	out := table.New("of", "name", "energy (kWh)", "at least", "at most", "part", "cost at the mean price ("+r.power.currency+")")
 	all, _ := r.Table.Value("energy", metric.All)
-	quantity := func(x float64) table.Cell { return table.Quantity(plot.Count(int64(x+0.5)), x) }
+	quantity := func(x float64) table.Cell { return table.Quantity(page.Number(tidy(x)), x) }
 	for _, e := range r.energyRows() {
 		cost := table.Cell{}
 		if e.cost != nil {
@@ -191,6 +191,9 @@ func (r *run) energyTable() *table.Table {
 // termWords say in a few words what a term loses time to.
 var termWords = map[string]string{"type": "other GPUs than recorded", "placement": "other placement than recorded", "cap": "power cap"}
 
+// unknownStep is what is said of a step of which nothing is known.
+const unknownStep = "not known"
+
 // timeSteps are the steps from the work that was kept to the GPU time that jobs held; nil
 // where there is nothing to tell apart.
 func (r *run) timeSteps() []plot.TimeStep {
@@ -201,11 +204,11 @@ func (r *run) timeSteps() []plot.TimeStep {
 		return nil
 	}
 	step := func(name string, h float64, sum bool) plot.TimeStep {
-		says := plot.Count(int64(h+0.5)) + " h"
+		says := page.Number(tidyEither(h)) + " h"
 		if part := percent(h / float64(held)); sum {
 			says += ", " + part + " of the time held"
 		} else {
-			says = fmt.Sprintf("%+.1f %% (%s h)", 100*h/float64(held), plot.Count(int64(h)))
+			says = fmt.Sprintf("%+.1f %% (%s h)", 100*h/float64(held), page.Number(tidyEither(h)))
 		}
 		return plot.TimeStep{Name: name, Hours: h, Sum: sum, Says: says}
 	}
@@ -219,7 +222,7 @@ func (r *run) timeSteps() []plot.TimeStep {
 		s := step(name, t.hours, false)
 		switch {
 		case t.unknown >= 1:
-			s.Says = "not known"
+			s.Says = unknownStep
 		case t.unknown > 0:
 			s.Says = strings.TrimSuffix(s.Says, ")") + "; not known of " + percent(t.unknown) + ")"
 		}
@@ -234,6 +237,10 @@ func (r *run) timeTable() *table.Table {
 	out := table.New("step", "GPU-hours", "of the time held")
 	steps := r.timeSteps()
 	for _, s := range steps {
+		if s.Says == unknownStep {
+			out.Row(s.Name, table.Cell{}, table.Cell{})
+			continue
+		}
 		part := s.Hours / steps[len(steps)-1].Hours
 		out.Row(s.Name, table.Quantity(page.Number(tidyEither(s.Hours)), s.Hours), percentCell(&part))
 	}

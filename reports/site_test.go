@@ -26,8 +26,11 @@ func TestReportOfASite(t *testing.T) {
 		"| ice | 6 | - | 50.0 % |",
 		"| fire | - | 9 | 25.0 % |",
 		"| earth | - | - | - |",
-		"| energy | kWh | 2.40 |",
+		"| energy | kWh | 2.40 | 2.38 |",
 		"| FAILED | 1 |",
+		"| vcluster | batch | 0.8 | 0.67 | 1.07 | 33.3 % | 0.16 |",
+		"## Where GPU time went", "| other GPUs than recorded | 0.5 | 0.3 % |", "| power cap | - | - |",
+		"figures/power.svg", "figures/energy-by-group.svg", "figures/run-time.svg",
 		"figures/nodes-by-vcluster.svg", "figures/shares-by-tenant.svg", "figures/waits-by-group.svg", "figures/usage-by-tenant.svg", "figures/reasons.svg",
 	} {
 		require.Contains(t, markdown, want)

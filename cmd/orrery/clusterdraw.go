@@ -146,33 +146,43 @@ func planOf(c *profiles.Cluster, site *profiles.Site) *plot.ClusterPlan {
 	for i := range site.Groups {
 		p.Groups[i].Name = site.Groups[i].Name
 	}
-	var kinds []model.Node // of the kinds of p
+	type place struct {
+		group int32
+		kind  int
+		home  model.VClusterID
+	}
+	kinds, runs := map[nodeKind]int{}, map[place]int{} // of their places in p
 	for i := range site.Nodes {
 		n := &site.Nodes[i]
-		kind := slices.IndexFunc(kinds, func(k model.Node) bool { return sameKind(&k, n) })
-		if kind < 0 {
-			kind, kinds = len(kinds), append(kinds, *n)
-			p.Kinds = append(p.Kinds, kindOf(c, site, n))
+		kind, known := kinds[kindKey(n)]
+		if !known {
+			kind = len(p.Kinds)
+			kinds[kindKey(n)], p.Kinds = kind, append(p.Kinds, kindOf(c, site, n))
 		}
-		home := ""
-		if n.Home >= 0 {
-			home = site.VClusters[n.Home].Name
+		g := &p.Groups[n.Group]
+		at, known := runs[place{n.Group, kind, n.Home}]
+		if !known {
+			at = len(g.Runs)
+			runs[place{n.Group, kind, n.Home}] = at
+			g.Runs = append(g.Runs, plot.NodeRun{Kind: kind})
+			if n.Home >= 0 {
+				g.Runs[at].Home = site.VClusters[n.Home].Name
+			}
 		}
-		runs := &p.Groups[n.Group].Runs
-		at := slices.IndexFunc(*runs, func(r plot.NodeRun) bool { return r.Kind == kind && r.Home == home })
-		if at < 0 {
-			at, *runs = len(*runs), append(*runs, plot.NodeRun{Kind: kind, Home: home})
-		}
-		(*runs)[at].Nodes++
+		g.Runs[at].Nodes++
 	}
 	p.Groups = slices.DeleteFunc(p.Groups, func(g plot.NodeGroup) bool { return len(g.Runs) == 0 })
 	return p
 }
 
-// sameKind says whether two nodes differ in nothing that is drawn.
-func sameKind(a, b *model.Node) bool {
-	return a.GPUType == b.GPUType && a.GPUs == b.GPUs && a.CPUs == b.CPUs && a.Memory == b.Memory &&
-		a.Topology == b.Topology && a.IdlePower == b.IdlePower && a.BusyPower == b.BusyPower
+// nodeKind is what is drawn of a node beside its place.
+type nodeKind struct {
+	gpu, gpus, cpus, topology int32
+	memory, idle, busy        int64
+}
+
+func kindKey(n *model.Node) nodeKind {
+	return nodeKind{n.GPUType, n.GPUs, n.CPUs, n.Topology, n.Memory, n.IdlePower, n.BusyPower}
 }
 
 // kindOf describes the kind of a node: by the name of its node type where one alone is like
@@ -249,11 +259,17 @@ func (v *clusterDraw) printPlan(p *plot.ClusterPlan) error {
 		}
 		return number(int64(n) * w)
 	}
+	word := func(s string) table.Cell {
+		if s == "" {
+			return table.Cell{}
+		}
+		return table.Cell{Text: s, JSON: s}
+	}
 	for _, g := range p.Groups {
 		for _, r := range g.Runs {
 			k := &p.Kinds[r.Kind]
 			nodes[r.Kind] += r.Nodes
-			groups.Row(g.Name, k.Name, r.Home, number(int64(r.Nodes)), number(int64(r.Nodes*k.GPUs)), watts(r.Nodes, k.Idle), watts(r.Nodes, k.Busy))
+			groups.Row(g.Name, k.Name, word(r.Home), number(int64(r.Nodes)), number(int64(r.Nodes*k.GPUs)), watts(r.Nodes, k.Idle), watts(r.Nodes, k.Busy))
 		}
 	}
 	for i := range p.Kinds {
@@ -262,7 +278,7 @@ func (v *clusterDraw) printPlan(p *plot.ClusterPlan) error {
 		for _, gpus := range k.Islands {
 			islands = append(islands, strings.Trim(fmt.Sprint(gpus), "[]"))
 		}
-		kinds.Row(k.Name, number(int64(nodes[i])), number(int64(k.GPUs)), k.GPU, strings.Join(islands, " | "), watts(1, k.Idle), watts(1, k.Busy))
+		kinds.Row(k.Name, number(int64(nodes[i])), number(int64(k.GPUs)), word(k.GPU), word(strings.Join(islands, " | ")), watts(1, k.Idle), watts(1, k.Busy))
 	}
 	if v.print.json() {
 		return v.print.document(p)

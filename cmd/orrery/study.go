@@ -161,7 +161,8 @@ Exit codes: 0 printed, 1 failed, 3 no study or a damaged one.`,
 				return err
 			}
 			m.warnOfStudy(s, false)
-			return m.studyTable(s, p, print, false, report)
+			_, err = m.studyTable(s, p, print, false, report)
+			return err
 		},
 	}
 	print = m.printFlag(cmd)
@@ -331,27 +332,27 @@ func findTask(s *sweep.Study, word string) (int, error) {
 }
 
 // studyTable prints what came of each point, and draws the report when asked.
-func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, quiet, report bool) error {
+func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, quiet, report bool) ([]experiment.Row, error) {
 	rows, err := p.Rows(outcomes(s))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if report {
 		if err := study.Write(s.Dir(), studypage.Report(s.Dir(), p, rows, studyFiles(s, p)), m.made()); err != nil {
-			return fmt.Errorf("drawing the report: %w", err)
+			return nil, fmt.Errorf("drawing the report: %w", err)
 		}
 	}
 	switch {
 	case print.json():
-		return print.document(studypage.Document(p, rows))
+		return rows, print.document(studypage.Document(p, rows))
 	case quiet && print.format == string(table.Text):
-		return nil
+		return rows, nil
 	}
 	for _, text := range experiment.Unheeded(rows) {
 		m.say("UNHEEDED: %s", text)
 	}
 	if err := print.table(studypage.Rows(p, rows)); err != nil {
-		return err
+		return nil, err
 	}
 	if len(p.Aside) > 0 && !quiet {
 		m.say("%s set aside: %s", table.Counted(len(p.Aside), "window"), studypage.Aside(p))
@@ -367,5 +368,5 @@ func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, qu
 	if report && print.format == string(table.Text) {
 		fmt.Fprintf(escaped{m.Stdout}, "\nreport: %s\n", filepath.Join(s.Dir(), page.FileHTML))
 	}
-	return nil
+	return rows, nil
 }

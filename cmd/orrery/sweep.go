@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"orrery/profiles"
 	"orrery/reports/table"
 	"orrery/sim/experiment"
+	"orrery/sim/metric"
 	"orrery/sim/plan"
 	"orrery/sim/sweep"
 	"orrery/sim/task"
@@ -60,7 +62,8 @@ starts on machines that share the directory (template).
 ` + executorHelp + `
 
 Exit codes: 0 all tasks have results, 1 failed, 2 usage or a wrong experiment, 3
-bad input, 4 two runs of a task differ, 6 some tasks failed, 130 interrupted.`,
+bad input, 4 two runs of a task differ, 5 an objective or a constraint has no value at any
+point, 6 some tasks failed, 130 interrupted.`,
 		Example: `  orrery sweep experiment.yaml --out study
   orrery sweep sample -P order=fcfs,sjf,wfp3 -P backfill=easy,conservative --out orders
   orrery sweep log.swf.gz -P weights.wait_time=1..5:2 -P cycle=event,30s --subject-to "wait_max <= 3d" --out weights
@@ -158,7 +161,29 @@ func (v *sweepVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.compute(ctx, s, runner); err != nil {
 		return err
 	}
-	return errors.Join(v.m.studyTable(s, plan, v.print, v.quiet, v.report), studyError(s.Verdict()))
+	rows, err := v.m.studyTable(s, plan, v.print, v.quiet, v.report)
+	if err = errors.Join(err, studyError(s.Verdict())); err != nil {
+		return err
+	}
+	return unmeasured(plan, rows)
+}
+
+// unmeasured is an error where an objective or a constraint has no value at any point, so
+// that the table says nothing by it.
+func unmeasured(p *experiment.Plan, rows []experiment.Row) error {
+	for j, c := range p.Columns() {
+		if len(rows) == 0 || slices.ContainsFunc(rows, func(r experiment.Row) bool { return r.Have[j] }) {
+			continue
+		}
+		why := ""
+		for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
+			if d.Name == c.Metric && d.Edge != "" {
+				why = " (" + d.Edge + ")"
+			}
+		}
+		return &codedError{exitEvidence, fmt.Errorf("not enough evidence: %s has no value at any point%s: name another metric, or give the cluster file or the log what it takes", c.Metric, why)}
+	}
+	return nil
 }
 
 // held is a trace of an experiment in memory.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -11,38 +12,42 @@ import (
 
 // NodeKind is a kind of nodes of a cluster.
 type NodeKind struct {
-	Name       string
-	GPUs       int     // of one node
-	GPU        string  // what they are called; "" where they have no name
-	Islands    [][]int // GPUs from 0 that are joined by the fastest links; all of them where one list is empty
-	Idle, Busy int64   // W of one node, 0 where it is not stated
+	Name    string  `json:"name"`
+	GPUs    int     `json:"gpus"`              // of one node
+	GPU     string  `json:"gpu,omitempty"`     // what they are called; "" where they have no name
+	Islands [][]int `json:"islands,omitempty"` // GPUs from 0 that are joined by the fastest links; none: all alike
+	Idle    int64   `json:"idle_w,omitempty"`  // of one node, 0 where it is not stated
+	Busy    int64   `json:"busy_w,omitempty"`  // with all GPUs at work, likewise
+
+	several bool // it stands for kinds that differ
 }
 
 // NodeRun is so many nodes of a kind with one home that stand behind each other in a group.
 type NodeRun struct {
-	Nodes int
-	Kind  int    // of ClusterPlan.Kinds
-	Home  string // vCluster; "" for none
+	Nodes int    `json:"nodes"`
+	Kind  int    `json:"kind"`           // of ClusterPlan.Kinds
+	Home  string `json:"home,omitempty"` // vCluster; "" for none
 }
 
 // NodeGroup is a network group.
 type NodeGroup struct {
-	Name string
-	Runs []NodeRun
+	Name string    `json:"name"`
+	Runs []NodeRun `json:"runs"`
 }
 
 // ClusterPlan is what a picture of a cluster shows.
 type ClusterPlan struct {
-	Name   string
-	Kinds  []NodeKind
-	Groups []NodeGroup
+	Name   string      `json:"name"`
+	Kinds  []NodeKind  `json:"kinds"`
+	Groups []NodeGroup `json:"groups"`
 }
 
-// Limits of the picture of a cluster: of boxes, and of cells, each of which is one node
-// until there are more.
+// Limits of the picture of a cluster: of boxes, of cells, each of which is one node until
+// there are more, and of kinds.
 const (
 	mostBoxes = 48
 	mostCells = 6000
+	mostKinds = 24
 )
 
 // Cluster draws the nodes of a cluster: a box for each network group, a cell for each node,
@@ -52,6 +57,7 @@ const (
 // linear in the groups.
 func Cluster(p *ClusterPlan) *Figure {
 	nodes, gpus, idle, busy := p.sums()
+	p = p.fewKinds()
 	d := clusterDrawing{kinds: p.Kinds, groups: p.Groups, per: 1}
 	f := &Figure{Name: "cluster", Title: p.Name + ": nodes by network group"}
 	f.Note = fmt.Sprintf("%s nodes with %s GPUs", Count(int64(nodes)), Count(int64(gpus)))
@@ -97,54 +103,70 @@ func (p *ClusterPlan) sums() (nodes, gpus int, idle, busy int64) {
 	return nodes, gpus, idle, busy
 }
 
+// fewKinds is a plan in which the kinds beyond those that can be told apart are one.
+func (p *ClusterPlan) fewKinds() *ClusterPlan {
+	if len(p.Kinds) <= mostKinds {
+		return p
+	}
+	last := mostKinds - 1
+	out := &ClusterPlan{Name: p.Name, Kinds: append([]NodeKind(nil), p.Kinds[:last]...)}
+	out.Kinds = append(out.Kinds, NodeKind{Name: Count(int64(len(p.Kinds)-last)) + " other kinds", several: true})
+	for _, g := range p.Groups {
+		var runs joinedRuns
+		for _, r := range g.Runs {
+			r.Kind = min(r.Kind, last)
+			runs.add(r)
+		}
+		out.Groups = append(out.Groups, NodeGroup{g.Name, runs.list})
+	}
+	return out
+}
+
 // joinGroups joins neighbours whose nodes are of the same kinds and homes. Where still too
 // many are left, the last box has all the rest.
 func joinGroups(in []NodeGroup) []NodeGroup {
 	var out []NodeGroup
+	var runs joinedRuns
 	first, count := "", 0
 	for _, g := range in {
-		if n := len(out); n > 0 && (n == mostBoxes || alike(out[n-1].Runs, g.Runs)) {
+		n := len(out)
+		if joins := n > 0 && (n == mostBoxes || alike(out[n-1].Runs, g.Runs)); joins {
 			count++
-			last := &out[n-1]
-			last.Name = fmt.Sprintf("%s to %s (%s groups)", first, g.Name, Count(int64(count)))
-			last.Runs = joinRuns(last.Runs, g.Runs)
-			continue
+			out[n-1].Name = fmt.Sprintf("%s to %s (%s groups)", first, g.Name, Count(int64(count)))
+		} else {
+			first, count, runs = g.Name, 1, joinedRuns{}
+			out, n = append(out, NodeGroup{Name: g.Name}), n+1
 		}
-		first, count = g.Name, 1
-		out = append(out, NodeGroup{g.Name, joinRuns(nil, g.Runs)})
+		for _, r := range g.Runs {
+			runs.add(r)
+		}
+		out[n-1].Runs = runs.list
 	}
 	return out
 }
 
+// alike says whether nodes of the same kinds and homes stand in both, in this order.
 func alike(a, b []NodeRun) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i].Kind != b[i].Kind || a[i].Home != b[i].Home {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, func(x, y NodeRun) bool { return x.Kind == y.Kind && x.Home == y.Home })
 }
 
-// joinRuns adds the nodes of more to those of the same kind and home.
-func joinRuns(runs, more []NodeRun) []NodeRun {
-	out := append([]NodeRun(nil), runs...)
-	for _, r := range more {
-		found := false
-		for i := range out {
-			if out[i].Kind == r.Kind && out[i].Home == r.Home {
-				out[i].Nodes += r.Nodes
-				found = true
-				break
-			}
-		}
-		if !found {
-			out = append(out, r)
-		}
+// joinedRuns adds up the nodes of a kind and a home.
+type joinedRuns struct {
+	list  []NodeRun
+	index map[NodeRun]int // of the entry, with no nodes
+}
+
+func (j *joinedRuns) add(r NodeRun) {
+	key := NodeRun{Kind: r.Kind, Home: r.Home}
+	if j.index == nil {
+		j.index = map[NodeRun]int{}
 	}
-	return out
+	i, known := j.index[key]
+	if !known {
+		i = len(j.list)
+		j.index[key], j.list = i, append(j.list, key)
+	}
+	j.list[i].Nodes += r.Nodes
 }
 
 // dottedCell is the smallest cell with room for dots.
@@ -309,6 +331,9 @@ func (d *clusterDrawing) drawKind(c *draw.Canvas, i int, x, y vg.Length) {
 // says is what is known of a kind, in three lines.
 func (k *NodeKind) says() []string {
 	out := []string{k.Name}
+	if k.several {
+		return append(out, "which differ", "")
+	}
 	switch n := len(k.islands()); {
 	case k.GPUs == 0:
 		out = append(out, "no GPUs")

@@ -15,7 +15,7 @@ import (
 // in use by turns, the second borrowing at night.
 func GuestSite(t testing.TB, dir string) string {
 	t.Helper()
-	meta := record.Meta{SpecID: "spec", VClusters: []string{"batch", "services"}, Tenants: []string{"ice", "fire", "earth"}}
+	meta := record.Meta{SpecID: "spec", VClusters: []string{"batch", "services"}, Tenants: []string{"ice", "fire", "earth"}, Power: true}
 	w, err := record.Create(dir, meta)
 	require.NoError(t, err)
 	defer w.Abort()
@@ -27,6 +27,7 @@ func GuestSite(t testing.TB, dir string) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n = 96
 	half := model.Time(30 * model.Minute)
+	s.SetTariff(0, metric.Tariff{Price: metric.Amount{V: 200_000, OK: true}})
 	for i := range n {
 		now := model.Time(i) * half
 		own, night := int64(4+rng.IntN(4)), i%48 > 24
@@ -47,12 +48,16 @@ func GuestSite(t testing.TB, dir string) string {
 			s.Hold(now, holder, h)
 		}
 		s.Observe(now, metric.State{BusyUnits: own + guest + borrowed, RunningJobs: 2, Power: metric.Power{Low: 40, Value: 50, High: 60}})
+		if i%48 == 0 { // the cap is gone on the second day
+			w.Power(&record.PowerRow{Time: now, Low: 40, Value: 50, High: 60, Cap: []int64{55, record.Absent}[i/48], Price: 200_000, Carbon: record.Absent})
+		}
 		wait := model.Duration(rng.IntN(7)) * model.Hour / 2
 		r := model.JobRecord{
 			Job: model.JobID(i), ID: int64(i + 1), User: -1, Submit: now - model.Time(wait), Start: now, End: now + half, Runtime: 30 * model.Minute,
 			Walltime: model.Forever, Procs: 1, Nodes: 1, Attempts: 1, State: model.Completed,
 			VCluster: model.VClusterID(i % 2), Tenant: model.TenantID(i % 3), Class: int32(3 + 2*(i%2)), Preemptions: int32(i % 2),
 			Allocated: model.Holding{Nodes: int64(half), GPUs: 4 * int64(half)}, KeptGPU: 3 * int64(half), LostGPU: int64(half),
+			Energy: model.Energy{Low: 50_000_000, Value: 60_000_000, High: 80_000_000},
 		}
 		if i == 7 {
 			r.State = model.Failed
@@ -71,6 +76,12 @@ func GuestSite(t testing.TB, dir string) string {
 	require.NoError(t, w.WriteShares(s.VClusterBins()))
 	require.NoError(t, w.WriteJSON(record.FileMetrics, table))
 	require.NoError(t, w.WriteJSON(record.FileRun, map[string]any{
+		"power": map[string]any{"currency": "EUR"},
+		"hardware": map[string]any{
+			"gpu_us":     n * int64(half),
+			"lost_us":    []any{map[string]any{"term": "type", "gpu_us": int64(half)}, map[string]any{"term": "cap", "gpu_us": 0}},
+			"unknown_us": []any{map[string]any{"term": "type", "gpu_us": n * int64(half) / 4}, map[string]any{"term": "cap", "gpu_us": n * int64(half)}},
+		},
 		"schema": 1, "verdict": table.Verdict, "trace": map[string]any{"name": "guests", "rows": n},
 		"cluster": map[string]any{"nodes": 12, "units": 12, "whole_nodes": true},
 		"spec": map[string]any{"site": map[string]any{
