@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -60,7 +61,7 @@ func genericRows(t require.TestingT, path string) []map[string]*big.Int {
 			}
 			out = append(out, row)
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out
 		}
 		require.NoError(t, err)
@@ -165,7 +166,7 @@ func TestEnergyIsTheIntegralOfPower(t *testing.T) {
 			watts := func(row map[string]*big.Int) *big.Int { return row[column] }
 			energy, known := out.Table.Value(name, "all")
 			require.True(t, known)
-			require.Equal(t, over(integral(rows, from, to, false, watts), wattMicrosecondsPerKWh), energy, name) //nolint:testifylint // both are the fraction nearest to one quotient
+			require.Equal(t, over(integral(rows, from, to, false, watts), wattMicrosecondsPerKWh), energy, name)
 			if over(integral(rows, from, to, true, watts), wattMicrosecondsPerKWh) != energy {
 				missedByLate++
 			}
@@ -174,7 +175,7 @@ func TestEnergyIsTheIntegralOfPower(t *testing.T) {
 		flat := func(row map[string]*big.Int) *big.Int { return new(big.Int).Mul(row["power_w"], rows[0]["price"]) }
 		have, known := out.Table.Value("energy_cost", "all")
 		require.True(t, known)
-		require.Equal(t, over(integral(rows, from, to, false, cost), wattMicrosecondsPerKWh*1_000_000), have) //nolint:testifylint // see above
+		require.Equal(t, over(integral(rows, from, to, false, cost), wattMicrosecondsPerKWh*1_000_000), have)
 		if over(integral(rows, from, to, false, flat), wattMicrosecondsPerKWh*1_000_000) != have {
 			missedByPrice++
 		}
@@ -202,14 +203,13 @@ events: [{time: 100s, kind: down, subject: b-1}, {time: 200s, kind: up, subject:
 	_, err := Replay(context.Background(), siteOf(t, file), Input{Open: m.open}, ReplayOptions{Dir: dir})
 	require.NoError(t, err)
 	idle, most := int64(6*700+4*150), int64(6*700+4*150+2200)
-	none := int64(record.Absent)
 	want := []record.PowerRow{
-		{Time: 10e6, Value: most, Cap: 20_000, Price: none, Carbon: 350_000},
-		{Time: 100e6, Value: most - 150, Cap: 20_000, Price: none, Carbon: 350_000},
-		{Time: 240e6, Value: most, Cap: 20_000, Price: none, Carbon: 350_000},
+		{Time: 10e6, Value: most, Cap: 20_000, Price: record.Absent, Carbon: 350_000},
+		{Time: 100e6, Value: most - 150, Cap: 20_000, Price: record.Absent, Carbon: 350_000},
+		{Time: 240e6, Value: most, Cap: 20_000, Price: record.Absent, Carbon: 350_000},
 		{Time: 300e6, Value: most, Cap: 20_000, Price: 500_000, Carbon: 350_000},
-		{Time: 400e6, Value: most, Cap: none, Price: 500_000, Carbon: 350_000},
-		{Time: 610e6, Value: idle, Cap: none, Price: 500_000, Carbon: 350_000},
+		{Time: 400e6, Value: most, Cap: record.Absent, Price: 500_000, Carbon: 350_000},
+		{Time: 610e6, Value: idle, Cap: record.Absent, Price: 500_000, Carbon: 350_000},
 	}
 	r, err := record.Open(dir)
 	require.NoError(t, err)
@@ -269,6 +269,6 @@ func TestDuckDBFindsTheEnergy(t *testing.T) {
 		sum, ok := new(big.Int).SetString(rows[0][0], 10)
 		require.True(t, ok, rows)
 		energy, _ := out.Table.Value("energy", "all")
-		require.Equal(t, over(sum, wattMicrosecondsPerKWh), energy) //nolint:testifylint // both are the fraction nearest to one quotient
+		require.Equal(t, over(sum, wattMicrosecondsPerKWh), energy)
 	}
 }

@@ -198,7 +198,7 @@ func kindOf(c *profiles.Cluster, site *profiles.Site, n *model.Node) plot.NodeKi
 	var named []string
 	for i := range c.NodeTypes {
 		t := &c.NodeTypes[i]
-		if int32(t.GPUs) == n.GPUs && int32(t.CPUs) == n.CPUs && int64(t.Memory) == n.Memory && int64(t.IdlePower) == n.IdlePower && int64(t.BusyPower) == n.BusyPower {
+		if t.GPUs == n.GPUs && t.CPUs == n.CPUs && int64(t.Memory) == n.Memory && int64(t.IdlePower) == n.IdlePower && int64(t.BusyPower) == n.BusyPower {
 			named = append(named, t.Name)
 		}
 	}

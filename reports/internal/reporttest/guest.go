@@ -48,9 +48,7 @@ func GuestSite(t testing.TB, dir string) string {
 			s.Hold(now, holder, h)
 		}
 		s.Observe(now, metric.State{BusyUnits: own + guest + borrowed, RunningJobs: 2, Power: metric.Power{Low: 40, Value: 50, High: 60}})
-		if i%48 == 0 { // the cap is gone on the second day
-			w.Power(&record.PowerRow{Time: now, Low: 40, Value: 50, High: 60, Cap: []int64{55, record.Absent}[i/48], Price: 200_000, Carbon: record.Absent})
-		}
+		guestPower(w, i, now)
 		wait := model.Duration(rng.IntN(7)) * model.Hour / 2
 		r := model.JobRecord{
 			Job: model.JobID(i), ID: int64(i + 1), User: -1, Submit: now - model.Time(wait), Start: now, End: now + half, Runtime: 30 * model.Minute,
@@ -76,19 +74,35 @@ func GuestSite(t testing.TB, dir string) string {
 	require.NoError(t, w.WriteShares(s.VClusterBins()))
 	require.NoError(t, w.WriteJSON(record.FileMetrics, table))
 	require.NoError(t, w.WriteJSON(record.FileRun, map[string]any{
-		"power": map[string]any{"currency": "EUR"},
-		"hardware": map[string]any{
-			"gpu_us":     n * int64(half),
-			"lost_us":    []any{map[string]any{"term": "type", "gpu_us": int64(half)}, map[string]any{"term": "cap", "gpu_us": 0}},
-			"unknown_us": []any{map[string]any{"term": "type", "gpu_us": n * int64(half) / 4}, map[string]any{"term": "cap", "gpu_us": n * int64(half)}},
-		},
+		"power": map[string]any{"currency": "EUR"}, "hardware": guestHardware(n*int64(half), int64(half)),
 		"schema": 1, "verdict": table.Verdict, "trace": map[string]any{"name": "guests", "rows": n},
 		"cluster": map[string]any{"nodes": 12, "units": 12, "whole_nodes": true},
-		"spec": map[string]any{"site": map[string]any{
-			"vclusters": []any{map[string]any{"name": "batch", "profile": "hpc-batch"}, map[string]any{"name": "services", "profile": "service", "lend": false}},
-			"tenants":   []any{map[string]any{"name": "ice", "max_nodes": 6, "fair_share": 0.5}, map[string]any{"name": "fire", "max_concurrent": 9}},
-		}},
+		"spec":    map[string]any{"site": guestCluster()},
 	}))
 	require.NoError(t, w.Close())
 	return dir
+}
+
+// guestHardware is that of a run of so much GPU time at work, of which some was lost to other
+// GPUs in the part where that is known.
+func guestHardware(gpuUS, lost int64) map[string]any {
+	of := func(term string, us int64) any { return map[string]any{"term": term, "gpu_us": us} }
+	return map[string]any{
+		"gpu_us": gpuUS, "lost_us": []any{of("type", lost), of("cap", 0)}, "unknown_us": []any{of("type", gpuUS/4), of("cap", gpuUS)},
+	}
+}
+
+// guestPower records what the nodes draw from the job i on. The cap is gone on the second day.
+func guestPower(w *record.Writer, i int, now model.Time) {
+	if i%48 == 0 {
+		w.Power(&record.PowerRow{Time: now, Low: 40, Value: 50, High: 60, Cap: []int64{55, record.Absent}[i/48], Price: 200_000, Carbon: record.Absent})
+	}
+}
+
+// guestCluster is the cluster file.
+func guestCluster() map[string]any {
+	return map[string]any{
+		"vclusters": []any{map[string]any{"name": "batch", "profile": "hpc-batch"}, map[string]any{"name": "services", "profile": "service", "lend": false}},
+		"tenants":   []any{map[string]any{"name": "ice", "max_nodes": 6, "fair_share": 0.5}, map[string]any{"name": "fire", "max_concurrent": 9}},
+	}
 }
