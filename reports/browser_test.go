@@ -140,3 +140,28 @@ func TestPageWithoutScript(t *testing.T) {
 	require.Greater(t, rows, 20)
 	require.Empty(t, complaints())
 }
+
+// A site of which powers are known has them among its curves, with the rest zoomed alike.
+func TestPowerInABrowser(t *testing.T) {
+	ctx, complaints, _ := reporttest.Browser(t)
+	dir := reporttest.GuestSite(t, filepath.Join(t.TempDir(), "run"))
+	writePage(t, dir, Options{})
+	var charts int
+	var labels, before, after string
+	span := `document.querySelector("#series-busy").dataset.span + "|" + document.querySelector("#series-power").dataset.span`
+	require.NoError(t, chromedp.Run(ctx,
+		chromedp.Navigate("file://"+filepath.Join(dir, page.FileHTML)),
+		chromedp.WaitVisible(`html[data-ready="1"] #series-power canvas`, chromedp.ByQuery),
+		chromedp.Evaluate(`document.querySelectorAll(".uplot canvas").length`, &charts),
+		chromedp.Evaluate(`[...document.querySelectorAll("#series-power .u-label")].map((e) => e.textContent).join(" ")`, &labels),
+		chromedp.Evaluate(span, &before),
+		chromedp.Focus("#series-power", chromedp.ByQuery), chromedp.KeyEvent("+"),
+		chromedp.Evaluate(span, &after),
+	))
+	require.Equal(t, 3, charts)
+	require.Equal(t, "time at most at least most likely cap", strings.ReplaceAll(labels, ":", ""))
+	busy, power, _ := strings.Cut(after, "|")
+	require.Equal(t, busy, power)
+	require.NotEqual(t, before, after)
+	require.Empty(t, complaints())
+}

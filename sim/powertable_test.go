@@ -259,16 +259,39 @@ func TestDuckDBFindsTheEnergy(t *testing.T) {
 		query := `WITH job AS (SELECT min(epoch_us(submit)) AS a, max(CASE WHEN first_start IS NOT NULL THEN epoch_us("end") END) AS b FROM '%[1]s/jobs.parquet'),
 			power AS (SELECT epoch_us(time) AS t, lead(epoch_us(time), 1, 9000000000000000000) OVER (ORDER BY time) AS u, power_w AS w FROM '%[1]s/power.parquet')
 			SELECT sum(w::HUGEINT * greatest(0, least(u, b) - greatest(t, a)))::VARCHAR FROM power, job`
-		cmd := exec.Command("node", "../traces/testdata/duckdb.cjs", fmt.Sprintf(query, dir))
-		cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
-		cmd.Stderr = os.Stderr
-		text, err := cmd.Output()
-		require.NoError(t, err)
-		var rows [][]string
-		require.NoError(t, json.Unmarshal(text, &rows))
-		sum, ok := new(big.Int).SetString(rows[0][0], 10)
+		rows := duck(t, modules, fmt.Sprintf(query, dir))
+		sum, ok := new(big.Int).SetString(fmt.Sprint(rows[0][0]), 10)
 		require.True(t, ok, rows)
 		energy, _ := out.Table.Value("energy", "all")
+		documented := duck(t, modules, strings.ReplaceAll(queryOfTheDocument(t), "RUN/", dir+"/"))
+		kWh, ok := documented[0][0].(float64)
+		require.True(t, ok, documented)
+		require.InEpsilon(t, float64(energy)+1, kWh+1, 1e-12)
 		require.Equal(t, over(sum, wattMicrosecondsPerKWh), energy)
 	}
+}
+
+// duck runs a query in DuckDB.
+func duck(t *testing.T, modules, query string) (rows [][]any) {
+	t.Helper()
+	cmd := exec.Command("node", "../traces/testdata/duckdb.cjs", query)
+	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
+	cmd.Stderr = os.Stderr
+	text, err := cmd.Output()
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &rows))
+	return rows
+}
+
+// queryOfTheDocument is the one by which RESULT-FORMAT finds the energy.
+func queryOfTheDocument(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/RESULT-FORMAT.md")
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(text), "\n## power.parquet\n")
+	require.True(t, found)
+	_, query, found := strings.Cut(section, "```sql\n")
+	require.True(t, found)
+	query, _, _ = strings.Cut(query, "```")
+	return strings.TrimSuffix(strings.TrimSpace(query), ";")
 }

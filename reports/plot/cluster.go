@@ -43,11 +43,12 @@ type ClusterPlan struct {
 }
 
 // Limits of the picture of a cluster: of boxes, of cells, each of which is one node until
-// there are more, and of kinds.
+// there are more, of kinds, and of runs in all boxes, beyond which homes are not told apart.
 const (
 	mostBoxes = 48
 	mostCells = 6000
 	mostKinds = 24
+	mostRuns  = 400
 )
 
 // Cluster draws the nodes of a cluster: a box for each network group, a cell for each node,
@@ -69,12 +70,18 @@ func Cluster(p *ClusterPlan) *Figure {
 		d.groups = joinGroups(d.groups)
 		f.Note += fmt.Sprintf("; %s groups, of which neighbours alike share a box", Count(int64(len(p.Groups))))
 	}
+	if n := countRuns(d.groups); n > mostRuns {
+		d.groups = withoutHomes(d.groups)
+		f.Note += "; too many homes to tell them apart"
+	}
 	for nodes > d.per*mostCells {
 		d.per++
 	}
 	d.cell = cellSize(nodes / d.per)
-	if f.Note += "; a cell is a node"; d.per > 1 {
-		f.Note += fmt.Sprintf("s: %s of them, or the last of a row fewer", Count(int64(d.per)))
+	if d.per > 1 {
+		f.Note += fmt.Sprintf("; a cell is %s nodes, the last of a row fewer", Count(int64(d.per)))
+	} else {
+		f.Note += "; a cell is a node"
 	}
 	if d.cell >= dottedCell && gpus > 0 {
 		f.Note += ", a dot a GPU"
@@ -141,6 +148,27 @@ func joinGroups(in []NodeGroup) []NodeGroup {
 			runs.add(r)
 		}
 		out[n-1].Runs = runs.list
+	}
+	return out
+}
+
+func countRuns(groups []NodeGroup) (n int) {
+	for _, g := range groups {
+		n += len(g.Runs)
+	}
+	return n
+}
+
+// withoutHomes adds up the nodes of a kind in each group.
+func withoutHomes(in []NodeGroup) []NodeGroup {
+	var out []NodeGroup
+	for _, g := range in {
+		var runs joinedRuns
+		for _, r := range g.Runs {
+			r.Home = ""
+			runs.add(r)
+		}
+		out = append(out, NodeGroup{g.Name, runs.list})
 	}
 	return out
 }

@@ -108,6 +108,24 @@ func TestJoinedDrawnKeepsTheEnergy(t *testing.T) {
 	})
 }
 
+// Hundreds of homes, groups and kinds do not make the picture larger than a page.
+func TestPlanOfManyHomes(t *testing.T) {
+	p := &ClusterPlan{Name: "many"}
+	for i := range 200 {
+		p.Kinds = append(p.Kinds, NodeKind{Name: fmt.Sprint("kind", i)})
+		g := NodeGroup{Name: fmt.Sprint("group", i)}
+		for j := range 300 {
+			g.Runs = append(g.Runs, NodeRun{2, (i + j) % (i + 1), fmt.Sprint("home", j)})
+		}
+		p.Groups = append(p.Groups, g)
+	}
+	f := Cluster(p)
+	require.Contains(t, f.Note, "120,000 nodes")
+	require.Contains(t, f.Note, "too many homes to tell them apart")
+	require.Contains(t, f.Note, "a cell is 20 nodes")
+	require.Less(t, float64(f.height), 20_000.0)
+}
+
 // Boxes lie within the figure and beside each other, every node has its cell, and no plan is
 // larger than a page.
 func TestLayoutOfAPlan(t *testing.T) {
