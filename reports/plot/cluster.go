@@ -57,7 +57,7 @@ const (
 // same kinds and homes share a box; where there are more nodes, a cell is several. Cost is
 // linear in the groups.
 func Cluster(p *ClusterPlan) *Figure {
-	nodes, gpus, idle, busy := p.sums()
+	nodes, gpus, silent, idle, busy := p.sums()
 	p = p.fewKinds()
 	d := clusterDrawing{kinds: p.Kinds, groups: p.Groups, per: 1}
 	f := &Figure{Name: "cluster", Title: p.Name + ": nodes by network group"}
@@ -65,6 +65,9 @@ func Cluster(p *ClusterPlan) *Figure {
 	if busy > 0 {
 		u := powerScale(float64(busy))
 		f.Note += fmt.Sprintf("; they draw %s idle and %s at work", u.Says(float64(idle)), u.Says(float64(busy)))
+		if silent > 0 {
+			f.Note += fmt.Sprintf(" without the %s that do not state it", Count(int64(silent)))
+		}
 	}
 	if len(d.groups) > mostBoxes {
 		d.groups = joinGroups(d.groups)
@@ -79,7 +82,7 @@ func Cluster(p *ClusterPlan) *Figure {
 	}
 	d.cell = cellSize(nodes / d.per)
 	if d.per > 1 {
-		f.Note += fmt.Sprintf("; a cell is %s nodes, the last of a row fewer", Count(int64(d.per)))
+		f.Note += fmt.Sprintf("; a cell is %s nodes, the last of each kind and home fewer", Count(int64(d.per)))
 	} else {
 		f.Note += "; a cell is a node"
 	}
@@ -97,17 +100,21 @@ func Cluster(p *ClusterPlan) *Figure {
 	return f
 }
 
-func (p *ClusterPlan) sums() (nodes, gpus int, idle, busy int64) {
+// sums are over all nodes; silent ones state no power.
+func (p *ClusterPlan) sums() (nodes, gpus, silent int, idle, busy int64) {
 	for _, g := range p.Groups {
 		for _, r := range g.Runs {
 			k := &p.Kinds[r.Kind]
 			nodes += r.Nodes
 			gpus += r.Nodes * k.GPUs
+			if k.Idle == 0 && k.Busy == 0 {
+				silent += r.Nodes
+			}
 			idle += int64(r.Nodes) * k.Idle
 			busy += int64(r.Nodes) * max(k.Busy, k.Idle)
 		}
 	}
-	return nodes, gpus, idle, busy
+	return nodes, gpus, silent, idle, busy
 }
 
 // fewKinds is a plan in which the kinds beyond those that can be told apart are one.
@@ -366,15 +373,23 @@ func (k *NodeKind) says() []string {
 	case k.GPUs == 0:
 		out = append(out, "no GPUs")
 	case n > 1:
-		out = append(out, fmt.Sprintf("%d %s GPUs in %d islands", k.GPUs, k.GPU, n))
+		out = append(out, fmt.Sprintf("%s in %d islands", k.cards(), n))
 	default:
-		out = append(out, fmt.Sprintf("%d %s GPUs", k.GPUs, k.GPU))
+		out = append(out, k.cards())
 	}
 	if k.Busy == 0 && k.Idle == 0 {
 		return append(out, "power not stated")
 	}
 	watts := func(w int64) string { return powerScale(float64(w)).Says(float64(w)) }
 	return append(out, fmt.Sprintf("%s idle, %s at work", watts(k.Idle), watts(k.Busy)))
+}
+
+// cards are the GPUs of a node, in words.
+func (k *NodeKind) cards() string {
+	if k.GPU == "" {
+		return fmt.Sprintf("%d GPUs", k.GPUs)
+	}
+	return fmt.Sprintf("%d %s GPUs", k.GPUs, k.GPU)
 }
 
 // islands are those of the kind, one of all GPUs where none are stated.

@@ -108,6 +108,15 @@ func TestJoinedDrawnKeepsTheEnergy(t *testing.T) {
 	})
 }
 
+// Power that is not stated is said, and not taken for 0.
+func TestPlanOfUnknownPower(t *testing.T) {
+	require.Equal(t, "24 nodes with 50 GPUs; they draw 13.8 kW idle and 45.3 kW at work without the 5 that do not state it; a cell is a node, a dot a GPU", Cluster(sampleCluster(3, 5)).Note)
+	p := sampleCluster(1, 5)
+	p.Kinds[0].Idle, p.Kinds[0].Busy, p.Kinds[1].Idle, p.Kinds[1].Busy = 0, 0, 0, 0
+	require.Equal(t, "8 nodes with 40 GPUs; a cell is a node, a dot a GPU", Cluster(p).Note)
+	require.Equal(t, []string{"old", "2 GPUs", "power not stated"}, p.Kinds[2].says())
+}
+
 // Hundreds of homes, groups and kinds do not make the picture larger than a page.
 func TestPlanOfManyHomes(t *testing.T) {
 	p := &ClusterPlan{Name: "many"}
