@@ -34,7 +34,6 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 	s.scheduleEnd(ref)
 	s.begin(ref)
 	s.open(ref)
-	s.drawPrologues(ref)
 	s.startPrologues(ref)
 	s.holdCap()
 }

@@ -139,10 +139,10 @@ func (s *Site) begin(ref model.Ref) {
 
 // setSpeed asks at what speed the attempt under ref works now.
 func (s *Site) setSpeed(ref model.Ref) {
-	if s.terms == 0 { // every job works as recorded
+	l := s.jobs.At(ref)
+	if s.terms == 0 && s.silences == 0 && l.work.Rate() == model.One { // every job works as recorded
 		return
 	}
-	l := s.jobs.At(ref)
 	s.splitLoss(l, l.worked(s.now))
 	l.speed = s.hardware.Speed(&l.hw, &l.where, s.capOf(l))
 	recorded := model.One
