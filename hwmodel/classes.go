@@ -43,8 +43,8 @@ type CapStep struct{ Draw, Throughput model.Fixed }
 // GPU is what a kind of GPU draws.
 type GPU struct {
 	Name  string
-	Idle  int64 // W without work
-	Held  Watts // W more than Idle, while a job holds its memory and does no work
+	Idle  Power // without work
+	Held  Power // while a job holds its memory and does no work
 	Limit int64 // W that it is held to, 0 for none beyond what classes were measured at
 }
 
@@ -63,8 +63,8 @@ var spreadStream = draw.StreamOf("spread of a class of work")
 
 // Place sums up in w what j has in p. Cost: the nodes of p.
 func (m *Model) Place(j *Job, p *model.Placement, w *Where) {
-	*w = Where{}
-	groups := groupSet{}
+	*w = Where{Idle: Power{Known: true}, Held: Power{Known: true}, Active: Power{Known: true}}
+	c, groups := m.class(j), groupSet{}
 	for _, word := range p.Words {
 		for mask := word.Mask; mask != 0; mask &= mask - 1 {
 			n := word.Word<<6 + int32(bits.TrailingZeros64(mask))
@@ -72,25 +72,48 @@ func (m *Model) Place(j *Job, p *model.Placement, w *Where) {
 			if j.Cards > 0 {
 				cards = min(cards, j.Cards)
 			}
-			m.add(w, &groups, n, cards, int64(cards)*model.WholeGPU)
+			m.add(c, w, &groups, n, cards, int64(cards)*model.WholeGPU)
 		}
 	}
 	for i := range p.Shares {
 		h := &p.Shares[i]
-		m.add(w, &groups, int32(h.Node), h.Cards(), h.Thousandths())
+		m.add(c, w, &groups, int32(h.Node), h.Cards(), h.Thousandths())
 	}
 	w.Groups = groups.n
 }
 
 // add adds cards of a node, so many thousandths of GPUs in all.
-func (m *Model) add(w *Where, groups *groupSet, node, cards int32, milli int64) {
-	if k := m.NodeGPU[node]; k >= 0 && cards > 0 {
-		w.Models |= 1 << k
-	}
+func (m *Model) add(c *Class, w *Where, groups *groupSet, node, cards int32, milli int64) {
 	w.Nodes++
-	w.Milli += milli
 	w.Fullest = max(w.Fullest, cards)
 	groups.add(m.NodeGroup[node])
+	if cards == 0 {
+		return
+	}
+	w.Milli += milli
+	k := m.NodeGPU[node]
+	if k < 0 {
+		w.Idle.Known, w.Held.Known, w.Active.Known = false, false, false
+		return
+	}
+	g := &m.GPUs[k]
+	w.Models |= 1 << k
+	w.Idle.add(g.Idle, milli)
+	w.Held.add(g.Held, milli)
+	active := Power{}
+	if c != nil && int(k) < len(c.Power) && c.Power[k].Value > 0 {
+		active = Power{c.Power[k], true}
+	}
+	w.Active.add(active, milli)
+	if g.Limit > 0 && (w.Limit == 0 || g.Limit < w.Limit) {
+		w.Limit = g.Limit
+	}
+}
+
+// add adds thousandths of a GPU that draws q.
+func (p *Power) add(q Power, milli int64) {
+	p.Watts = p.Plus(q.Scaled(milli, model.WholeGPU))
+	p.Known = p.Known && q.Known
 }
 
 // groupSet counts distinct groups. Most jobs have few, and nodes of one group follow each
@@ -184,14 +207,20 @@ func (m *Model) slowest(c *Class, j *Job, models uint64) (least model.Fixed, ok 
 	return least, true
 }
 
-// byPlacement is the time of a step where j ran by that where it is.
+// byPlacement is the time of a step where j ran by that where it is. A row of the table that
+// asks for a number of GPUs or of groups cannot be told for a record that does not say it.
 func (m *Model) byPlacement(c *Class, j *Job, w *Where) (model.Fixed, bool) {
 	then := &j.Recorded
-	if then.Nodes > 0 && then.Nodes == w.Nodes && (then.Fullest == w.Fullest || then.Fullest == 0) && (then.Groups == w.Groups || then.Groups == 0) {
-		return model.One, true
-	}
 	if c == nil || then.Nodes == 0 {
 		return model.One, false
+	}
+	for i := range c.Steps {
+		if r := &c.Steps[i]; r.PerNode > 0 && then.Fullest == 0 || r.Groups > 0 && then.Groups == 0 {
+			return model.One, false
+		}
+	}
+	if then.Nodes == w.Nodes && (then.Fullest == w.Fullest || then.Fullest == 0) && (then.Groups == w.Groups || then.Groups == 0) {
+		return model.One, true
 	}
 	here, ok := m.step(c, j, w)
 	recorded, known := m.step(c, j, then)
@@ -218,24 +247,42 @@ func (m *Model) step(c *Class, j *Job, w *Where) (model.Fixed, bool) {
 
 // byCap is the throughput under the lower of the cap of the site and the limit of the GPUs.
 func (m *Model) byCap(c *Class, w *Where, x model.Fixed) (model.Fixed, bool) {
-	if w.Models == 0 {
-		return model.One, true
+	if x = m.lower(w, x); x >= model.One {
+		return model.One, w.Milli == 0 || w.Limit == 0 || w.Active.Known
 	}
-	power, known := m.active(c, w)
-	if known {
-		x = min(x, m.limited(w, power))
-	}
-	switch {
-	case x >= model.One:
-		return model.One, known || !m.limits(w)
-	case c == nil || len(c.Caps) == 0:
+	if c == nil || len(c.Caps) == 0 || x < c.Caps[0].Draw {
 		return model.One, false
 	}
 	return capped(c.Caps, x), true
 }
 
+// lower is the cap of the site or the limit of the GPUs, whichever is lower, as a part of what
+// the GPUs draw at work; at most One. Work without GPUs has no cap, and a limit has no effect
+// where it is not known what they draw.
+func (m *Model) lower(w *Where, x model.Fixed) model.Fixed {
+	if w.Milli == 0 {
+		return model.One
+	}
+	if w.Limit > 0 && w.Active.Known && w.Active.Value > 0 {
+		x = min(x, model.Ratio(int64(portion(w.Limit, w.Milli, model.WholeGPU)), w.Active.Value))
+	}
+	return min(x, model.One)
+}
+
+// Cap is to what part of what they draw the GPUs of j are held, while the site holds them to
+// x: less than One where Speed says what that costs, and One where it does not know.
+func (m *Model) Cap(j *Job, w *Where, x model.Fixed) model.Fixed {
+	if !m.Terms.Has(ByCap) {
+		return model.One
+	}
+	if _, known := m.byCap(m.class(j), w, x); !known {
+		return model.One
+	}
+	return m.lower(w, x)
+}
+
 // capped is the throughput at x, linearly between the points and from the last of them to
-// 1 at 1. Below the first it is that of the first: Least keeps caps above it.
+// 1 at 1. x is not below the first.
 func capped(points []CapStep, x model.Fixed) model.Fixed {
 	if x <= points[0].Draw {
 		return points[0].Throughput
@@ -251,65 +298,6 @@ func capped(points []CapStep, x model.Fixed) model.Fixed {
 		}
 	}
 	return model.One
-}
-
-// limits says whether some GPU of w is held to a limit.
-func (m *Model) limits(w *Where) bool {
-	for models := w.Models; models != 0; models &= models - 1 {
-		if m.GPUs[bits.TrailingZeros64(models)].Limit > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// limited is the least limit of the GPUs of w by a power, at most One.
-func (m *Model) limited(w *Where, power Watts) model.Fixed {
-	x := model.One
-	for models := w.Models; models != 0; models &= models - 1 {
-		if limit := m.GPUs[bits.TrailingZeros64(models)].Limit; limit > 0 && limit < power.Value {
-			x = min(x, model.Ratio(limit, power.Value))
-		}
-	}
-	return x
-}
-
-// active is what one GPU of w draws at work, without a cap: the mean over the models.
-func (m *Model) active(c *Class, w *Where) (Watts, bool) {
-	if c == nil || w.Models == 0 {
-		return Watts{}, false
-	}
-	sum := Watts{}
-	for models := w.Models; models != 0; models &= models - 1 {
-		k := bits.TrailingZeros64(models)
-		if k >= len(c.Power) || c.Power[k].Value == 0 {
-			return Watts{}, false
-		}
-		sum = sum.Plus(c.Power[k])
-	}
-	return sum.Scaled(1, int64(bits.OnesCount64(w.Models))), true
-}
-
-// Draw is what the GPUs of w draw beyond idle, while the site holds each to x of that.
-func (m *Model) Draw(j *Job, w *Where, x model.Fixed) Draw {
-	if w.Models == 0 {
-		return Draw{}
-	}
-	idle, held := int64(0), Watts{}
-	for models := w.Models; models != 0; models &= models - 1 {
-		g := &m.GPUs[bits.TrailingZeros64(models)]
-		idle, held = idle+g.Idle, held.Plus(g.Held)
-	}
-	of := int64(bits.OnesCount64(w.Models))
-	d := Draw{Held: held.Scaled(w.Milli, of*model.WholeGPU)}
-	power, known := m.active(m.class(j), w)
-	if !known {
-		return d
-	}
-	x = min(x, m.limited(w, power))
-	power = power.Scaled(int64(x), int64(model.One))
-	d.Active, d.Known = power.Minus(Watts{idle / of, idle / of, idle / of}).Scaled(w.Milli, model.WholeGPU), true
-	return d
 }
 
 // Least is the deepest cap by the site, as a part of what j draws, at which its throughput

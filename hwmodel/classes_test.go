@@ -22,7 +22,7 @@ func known(v float64) hwmodel.Factor {
 //	group 0: fast fast   group 1: slow slow
 func site() *hwmodel.Model {
 	return &hwmodel.Model{
-		GPUs: []hwmodel.GPU{{Name: "fast", Idle: 50, Held: hwmodel.Watts{Low: 30, Value: 40, High: 50}}, {Name: "slow", Idle: 20}, {Name: "gone"}},
+		GPUs: []hwmodel.GPU{{Name: "fast", Idle: watts(50, 50, 50), Held: watts(80, 90, 100)}, {Name: "slow", Idle: watts(20, 20, 20)}, {Name: "gone"}},
 		Classes: []hwmodel.Class{{
 			Name:       "train",
 			Throughput: []hwmodel.Factor{known(2), known(1), known(0.5)},
@@ -37,6 +37,10 @@ func site() *hwmodel.Model {
 	}
 }
 
+func watts(low, value, high int64) hwmodel.Power {
+	return hwmodel.Power{Watts: hwmodel.Watts{Low: low, Value: value, High: high}, Known: true}
+}
+
 func on(m *hwmodel.Model, j *hwmodel.Job, nodes uint64) hwmodel.Where {
 	var w hwmodel.Where
 	m.Place(j, &model.Placement{Words: []model.NodeWord{{Mask: nodes}}}, &w)
@@ -45,11 +49,15 @@ func on(m *hwmodel.Model, j *hwmodel.Job, nodes uint64) hwmodel.Where {
 
 func TestPlace(t *testing.T) {
 	m := site()
-	require.Equal(t, hwmodel.Where{Models: 1, Milli: 4000, Nodes: 2, Fullest: 2, Groups: 1}, on(m, &hwmodel.Job{}, 0b0011))
-	require.Equal(t, hwmodel.Where{Models: 3, Milli: 2000, Nodes: 2, Fullest: 1, Groups: 2}, on(m, &hwmodel.Job{Cards: 1}, 0b0110), "of whole nodes it uses what it asked for")
+	require.Equal(t, hwmodel.Where{Models: 1, Milli: 4000, Nodes: 2, Fullest: 2, Groups: 1,
+		Idle: watts(200, 200, 200), Held: watts(320, 360, 400)}, on(m, &hwmodel.Job{}, 0b0011))
+	mixed := on(m, &hwmodel.Job{Cards: 1, Class: 1}, 0b0110)
+	require.Equal(t, hwmodel.Where{Models: 3, Milli: 2000, Nodes: 2, Fullest: 1, Groups: 2, Idle: watts(70, 70, 70),
+		Held: hwmodel.Power{Watts: hwmodel.Watts{Low: 80, Value: 90, High: 100}}, Active: watts(500, 600, 700)}, mixed,
+		"of whole nodes it uses what it asked for; what one of them draws held is not known")
 	var w hwmodel.Where
 	m.Place(&hwmodel.Job{}, &model.Placement{Shares: []model.NodeShare{{Node: 3, Units: 1, GPUs: 1}}}, &w)
-	require.Equal(t, hwmodel.Where{Models: 2, Milli: 1000, Nodes: 1, Fullest: 1, Groups: 1}, w)
+	require.Equal(t, hwmodel.Where{Models: 2, Milli: 1000, Nodes: 1, Fullest: 1, Groups: 1, Idle: watts(20, 20, 20)}, w)
 }
 
 // TestSpeed: each term alone, relative to the record.
@@ -68,16 +76,18 @@ func TestSpeed(t *testing.T) {
 		unknown  hwmodel.Terms
 	}{
 		{"as recorded", 1, packed, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 0},
-		{"as recorded, in no class", 0, packed, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 0},
+		{"as recorded, in no class", 0, packed, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByPlacement},
 		{"a slower GPU", 1, packed, 0b0100, 1, one, [...]model.Fixed{one / 2, one, one}, 0},
 		{"the slower of two counts", 1, hwmodel.Where{Models: 1, Nodes: 2, Fullest: 1, Groups: 2}, 0b0110, 1, one, [...]model.Fixed{one / 2, one, one}, 0},
 		{"recorded on a third kind", 1, hwmodel.Where{Models: 4, Nodes: 1, Fullest: 1, Groups: 1}, 0b0001, 1, one, [...]model.Fixed{4 * one, one, one}, 0},
-		{"in no class on another kind", 0, packed, 0b0100, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByType},
+		{"in no class on another kind", 0, packed, 0b0100, 1, one, [...]model.Fixed{one, one, one}, 1<<hwmodel.ByType | 1<<hwmodel.ByPlacement},
 		{"the kind of the record is not known", 1, hwmodel.Where{Nodes: 1, Fullest: 1, Groups: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByType},
 		{"two nodes", 1, packed, 0b0011, 1, one, [...]model.Fixed{one, model.Ratio(2, 3), one}, 0},
 		{"a fuller node", 1, packed, 0b0001, 2, one, [...]model.Fixed{one, model.Ratio(4, 5), one}, 0},
 		{"two groups", 1, hwmodel.Where{Models: 3, Nodes: 2, Fullest: 1, Groups: 1}, 0b0110, 1, one, [...]model.Fixed{one, model.Ratio(3, 4), one}, 0},
 		{"the placement of the record is not known", 1, hwmodel.Where{Models: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByPlacement},
+		{"the groups of the record are not known", 1, hwmodel.Where{Models: 1, Nodes: 1, Fullest: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByPlacement},
+		{"the GPUs on a node of the record are not known", 1, hwmodel.Where{Models: 1, Nodes: 1, Groups: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByPlacement},
 		{"held to its table", 1, packed, 0b0001, 1, one / 2, [...]model.Fixed{one, one, 3 * one / 4}, 0},
 		{"held between the table and 1", 1, packed, 0b0001, 1, 3 * one / 4, [...]model.Fixed{one, one, 7 * one / 8}, 0},
 		{"held, and nothing is known", 2, packed, 0b0001, 1, one / 2, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByCap},
@@ -97,20 +107,32 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-func TestDraw(t *testing.T) {
+// TestCap: a cap lowers what is drawn where it is known what that costs, and nowhere else; the
+// limit of a GPU and the cap of the site are one cap, the lower of both.
+func TestCap(t *testing.T) {
 	m, one := site(), model.One
 	j := hwmodel.Job{Class: 1, Cards: 2}
 	fast := on(m, &j, 0b0001)
-	require.Equal(t, hwmodel.Draw{Active: hwmodel.Watts{Low: 500, Value: 700, High: 900}, Held: hwmodel.Watts{Low: 60, Value: 80, High: 100}, Known: true},
-		m.Draw(&j, &fast, one), "two GPUs of 400 W, of which 50 W are drawn idle")
-	require.Equal(t, hwmodel.Watts{Low: 200, Value: 300, High: 400}, m.Draw(&j, &fast, one/2).Active, "each held to 200 W")
+	require.Equal(t, watts(600, 800, 1000), fast.Active)
+	require.Equal(t, one/2, m.Cap(&j, &fast, one/2))
+	require.Equal(t, one, m.Cap(&j, &fast, one/4), "deeper than the table: nobody knows what it costs")
+	require.True(t, speedOf(m, &j, &fast, one/4).Unknown.Has(hwmodel.ByCap))
 	m.GPUs[0].Limit = 300
-	require.Equal(t, hwmodel.Watts{Low: 350, Value: 500, High: 650}, m.Draw(&j, &fast, one).Active, "the limit of the GPU is three quarters of its draw")
-	require.Equal(t, 7*one/8, m.Speed(&j, &fast, one).By[hwmodel.ByCap])
+	fast = on(m, &j, 0b0001)
+	require.Equal(t, 3*one/4, m.Cap(&j, &fast, one), "the limit is three quarters of its draw")
+	require.Equal(t, 7*one/8, speedOf(m, &j, &fast, one).By[hwmodel.ByCap])
+	require.Equal(t, 3*one/4, m.Cap(&j, &fast, 7*one/8), "the lower of both, and not their product")
+	require.Equal(t, one/2, m.Cap(&j, &fast, one/2))
+	m.Terms = 0
+	require.Equal(t, one, m.Cap(&j, &fast, one/2), "nothing is slowed, so nothing is saved")
+	m.Terms = hwmodel.AllTerms
 	j.Class = 0
-	require.Equal(t, hwmodel.Draw{Held: hwmodel.Watts{Low: 60, Value: 80, High: 100}}, m.Draw(&j, &fast, one))
-	require.True(t, m.Speed(&j, &fast, one).Unknown.Has(hwmodel.ByCap), "a limit, and nobody knows what the job draws")
+	fast = on(m, &j, 0b0001)
+	require.Equal(t, one, m.Cap(&j, &fast, one))
+	require.True(t, speedOf(m, &j, &fast, one).Unknown.Has(hwmodel.ByCap), "a limit, and nobody knows what the job draws")
 }
+
+func speedOf(m *hwmodel.Model, j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) hwmodel.Speed { return m.Speed(j, w, x) }
 
 // TestSpread: values drawn from a range are the same wherever a job runs, lie within it, and
 // have its quantiles.
@@ -156,7 +178,7 @@ func TestCapsAreMonotonous(t *testing.T) {
 	j := hwmodel.Job{Class: 1, Cards: 1}
 	w := on(m, &j, 1)
 	last := model.Fixed(0)
-	for x := model.One / 8; x <= model.One; x += model.One / 64 {
+	for x := model.One / 4; x <= model.One; x += model.One / 64 {
 		f := m.Speed(&j, &w, x).By[hwmodel.ByCap]
 		require.GreaterOrEqual(t, f, last)
 		last = f

@@ -53,6 +53,17 @@ type Where struct {
 	Nodes   int32
 	Fullest int32 // most GPUs in use on one node
 	Groups  int32 // network groups
+
+	// Of the GPUs in use, in all: what they draw idle, while they are held, and at work by the
+	// class of the job; a part that is not known is not Known.
+	Idle, Held, Active Power
+	Limit              int64 // W that one of them is held to at least, 0 for none
+}
+
+// Power is watts that may not be known.
+type Power struct {
+	Watts
+	Known bool
 }
 
 // Speed is how fast work runs, relative to its record, by each term. A term that has no
@@ -118,13 +129,6 @@ func portion(x, num, den int64) int64 {
 	return int64(q)
 }
 
-// Draw is what the GPUs of an attempt draw beyond what they draw idle.
-type Draw struct {
-	Active Watts // at work
-	Held   Watts // while the job holds their memory and does no work
-	Known  bool  // Active is; else the row or the kind of the nodes says it
-}
-
 // Bytes is how much the work of a job moves to and from storage.
 type Bytes struct {
 	Checkpoint Size // one checkpoint of the whole job
@@ -146,8 +150,8 @@ func (Recorded) Place(*Job, *model.Placement, *Where) {}
 // Speed is that of the record.
 func (Recorded) Speed(*Job, *Where, model.Fixed) Speed { return AsRecorded() }
 
-// Draw is not known.
-func (Recorded) Draw(*Job, *Where, model.Fixed) Draw { return Draw{} }
+// Cap has no effect.
+func (Recorded) Cap(*Job, *Where, model.Fixed) model.Fixed { return model.One }
 
 // Least allows no cap.
 func (Recorded) Least(*Job) model.Fixed { return model.One }

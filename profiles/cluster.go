@@ -77,7 +77,7 @@ type NodeType struct {
 	IdlePower     Power          `yaml:"idle_power" default:"0" min:"0" unit:"power" doc:"drawn without work"`
 	BusyPower     Power          `yaml:"busy_power" default:"0" min:"0" unit:"power" doc:"drawn with all GPUs at work"`
 	GPUIdlePower  Power          `yaml:"gpu_idle_power" default:"0W" min:"0" unit:"power" doc:"of idle_power, by one GPU"`
-	GPUHeldPower  Power          `yaml:"gpu_held_power" default:"0W" min:"0" unit:"power" doc:"drawn by one GPU while a job holds it and does not work: before its work begins, and while it writes or reads a checkpoint; below gpu_idle_power it counts as that"`
+	GPUHeldPower  Power          `yaml:"gpu_held_power" default:"0W" min:"0" unit:"power" doc:"drawn by one GPU while a job holds it and does not work: before its work begins, and while it writes or reads a checkpoint; without it it draws as at work then"`
 	GPUPowerLimit Power          `yaml:"gpu_power_limit" zero:"none" default:"none" min:"0" unit:"power" doc:"that one GPU is held to; classes of work say what that costs"`
 	GPUTopology   GPUTopology    `yaml:"gpu_topology" doc:"how near its GPUs are; without it they are all alike"`
 }

@@ -1,10 +1,10 @@
 package profiles
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
-	"path"
 	"slices"
 	"strings"
 
@@ -205,8 +205,56 @@ func (c *Cluster) checkWorkloads(k *checker) {
 	for i := range c.Workloads {
 		c.checkWorkload(k, i, gpus)
 	}
+	c.checkGPUs(k)
+	if c.OverPowerCap == "slow" && !(c.Runtime == "modelled" && c.RuntimeTerms.Cap && slices.ContainsFunc(c.Workloads, func(w Workload) bool { return len(w.Caps) > 0 })) {
+		k.add("over_power_cap", "found slow, and nothing says what holding a GPU back costs: it needs runtime: modelled with runtime_terms.cap, and a class under workloads with caps; or use delay")
+	}
 	if c.OverPowerCap == "slow" && c.PowerCap == 0 && !slices.ContainsFunc(c.Events, func(e Event) bool { return e.Kind == "power_cap" }) {
 		k.add("over_power_cap", "found slow, and there is no power_cap to keep: give one")
+	}
+}
+
+// checkGPUs holds what node types say of their GPUs against each other and against classes.
+func (c *Cluster) checkGPUs(k *checker) {
+	drawn := map[string]bool{} // GPUs whose whole draw at work some class knows
+	for i := range c.Workloads {
+		for _, p := range c.Workloads[i].Power {
+			drawn[p.GPU] = true
+		}
+	}
+	type figures struct {
+		model             string
+		idle, held, limit Power
+	}
+	first := map[string]int{} // node type, by the names of its GPU
+	of := func(t *NodeType) figures {
+		return figures{cmp.Or(t.GPUModel, t.GPU), t.GPUIdlePower, t.GPUHeldPower, t.GPUPowerLimit}
+	}
+	for i := range c.NodeTypes {
+		t, at := &c.NodeTypes[i], fmt.Sprintf("node_types[%d]", i)
+		if t.GPU == "" || t.GPU == AnyGPU && t.GPUModel == "" {
+			continue
+		}
+		for _, name := range []string{t.GPU, cmp.Or(t.GPUModel, t.GPU)} {
+			j, met := first[name]
+			if !met {
+				first[name] = i
+				continue
+			}
+			if o := &c.NodeTypes[j]; j != i && of(o) != of(t) {
+				k.add(at, "has GPUs called %s, as node_types[%d] has, with another gpu_model, gpu_idle_power, gpu_held_power or gpu_power_limit: give both the same, or GPUs of its own names", name, j)
+				break
+			}
+		}
+		switch {
+		case t.GPUHeldPower > 0 && t.GPUIdlePower == 0:
+			k.add(at+".gpu_held_power", "is there without gpu_idle_power, which idle_power has in it: give it too")
+		case t.GPUIdlePower == 0 && (drawn[t.GPU] || drawn[t.GPUModel]):
+			k.add(at, "has no gpu_idle_power, and a class under workloads says what its GPUs draw: give it, for idle_power has it in it")
+		}
+		if t.GPUHeldPower > 0 && t.GPUHeldPower < t.GPUIdlePower {
+			k.add(at+".gpu_held_power", "found %dW, want at least gpu_idle_power, %dW", t.GPUHeldPower, t.GPUIdlePower)
+		}
 	}
 }
 
@@ -216,8 +264,8 @@ func (c *Cluster) checkWorkload(k *checker, i int, gpus []string) {
 		column, patterns, ok := strings.Cut(text, "=")
 		if at := fmt.Sprintf("%s.columns[%d]", at, j); !ok || !slices.Contains(classColumns, strings.TrimSpace(column)) {
 			k.add(at, "found %q, want COLUMN=PATTERN with one of %s", text, oneOf(classColumns))
-		} else if _, err := path.Match(patterns, ""); err != nil {
-			k.add(at, "found the pattern %q, which is not one: want text with * and ?", patterns)
+		} else if strings.TrimSpace(patterns) == "" {
+			k.add(at, "has no pattern behind =: want text with * and ?, for example name=*bert*")
 		}
 	}
 	if w.MaxGPUs > 0 && w.MaxGPUs < w.MinGPUs {
@@ -324,11 +372,7 @@ func (r *resolver) hardware() {
 			name = t.GPU
 		}
 		g := &m.GPUs[number(name)]
-		g.Idle, g.Limit = int64(t.GPUIdlePower), int64(t.GPUPowerLimit)
-		if t.GPUHeldPower > t.GPUIdlePower {
-			more := int64(t.GPUHeldPower - t.GPUIdlePower)
-			g.Held = hwmodel.Watts{Low: more, Value: more, High: more}
-		}
+		g.Idle, g.Held, g.Limit = stated(t.GPUIdlePower), stated(t.GPUHeldPower), int64(t.GPUPowerLimit)
 		h.Names[t.GPU] = h.Names[name]
 	}
 	for i := range c.Workloads {
@@ -361,6 +405,12 @@ func (r *resolver) hardware() {
 		m.NodeGPU, m.NodeGPUs, m.NodeGroup = append(m.NodeGPU, gpu), append(m.NodeGPUs, n.GPUs), append(m.NodeGroup, n.Group)
 	}
 	r.site.Hardware = h
+}
+
+// stated is a power that a file states; 0 is none.
+func stated(p Power) hwmodel.Power {
+	w := int64(p)
+	return hwmodel.Power{Watts: hwmodel.Watts{Low: w, Value: w, High: w}, Known: w > 0}
 }
 
 // class is the class in the words of package hwmodel; number gives the id of a GPU model.

@@ -41,9 +41,8 @@ printed as a table. A file without groups takes the nodes of --log.
 
 Exit codes: 0 drawn, 1 failed, 2 usage or a file that is not valid, 3 a log that cannot be
 read.`,
-		Example: `  orrery cluster draw cluster.yaml
-  orrery cluster draw cluster.yaml --out cluster.svg
-  orrery cluster draw cluster.yaml --log month.trace --out cluster.png --force`,
+		Example: `  orrery cluster draw mine.yaml
+  orrery cluster draw mine.yaml --out mine.svg`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: firstWordOrFile(profiles.ClusterNames()...),
 		RunE:              v.run,

@@ -14,6 +14,7 @@ import (
 const (
 	groupCluster     = "Cluster"
 	groupLogs        = "Raw logs"
+	groupChanges     = "What changes"
 	groupPolicy      = "Policy"
 	groupJobs        = "Treatment of jobs"
 	groupQuorum      = "Decision latency"
@@ -27,7 +28,7 @@ const (
 )
 
 var groupOrder = []string{
-	groupPoints, groupGoal, groupSearch, groupEvidence, groupSensitivity, groupLogs, groupCluster, groupPolicy, groupJobs, groupQuorum, groupMeasured, groupWorkers, groupResults,
+	groupPoints, groupGoal, groupSearch, groupEvidence, groupSensitivity, groupLogs, groupCluster, groupChanges, groupPolicy, groupJobs, groupQuorum, groupMeasured, groupWorkers, groupResults,
 }
 
 // groupKey is the annotation of a flag that names its group.

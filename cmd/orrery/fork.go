@@ -96,6 +96,7 @@ there is not), 3 bad input, 4 RUN2 is not RUN before TIME, 130 interrupted.`,
 	f.BoolVar(&v.facts, "facts", false, "also write facts.parquet, as where RUN has it")
 	f.BoolVar(&v.decisions, "decisions", false, "also write decisions.parquet, as where RUN has it (of a site)")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only -o json or markdown print")
+	grouped(f, groupChanges, "at", "profile", "order", "backfill", "event", "scenario", "without", "counterfactual")
 	forceFlag(cmd, &v.force)
 	completeFlag(cmd, "profile", completeProfile)
 	completeWith(cmd, "order", order.Names()...)

@@ -16,7 +16,7 @@ func TestPowerTable(t *testing.T) {
 	of := func(name string, value float64) metric.Metric {
 		return metric.Metric{Name: name, Unit: "kWh", Window: metric.All, Value: &value}
 	}
-	none := metric.Metric{Name: "energy_cost", Unit: "currency", Window: metric.All}
+	none := metric.Metric{Name: "energy_cost", Unit: "1", Window: metric.All}
 	a := &metric.Table{Metrics: []metric.Metric{of("energy", 100), of("energy_low", 80), of("energy_high", 130), of("energy_cost", 20), of("energy_cost_low", 16), of("energy_cost_high", 26)}}
 	b := &metric.Table{Metrics: []metric.Metric{of("energy", 90), of("energy_low", 75), of("energy_high", 100), none}}
 	var out strings.Builder

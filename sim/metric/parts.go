@@ -19,7 +19,10 @@ import (
 // of Compute, and some 10 kB a part.
 func ComputeParts(jobs column.Scanner, s *Series, parts []Span) ([]Table, error) {
 	s.catchUp()
-	if s.cur.BusyUnits == 0 && s.cur.QueuedJobs == 0 { // what lies behind an empty end adds nothing
+	if s.cur.BusyUnits == 0 && s.cur.QueuedJobs == 0 { // what lies behind an empty end adds nothing but the power of idle nodes
+		if n := len(s.cfg.Marks); n > 0 && s.cfg.Power != nil {
+			s.advance(max(s.seen, s.cfg.Marks[n-1]))
+		}
 		s.passMarks(model.Never)
 	}
 	in := &keyBudget{left: keptKeys}

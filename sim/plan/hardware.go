@@ -1,7 +1,11 @@
 package plan
 
 import (
+	"cmp"
 	"math"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"orrery/hwmodel"
@@ -51,7 +55,7 @@ func (p *Resolved) hardwareOf(w *world.SiteConfig, res *profiles.Site, cap int64
 	if !h.Modelled {
 		m.Terms = 0
 	}
-	if m.Terms == 0 && len(m.Classes) == 0 {
+	if m.Terms == 0 && len(m.Classes) == 0 && !slices.ContainsFunc(m.GPUs, func(g hwmodel.GPU) bool { return g.Held.Known }) {
 		return
 	}
 	w.Hardware = &m
@@ -66,7 +70,7 @@ func rowsOf(h *profiles.Hardware, src Tables) *translate.Hardware {
 		rule := translate.ClassRule{Class: int32(i) + 1, MinGPUs: r.MinGPUs, MaxGPUs: r.MaxGPUs}
 		for _, text := range r.Columns {
 			column, patterns, _ := strings.Cut(text, "=")
-			rule.Columns = append(rule.Columns, translate.ColumnPattern{Column: strings.TrimSpace(column), Patterns: strings.Split(patterns, "|")})
+			rule.Columns = append(rule.Columns, translate.ColumnPattern{Column: strings.TrimSpace(column), Match: globs(patterns)})
 		}
 		out.Rules = append(out.Rules, rule)
 	}
@@ -87,19 +91,24 @@ func rowsOf(h *profiles.Hardware, src Tables) *translate.Hardware {
 	return out
 }
 
-// energyOf is how energy is reckoned, nil where neither nodes nor rows nor classes state a
-// power.
+// globs matches texts by patterns that are apart by bars, in which * is any text and ? any
+// character.
+func globs(patterns string) *regexp.Regexp {
+	var any []string
+	for p := range strings.SplitSeq(patterns, "|") {
+		p = regexp.QuoteMeta(strings.TrimSpace(p))
+		any = append(any, strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(p))
+	}
+	return regexp.MustCompile("(?s)^(?:" + strings.Join(any, "|") + ")$")
+}
+
+// energyOf is how energy is reckoned, nil where some node states no power: what it draws would
+// count as nothing.
 func energyOf(w *world.SiteConfig, h *profiles.Hardware, src Tables) *Energy {
-	info := src.Info()
-	known := info.Fills("power")
 	for i := range w.Site.Nodes {
-		known = known || w.Site.Nodes[i].IdlePower > 0 || w.Site.Nodes[i].BusyPower > 0
-	}
-	for i := range h.Model.Classes {
-		known = known || len(h.Model.Classes[i].Power) > 0
-	}
-	if !known {
-		return nil
+		if w.Site.Nodes[i].IdlePower == 0 && w.Site.Nodes[i].BusyPower == 0 {
+			return nil
+		}
 	}
 	f := &h.Facility
 	e := &Energy{
@@ -114,14 +123,19 @@ func energyOf(w *world.SiteConfig, h *profiles.Hardware, src Tables) *Energy {
 		first.Carbon = metric.Amount{V: int64(math.Round(float64(f.Carbon * 1e3))), OK: true}
 	}
 	e.Tariffs = append(e.Tariffs, TariffAt{model.AbsentTime, first})
-	now := first
+	for _, event := range src.Events() { // a trace has either these or a table
+		if x, err := strconv.ParseFloat(event.Value, 64); event.Kind == "price" && err == nil {
+			e.Tariffs = append(e.Tariffs, TariffAt{event.Time, metric.Tariff{Price: metric.Amount{V: micro(x), OK: true}, Carbon: first.Carbon}})
+		}
+	}
 	for _, p := range src.Prices() {
-		now.Price = metric.Amount{V: micro(p.Price), OK: true}
+		now := metric.Tariff{Price: metric.Amount{V: micro(p.Price), OK: true}, Carbon: first.Carbon}
 		if p.Carbon.OK {
 			now.Carbon = metric.Amount{V: int64(math.Round(float64(p.Carbon.V * 1e3))), OK: true}
 		}
 		e.Tariffs = append(e.Tariffs, TariffAt{p.Time, now})
 	}
+	slices.SortStableFunc(e.Tariffs, func(a, b TariffAt) int { return cmp.Compare(a.At, b.At) })
 	return e
 }
 

@@ -18,8 +18,8 @@ type Hardware interface {
 	// Speed is how fast work goes on there relative to its record, while the site holds
 	// each GPU to x of what the job draws; model.One is no cap.
 	Speed(j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) hwmodel.Speed
-	// Draw is what its GPUs draw beyond idle, under the same cap.
-	Draw(j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) hwmodel.Draw
+	// Cap is to what part of what they draw its GPUs are held under the same cap.
+	Cap(j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) model.Fixed
 	// Least is the deepest cap, as a part of what the job draws, that Speed knows; One is
 	// none.
 	Least(j *hwmodel.Job) model.Fixed
@@ -78,6 +78,7 @@ type powered struct {
 	idle   hwmodel.Watts
 	full   hwmodel.Watts  // beyond idle at work, without a cap by the site
 	held   hwmodel.Watts  // beyond idle while it does not work
+	rests  bool           // held is known; else it draws as at work all the time
 	drawn  hwmodel.Watts  // beyond idle now
 	source Source         // of full
 	works  bool           // it draws as one that works
@@ -94,22 +95,25 @@ func (s *Site) plugIn(ref model.Ref) {
 	*w = powered{billed: s.now, begins: w.begins, split: w.split, works: w.works, bends: w.bends}
 	s.hardware.Place(&l.hw, s.quorum.Held(ref), &w.where)
 	w.least = s.hardware.Least(&l.hw)
-	s.bend(ref, s.cfg.Power.Slow && w.least < model.One)
+	idle := hwmodel.Watts{Low: l.holds.idle, Value: l.holds.idle, High: l.holds.idle}
 	w.idle = s.band(l.holds.idle, s.cfg.Power.IdleBand)
-	d := s.hardware.Draw(&l.hw, &w.where, model.One)
-	w.held = d.Held
-	switch {
+	g := &w.where
+	switch beyond := l.holds.power - l.holds.idle; {
 	case l.alloc.Power > 0:
-		total := s.band(l.holds.power, s.cfg.Power.RowBand)
-		w.full, w.source = total.Minus(hwmodel.Watts{Low: l.holds.idle, Value: l.holds.idle, High: l.holds.idle}), FromRow
-	case d.Known:
-		w.full, w.source = d.Active, FromClass
+		w.full, w.source = s.band(l.holds.power, s.cfg.Power.RowBand).Minus(idle), FromRow
+	case g.Active.Known && g.Milli > 0:
+		w.full, w.source = g.Active.Minus(g.Idle.Watts), FromClass
 	case l.holds.power > 0:
-		beyond := l.holds.power - l.holds.idle
 		w.full, w.source = hwmodel.Watts{Low: min(0, beyond), Value: beyond, High: max(0, beyond)}, FromNodes
 	default:
 		w.source = FromNothing
 	}
+	// What the nodes draw beyond idle is the draw of their GPUs.
+	g.Active = hwmodel.Power{Watts: w.full.Plus(g.Idle.Watts), Known: w.source != FromNothing && w.full.Value > 0}
+	if w.rests = g.Milli > 0 && g.Held.Known; w.rests {
+		w.held = g.Held.Minus(g.Idle.Watts)
+	}
+	s.bend(ref, s.cfg.Power.Slow && g.Milli > 0)
 }
 
 // band is a power with its range.
@@ -124,7 +128,7 @@ func (s *Site) begin(ref model.Ref) {
 	w := &l.powered
 	w.split, w.begins = 0, model.AbsentTime
 	s.plugIn(ref)
-	if w.works = l.work.Resumes() <= s.now || w.held == (hwmodel.Watts{}); !w.works {
+	if w.works = l.work.Resumes() <= s.now || !w.rests; !w.works {
 		w.begins = l.work.Resumes()
 	}
 	if w.begins != model.AbsentTime && w.begins != model.Never {
@@ -152,17 +156,18 @@ func (s *Site) setSpeed(ref model.Ref) {
 	s.SetSpeed(s.now, ref, l.speed.Rate(), recorded)
 }
 
-// capOf is to what part of its own draw the site holds l now.
+// capOf is to what part of its own draw the site holds l now. What cannot be held so far is
+// held as far as its table goes; what has no table is not held, and Speed counts it.
 func (s *Site) capOf(l *siteJob) model.Fixed {
-	if s.throttle == model.One {
-		return model.One
+	if s.throttle == model.One || l.least == model.One {
+		return s.throttle
 	}
 	return max(s.throttle, l.least)
 }
 
 // setWorks says whether l draws as a job that works from now on.
 func (s *Site) setWorks(l *siteJob, works bool) {
-	if l.works != works && l.held != (hwmodel.Watts{}) {
+	if l.works != works && (works || l.rests) {
 		l.works = works
 		s.redraw(l)
 	}
@@ -173,16 +178,21 @@ func (s *Site) redraw(l *siteJob) {
 	w := &l.powered
 	s.bill(l)
 	s.Meter.Draw = s.Meter.Draw.Minus(w.drawn)
-	switch x := s.capOf(l); {
-	case !w.works:
-		w.drawn = w.held
-	case x < model.One:
-		w.drawn = w.full.Scaled(int64(x), int64(model.One))
-	default:
-		w.drawn = w.full
+	if w.drawn = w.held; w.works {
+		w.drawn = w.at(s.hardware.Cap(&l.hw, &w.where, s.capOf(l)))
 	}
 	s.Meter.Draw = s.Meter.Draw.Plus(w.drawn)
 	s.uneven = s.cfg.Power.Slow
+}
+
+// at is what it draws beyond idle at work while its GPUs are held to x of what they draw: no
+// less than idle, and no less than at work where that is below.
+func (w *powered) at(x model.Fixed) hwmodel.Watts {
+	if x >= model.One {
+		return w.full
+	}
+	v, idle := w.where.Active.Scaled(int64(x), int64(model.One)), &w.where.Idle
+	return hwmodel.Watts{Low: max(v.Low-idle.Low, min(0, w.full.Low)), Value: max(v.Value-idle.Value, min(0, w.full.Value)), High: max(v.High-idle.High, min(0, w.full.High))}
 }
 
 // unplug takes what l draws off the site.
@@ -241,7 +251,7 @@ func (s *Site) splitLoss(l *siteJob, t model.Time) {
 	if l.hw.Class > 0 {
 		c.Classed = model.Plus(c.Classed, gpu)
 	}
-	if l.speed.Unknown == 0 {
+	if l.hw.Class > 0 && l.speed.Unknown == 0 {
 		c.Modelled = model.Plus(c.Modelled, gpu)
 	}
 	left := model.One
@@ -289,10 +299,13 @@ func (s *Site) holdCap() {
 	if want == s.throttle {
 		return
 	}
+	flips := want == model.One || s.throttle == model.One
 	s.throttle = want
 	for _, ref := range s.flexible {
-		s.redraw(s.jobs.At(ref))
-		s.setSpeed(ref)
+		if l := s.jobs.At(ref); flips || l.least < model.One { // the others only count whether there is a cap
+			s.redraw(l)
+			s.setSpeed(ref)
+		}
 	}
 	s.uneven = false
 }
@@ -305,15 +318,15 @@ func (s *Site) throttleFor() model.Fixed {
 	}
 	fixed := s.Meter.Draw.Value
 	for _, ref := range s.flexible {
-		if l := s.jobs.At(ref); l.works {
+		if l := s.jobs.At(ref); l.works && l.least < model.One {
 			fixed -= l.drawn.Value
 		}
 	}
 	over := func(below int) bool { // at throttleSteps - below steps
 		x, drawn := model.Fixed(throttleSteps-below)*(model.One/throttleSteps), fixed
 		for _, ref := range s.flexible {
-			if l := s.jobs.At(ref); l.works {
-				drawn += held(l.full.Value, max(x, l.least))
+			if l := s.jobs.At(ref); l.works && l.least < model.One {
+				drawn += l.at(s.hardware.Cap(&l.hw, &l.where, max(x, l.least))).Value
 			}
 		}
 		return drawn > s.cap
@@ -322,12 +335,7 @@ func (s *Site) throttleFor() model.Fixed {
 	return model.Fixed(throttleSteps-below) * (model.One / throttleSteps)
 }
 
-// held is a power held to a part of it.
-func held(full int64, x model.Fixed) int64 {
-	return hwmodel.Watts{Value: full}.Scaled(int64(x), int64(model.One)).Value
-}
-
-// bend notes that the attempt under ref can be held back, or that it has left.
+// bend notes that the attempt under ref has GPUs that a cap is about, or that it has left.
 func (s *Site) bend(ref model.Ref, on bool) {
 	l := s.jobs.At(ref)
 	switch {

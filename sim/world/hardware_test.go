@@ -20,7 +20,7 @@ func hardware(nodes int) *hwmodel.Model {
 	exact := func(w int64) hwmodel.Watts { return hwmodel.Watts{Low: w, Value: w, High: w} }
 	f := func(x model.Fixed) hwmodel.Factor { return hwmodel.Factor{Low: x, Value: x, High: x} }
 	m := &hwmodel.Model{
-		GPUs: []hwmodel.GPU{{Idle: 10, Held: exact(20)}}, Terms: hwmodel.AllTerms,
+		GPUs: []hwmodel.GPU{{Idle: hwmodel.Power{Watts: exact(10), Known: true}, Held: hwmodel.Power{Watts: exact(30), Known: true}}}, Terms: hwmodel.AllTerms,
 		Classes: []hwmodel.Class{{
 			Throughput: []hwmodel.Factor{f(model.One)}, Power: []hwmodel.Watts{exact(110)},
 			Steps: []hwmodel.Step{{Nodes: 1, Time: f(model.One)}, {Nodes: 2, Time: f(2 * model.One)}},
@@ -84,16 +84,16 @@ func TestHeld(t *testing.T) {
 }
 
 // TestCapSlows: two jobs of 500 W each under a cap of 800 W, and of 700 W from 8 s on. Their
-// GPUs are held to three quarters of 400 W beyond idle, at which 7/8 of the work is done, and
-// then to the nearest step below 5/8.
+// GPUs, which draw 440 W in all and 40 W of that idle, are held to 49/64 of it, at which 113/128
+// of the work is done, and then to 42/64.
 func TestCapSlows(t *testing.T) {
 	rows := recordedOn(batchOf(row(1, 0, walltime(100*sec)), row(2, 0, walltime(100*sec))), 1, 1)
 	p := play(t, modelled(2, func(c *SiteConfig) {
 		c.Power = PowerConfig{Slow: true, Cap: 800}
 		c.Changes = []translate.Change{{At: 8 * at, Kind: translate.PowerChange, Value: 700}}
 	}), rows)
-	// 8 s at 7/8 leave 3 s; at 5/8 of the draw 13/16 of the work is done.
-	require.Equal(t, 8*at+model.Time(48*sec/13)+1, p.sink.jobs[0].End)
+	// 8 s at 113/128 leave 47/16 s; at 42/64 of the draw 106/128 of the work is done.
+	require.Equal(t, 8*at+model.Time(47*8*sec/106)+1, p.sink.jobs[0].End)
 	require.Equal(t, p.sink.jobs[0].End, p.sink.jobs[1].End)
 	require.Zero(t, p.world.Meter.Consequences.OverCap)
 	require.Equal(t, model.One, p.world.throttle, "nothing is held back when nothing runs")

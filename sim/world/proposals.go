@@ -33,6 +33,7 @@ func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fa
 		s.push(des.NewEvent(answer, des.RankQuorum, model.JobID(s.sent), s.send(p, &s.jobs.At(p.Ref).job, victim)))
 		s.sent++
 	}
+	s.holdCap()
 	return dst
 }
 

@@ -49,7 +49,7 @@ type Site struct {
 	throttle model.Fixed   // to what part of what they draw GPUs are held, see holdCap
 	cap      int64         // W that the site may draw, 0 for none
 	uneven   bool          // what is drawn has changed since throttle was found
-	flexible []model.Ref   // attempts that can be held back
+	flexible []model.Ref   // attempts that a cap by the site is about
 
 	services map[int64]model.Ref // reactive ones in the system, by the log's number
 	demands  map[int64]int32     // last change about a service that is not, by the log's number
@@ -333,7 +333,9 @@ func (s *Site) jobEvent(e des.Event) {
 		}
 		if l.attempt != nil && l.begins == e.At {
 			l.begins = model.AbsentTime
-			s.setWorks(l, true)
+			if !l.exit.writes && !l.ckpt.writes {
+				s.setWorks(l, true)
+			}
 		}
 		if l.attempt != nil && l.moves.waits && l.opens == e.At {
 			s.open(ref)

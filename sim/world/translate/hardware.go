@@ -1,7 +1,7 @@
 package translate
 
 import (
-	"path"
+	"regexp"
 
 	"orrery/hwmodel"
 	"orrery/scheduler/model"
@@ -32,11 +32,10 @@ type ClassRule struct {
 	MinGPUs, MaxGPUs int64 // asked for in all; MaxGPUs 0 is any number
 }
 
-// ColumnPattern holds if the value of a column matches one of the patterns, as path.Match
-// has them. A row without a value matches none.
+// ColumnPattern holds if the value of a column matches. A row without a value matches none.
 type ColumnPattern struct {
-	Column   string
-	Patterns []string
+	Column string
+	Match  *regexp.Regexp
 }
 
 // job is what row i tells of its job, of which a is the request.
@@ -57,23 +56,11 @@ func (h *Hardware) holds(r *ClassRule, b *traces.Batch, i int, a *model.Allocati
 		return false
 	}
 	for c := range r.Columns {
-		if !matches(h.text(r.Columns[c].Column, b, i), r.Columns[c].Patterns) {
+		if text := h.text(r.Columns[c].Column, b, i); text == "" || !r.Columns[c].Match.MatchString(text) {
 			return false
 		}
 	}
 	return true
-}
-
-func matches(text string, patterns []string) bool {
-	if text == "" {
-		return false
-	}
-	for _, p := range patterns {
-		if ok, err := path.Match(p, text); ok && err == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // classTexts are the columns by which rows may be put into classes, beside name and user.
@@ -119,8 +106,8 @@ func (h *Hardware) past(b *traces.Batch, i int, a *model.Allocation) hwmodel.Whe
 			w.Fullest = (p.GPUs[i]-1)/w.Nodes + 1
 		}
 	}
-	if w.Fullest == 0 && w.Nodes == a.NodesMin {
-		w.Fullest = a.Cards()
+	if asked := a.Cards(); asked > 0 && (w.Nodes == a.NodesMin || w.Fullest > asked) {
+		w.Fullest = asked // of whole nodes it used what it asked for, as here
 	}
 	if m, ok := h.Models[h.text("gpu_type", b, i)]; ok && w.Models == 0 {
 		w.Models = 1 << m
