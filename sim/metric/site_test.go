@@ -409,3 +409,24 @@ func TestHoldDoesNotAllocate(t *testing.T) {
 		s.Observe(now, State{})
 	}))
 }
+
+// TestPowerBehindTheEnd: a part that ends behind the last event has the energy of its idle nodes,
+// as a run over that part alone would.
+func TestPowerBehindTheEnd(t *testing.T) {
+	const hour = model.Time(model.Hour)
+	cfg := siteConfig()
+	cfg.Power, cfg.Marks = &PowerConfig{PUE: 1_000_000}, []model.Time{0, 2 * hour}
+	s, err := NewSeries(cfg)
+	require.NoError(t, err)
+	s.CountSubmit(0, 1)
+	s.Observe(0, State{BusyUnits: 1, Power: Power{1000, 1000, 1000}})
+	s.CountEnd(hour, 1)
+	s.Observe(hour, State{Power: Power{500, 500, 500}})
+	jobs := &batch{Jobs: column.Jobs{OfSite: true}}
+	jobs.Append(&model.JobRecord{Start: 0, End: hour, Runtime: model.Hour, Walltime: model.Forever, Procs: 1, State: model.Completed, Tenant: -1})
+	tabs, err := ComputeParts(jobs, s, []Span{{0, 2 * hour}})
+	require.NoError(t, err)
+	x, ok := tabs[0].Value("energy", Steady)
+	require.True(t, ok)
+	require.EqualValues(t, 1.5, x)
+}

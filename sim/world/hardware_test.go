@@ -135,3 +135,61 @@ func TestServicesAreInNoClass(t *testing.T) {
 	require.Zero(t, s.SubmitService(0, &a, 100*at, func(*model.Allocation) model.Reason { return model.ReasonNone }, &f))
 	require.Zero(t, s.jobs.At(f.Ref).hw)
 }
+
+// TestLimitAndCap: the limit of a GPU and the cap of the site are one cap, the lower of both.
+func TestLimitAndCap(t *testing.T) {
+	limited := func(most int64) *story {
+		return play(t, modelled(1, func(c *SiteConfig) {
+			c.Hardware.(*hwmodel.Model).GPUs[0].Limit = 66 // 0.6 of 110 W
+			c.Power = PowerConfig{Slow: true, Cap: most}
+		}), recordedOn(batchOf(row(1, 0, walltime(100*sec))), 1))
+	}
+	free, capped := limited(10_000), limited(100+440*3/4-40) // a cap above the limit
+	require.Equal(t, free.sink.jobs[0].End, capped.sink.jobs[0].End)
+	require.Equal(t, free.sink.jobs[0].Energy, capped.sink.jobs[0].Energy, "nothing is saved that costs no time")
+	lower := limited(100 + 440/2 - 40)
+	require.Equal(t, model.Time(40*sec/3), lower.sink.jobs[0].End, "at half the draw")
+	require.Less(t, lower.sink.jobs[0].Energy.Value, free.sink.jobs[0].Energy.Value*lower.sink.jobs[0].End.Sub(0).Of(1)/free.sink.jobs[0].End.Sub(0).Of(1))
+}
+
+// TestWhatCannotBeHeldBack: a job in no class, and one without GPUs, draw what they draw under
+// any cap; that the cap was not known to cost them is counted for those with GPUs.
+func TestWhatCannotBeHeldBack(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		alter   func(*SiteConfig)
+		unknown int64
+	}{
+		{"in no class", func(c *SiteConfig) { c.Rows.Hardware.Rules = nil }, 4 * 10 * int64(sec)},
+		{"without GPUs", func(c *SiteConfig) {
+			m := c.Hardware.(*hwmodel.Model)
+			m.NodeGPU[0], m.NodeGPUs[0], c.Site.Nodes[0].GPUs = -1, 0, 0
+		}, 0},
+	} {
+		p := play(t, modelled(1, func(s *SiteConfig) {
+			c.alter(s)
+			s.Power = PowerConfig{Slow: true, Cap: 150}
+		}), recordedOn(batchOf(row(1, 0)), 1))
+		require.Equal(t, 10*at, p.sink.jobs[0].End, c.name)
+		require.EqualValues(t, 10*300, p.joules, "%s: by the kind of its node", c.name)
+		require.EqualValues(t, 10*sec, p.world.Meter.Consequences.OverCap, c.name)
+		require.Equal(t, c.unknown, p.world.Meter.Consequences.Unknown[hwmodel.ByCap], c.name)
+		if c.unknown > 0 {
+			require.Zero(t, p.world.Meter.Consequences.Modelled, c.name)
+		}
+	}
+}
+
+// TestHeldWhileItWrites: a job that is preempted before its work begins, or as it works, draws
+// what its GPUs draw held while it writes its checkpoint.
+func TestHeldWhileItWrites(t *testing.T) {
+	p := play(t, modelled(1, func(c *SiteConfig) { c.StartDelay = 5 * sec }), recordedOn(batchOf(
+		row(1, 0, manual, class(2)), row(2, 0, manual, class(8))), 1, 1), order{at: 2 * at, kind: model.ProposePreempt, id: 2, victim: 1})
+	require.Equal(t, model.Suspended, p.sink.attempts[0].Outcome)
+	require.Equal(t, 12*at, p.sink.attempts[0].End, "10 s of writing")
+	for _, j := range p.sink.jobs {
+		if j.ID == 1 {
+			require.EqualValues(t, (12*180+5*180+10*500)*1000, j.Energy.Value, "held all the time, and then once more from its beginning")
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/profiles"
+	"orrery/scheduler/model"
+	"orrery/sim/metric"
+	"orrery/sim/world"
+	"orrery/traces"
+)
+
+// TestGlobs: * crosses slashes, blanks beside bars do not count, and all else is itself.
+func TestGlobs(t *testing.T) {
+	g := globs("*bert* | gpt-?|[x]")
+	for text, want := range map[string]bool{"exp/bert-large": true, "bert": true, "gpt-2": true, "gpt-22": false, "[x]": true, "x": false, "": false} {
+		require.Equal(t, want, g.MatchString(text), text)
+	}
+}
+
+// priced is tables with prices, or events of the price.
+type priced struct {
+	Tables
+	prices []traces.Price
+	events []traces.Event
+}
+
+func (p priced) Prices() []traces.Price { return p.prices }
+func (p priced) Events() []traces.Event { return p.events }
+
+// TestTariffs: energy costs what the file says until the trace says otherwise, in a table or by
+// events; where the table has no carbon intensity that of the file counts.
+func TestTariffs(t *testing.T) {
+	w := &world.SiteConfig{Site: &model.Site{Nodes: []model.Node{{IdlePower: 100}}}}
+	h := &profiles.Hardware{Facility: profiles.Facility{PUE: 1.25, Price: 0.1, Carbon: 350, Overhead: 7}}
+	known := func(v int64) metric.Amount { return metric.Amount{V: v, OK: true} }
+	first := TariffAt{model.AbsentTime, metric.Tariff{Price: known(100_000), Carbon: known(350_000)}}
+	for _, c := range []struct {
+		name string
+		src  priced
+		want []TariffAt
+	}{
+		{"of the file alone", priced{}, []TariffAt{first}},
+		{"a table", priced{prices: []traces.Price{{Time: 5, Price: -0.02, Carbon: traces.Some(100.0)}, {Time: 9, Price: 0.3}}}, []TariffAt{
+			first, {5, metric.Tariff{Price: known(-20_000), Carbon: known(100_000)}}, {9, metric.Tariff{Price: known(300_000), Carbon: known(350_000)}}}},
+		{"events", priced{events: []traces.Event{{Time: 4, Kind: "drain"}, {Time: 6, Kind: "price", Value: "0.9"}}}, []TariffAt{
+			first, {6, metric.Tariff{Price: known(900_000), Carbon: known(350_000)}}}},
+	} {
+		e := energyOf(w, h, c.src)
+		require.Equal(t, c.want, e.Tariffs, c.name)
+		require.Equal(t, metric.PowerConfig{PUE: 1_250_000, Overhead: 7}, e.PowerConfig)
+	}
+	w.Site.Nodes = append(w.Site.Nodes, model.Node{})
+	require.Nil(t, energyOf(w, h, priced{}), "what one node draws is not known")
+}
