@@ -264,7 +264,7 @@ func (m *Model) lower(w *Where, x model.Fixed) model.Fixed {
 		return model.One
 	}
 	if w.Limit > 0 && w.Active.Known && w.Active.Value > 0 {
-		x = min(x, model.Ratio(int64(portion(w.Limit, w.Milli, model.WholeGPU)), w.Active.Value))
+		x = min(x, model.Ratio(portion(w.Limit, w.Milli, model.WholeGPU), w.Active.Value))
 	}
 	return min(x, model.One)
 }

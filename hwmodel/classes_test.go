@@ -132,7 +132,9 @@ func TestCap(t *testing.T) {
 	require.True(t, speedOf(m, &j, &fast, one).Unknown.Has(hwmodel.ByCap), "a limit, and nobody knows what the job draws")
 }
 
-func speedOf(m *hwmodel.Model, j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) hwmodel.Speed { return m.Speed(j, w, x) }
+func speedOf(m *hwmodel.Model, j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) hwmodel.Speed {
+	return m.Speed(j, w, x)
+}
 
 // TestSpread: values drawn from a range are the same wherever a job runs, lie within it, and
 // have its quantiles.

@@ -72,3 +72,16 @@ func (r *run) observe(now model.Time) {
 	}
 	r.series.Observe(now, state)
 }
+
+// reachEnd brings the series to the end of what is measured: nothing has changed since the last
+// instant but what energy costs.
+func (r *run) reachEnd() {
+	if r.measure != nil {
+		end := max(r.res.Last, r.measure.To)
+		r.reprice(end)
+		r.series.Reach(end)
+	}
+	if marks := metric.MarksOf(r.opt.Parts); len(marks) > 0 && r.state.Running == 0 && r.state.Waiting == 0 {
+		r.reprice(marks[len(marks)-1]) // an idle site draws power until the last part ends
+	}
+}

@@ -459,14 +459,7 @@ func (r *run) instant(now model.Time) error {
 }
 
 func (r *run) finish() (*Result, error) {
-	if r.measure != nil { // nothing has changed since the last instant
-		end := max(r.res.Last, r.measure.To)
-		r.reprice(end)
-		r.series.Reach(end)
-	}
-	if marks := metric.MarksOf(r.opt.Parts); len(marks) > 0 && r.state.Running == 0 && r.state.Waiting == 0 {
-		r.reprice(marks[len(marks)-1]) // an idle site draws power until the last part ends
-	}
+	r.reachEnd()
 	r.power.finish()
 	r.res.State = *r.state
 	r.res.Unfinished = r.world.Abandon(r.res.Last)
