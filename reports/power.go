@@ -21,6 +21,7 @@ type power struct {
 	currency string
 	terms    []termHours // of modelled run times
 	modelled bool
+	part     float64 // of GPU time at work, of which everything that counts was known
 }
 
 // termHours is the GPU time that was lost by one term, below 0 where some was gained.
@@ -37,6 +38,7 @@ type runPower struct {
 	} `json:"power"`
 	Hardware *struct {
 		GPUUS     int64    `json:"gpu_us"`
+		KnownUS   int64    `json:"modelled_us"`
 		LostUS    []termUS `json:"lost_us"`
 		UnknownUS []termUS `json:"unknown_us"`
 	} `json:"hardware"`
@@ -60,6 +62,9 @@ func readPower(r *rundata.Run) (*power, error) {
 	}
 	if doc.Hardware != nil {
 		p.modelled = true
+		if doc.Hardware.GPUUS > 0 {
+			p.part = float64(doc.Hardware.KnownUS) / float64(doc.Hardware.GPUUS)
+		}
 		for _, t := range doc.Hardware.LostUS {
 			term := termHours{name: t.Term, hours: hours(t.US)}
 			if i := slices.IndexFunc(doc.Hardware.UnknownUS, func(u termUS) bool { return u.Term == t.Term }); i >= 0 && doc.Hardware.GPUUS > 0 {

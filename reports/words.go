@@ -98,6 +98,9 @@ func (r *run) warnings() []string {
 	if n := r.states[model.Timeout]; n > 0 {
 		out = append(out, page.Count(n, "job was", "jobs were")+" killed at the requested time.")
 	}
+	if r.power != nil && r.power.modelled {
+		out = append(out, fmt.Sprintf("Run times are modelled: all that counts was known of %.1f %% of the GPU time at work. What was not known counts as recorded.", float64(100*r.power.part)))
+	}
 	if text := r.About.BeginsIdle(); text != "" {
 		out = append(out, text)
 	}

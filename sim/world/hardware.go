@@ -86,13 +86,14 @@ type powered struct {
 	billed model.Time     // up to which its energy was counted
 	split  model.Duration // of its work, up to which losses were split
 	bends  int32          // its place in Site.flexible, from 1; 0 for none
+	counts bool           // it is in the sums of Site.held
 }
 
 // plugIn says what the attempt under ref draws and how fast it is, once it has its nodes.
 func (s *Site) plugIn(ref model.Ref) {
 	l := s.jobs.At(ref)
 	w := &l.powered
-	*w = powered{billed: s.now, begins: w.begins, split: w.split, works: w.works, bends: w.bends}
+	*w = powered{billed: s.now, begins: w.begins, split: w.split, works: w.works, bends: w.bends, counts: w.counts}
 	s.hardware.Place(&l.hw, s.quorum.Held(ref), &w.where)
 	w.least = s.hardware.Least(&l.hw)
 	idle := hwmodel.Watts{Low: l.holds.idle, Value: l.holds.idle, High: l.holds.idle}
@@ -178,10 +179,17 @@ func (s *Site) redraw(l *siteJob) {
 	w := &l.powered
 	s.bill(l)
 	s.Meter.Draw = s.Meter.Draw.Minus(w.drawn)
+	if w.counts {
+		s.held.drawn -= w.drawn.Value
+	}
 	if w.drawn = w.held; w.works {
 		w.drawn = w.at(s.hardware.Cap(&l.hw, &w.where, s.capOf(l)))
 	}
 	s.Meter.Draw = s.Meter.Draw.Plus(w.drawn)
+	s.count(l, w.works && w.bends > 0 && w.least < model.One)
+	if w.counts {
+		s.held.drawn += w.drawn.Value
+	}
 	s.uneven = s.cfg.Power.Slow
 }
 
@@ -198,6 +206,10 @@ func (w *powered) at(x model.Fixed) hwmodel.Watts {
 // unplug takes what l draws off the site.
 func (s *Site) unplug(ref model.Ref) {
 	l := s.jobs.At(ref)
+	if l.counts {
+		s.held.drawn -= l.drawn.Value
+	}
+	s.count(l, false)
 	s.bend(ref, false)
 	s.bill(l)
 	s.splitLoss(l, l.worked(s.now))
@@ -316,23 +328,33 @@ func (s *Site) throttleFor() model.Fixed {
 	if s.cap == 0 || s.throttle == model.One && s.Meter.Draw.Value <= s.cap {
 		return model.One
 	}
-	fixed := s.Meter.Draw.Value
-	for _, ref := range s.flexible {
-		if l := s.jobs.At(ref); l.works && l.least < model.One {
-			fixed -= l.drawn.Value
-		}
-	}
-	over := func(below int) bool { // at throttleSteps - below steps
-		x, drawn := model.Fixed(throttleSteps-below)*(model.One/throttleSteps), fixed
-		for _, ref := range s.flexible {
-			if l := s.jobs.At(ref); l.works && l.least < model.One {
-				drawn += l.at(s.hardware.Cap(&l.hw, &l.where, max(x, l.least))).Value
-			}
-		}
-		return drawn > s.cap
-	}
-	below := sort.Search(throttleSteps-1, func(below int) bool { return !over(below) })
+	fixed := s.Meter.Draw.Value - s.held.drawn
+	below := sort.Search(throttleSteps-1, func(below int) bool { return fixed+s.held.at[throttleSteps-below] <= s.cap })
 	return model.Fixed(throttleSteps-below) * (model.One / throttleSteps)
+}
+
+// heldBack is what the attempts that work and can be held back draw beyond idle.
+type heldBack struct {
+	drawn int64                    // now
+	at    [throttleSteps + 1]int64 // at so many steps of the throttle
+}
+
+// count enters what l would draw at each step into the sums of those that can be held back, or
+// takes it out. Cost: the steps, where that is a change.
+func (s *Site) count(l *siteJob, on bool) {
+	w := &l.powered
+	if on == w.counts {
+		return
+	}
+	w.counts = on
+	sign := int64(1)
+	if !on {
+		sign = -1
+	}
+	for k := range s.held.at {
+		x := model.Fixed(k) * (model.One / throttleSteps)
+		s.held.at[k] += sign * w.at(s.hardware.Cap(&l.hw, &w.where, max(x, w.least))).Value
+	}
 }
 
 // bend notes that the attempt under ref has GPUs that a cap is about, or that it has left.

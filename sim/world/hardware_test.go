@@ -193,3 +193,50 @@ func TestHeldWhileItWrites(t *testing.T) {
 		}
 	}
 }
+
+// naiveThrottle is throttleFor by its definition: the largest step at which the sum over all
+// jobs is no more than the cap.
+func naiveThrottle(s *Site) model.Fixed {
+	for k := int64(throttleSteps); k > 1; k-- {
+		x, drawn := model.Fixed(k)*(model.One/throttleSteps), s.Meter.Draw.Value
+		for ref := range model.Ref(s.jobs.Len()) {
+			if l := s.jobs.At(ref); l.present && l.attempt != nil && l.rec.State == model.Running && l.works && l.least < model.One {
+				drawn += l.at(s.hardware.Cap(&l.hw, &l.where, max(x, l.least))).Value - l.drawn.Value
+			}
+		}
+		if drawn <= s.cap {
+			return x
+		}
+	}
+	return model.One / throttleSteps
+}
+
+// TestThrottle: the sums by step say what all jobs, looked at one by one, come to.
+func TestThrottle(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		rows := []traces.Job{row(1, 0), row(2, 0), row(3, 0), row(4, 0)}
+		for i := range rows {
+			runs(model.Duration(rapid.Int64Range(1, 30).Draw(rt, "runtime")) * sec)(&rows[i])
+			walltime(1000 * sec)(&rows[i])
+		}
+		most := rapid.Int64Range(400, 2000).Draw(rt, "cap")
+		s := newSingle(t, func(c *SiteConfig) {
+			own := modelled(4, nil)
+			c.Hardware, c.Rows.Hardware = own.Hardware, own.Rows.Hardware
+			c.Power = PowerConfig{Slow: true, Cap: most}
+			c.StartDelay = model.Duration(rapid.Int64Range(0, 3).Draw(rt, "delay")) * sec
+		}, rows...)
+		recordedOn(s.rows, 1, 1, 1, 1)
+		for i := range rows {
+			f := s.submit(i)
+			require.Equal(t, model.FactAssigned, s.propose(0, model.Proposal{Ref: f.Ref, Job: f.Job, Placement: whole(1 << i)}).Kind)
+			require.Equal(t, naiveThrottle(s.Site), s.throttle)
+		}
+		for s.Next() != model.Never {
+			s.Take(s.Next(), nil)
+			s.Close()
+			require.Equal(t, naiveThrottle(s.Site), s.throttle)
+		}
+		require.Zero(t, s.held)
+	})
+}

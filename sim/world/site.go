@@ -50,6 +50,7 @@ type Site struct {
 	cap      int64         // W that the site may draw, 0 for none
 	uneven   bool          // what is drawn has changed since throttle was found
 	flexible []model.Ref   // attempts that a cap by the site is about
+	held     heldBack      // of them
 
 	services map[int64]model.Ref // reactive ones in the system, by the log's number
 	demands  map[int64]int32     // last change about a service that is not, by the log's number
