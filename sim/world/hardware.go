@@ -151,7 +151,7 @@ func (s *Site) setSpeed(ref model.Ref) {
 	s.splitLoss(l, l.worked(s.now))
 	l.speed = s.hardware.Speed(&l.hw, &l.where, s.capOf(l))
 	recorded := model.One
-	if l.speed.Unknown == s.terms && s.terms != 0 {
+	if ofRecord := s.terms &^ (1 << hwmodel.ByCap); ofRecord != 0 && l.speed.Unknown&ofRecord == ofRecord {
 		recorded = 0
 	}
 	s.SetSpeed(s.now, ref, l.speed.Rate(), recorded)
