@@ -245,40 +245,45 @@ func (m *Model) step(c *Class, j *Job, w *Where) (model.Fixed, bool) {
 	return m.valueOf(c, j, c.Steps[last].Time, 1<<32|uint64(last)), true
 }
 
-// byCap is the throughput under the lower of the cap of the site and the limit of the GPUs.
+// byCap is the throughput under the cap that holds.
 func (m *Model) byCap(c *Class, w *Where, x model.Fixed) (model.Fixed, bool) {
-	if x = m.lower(w, x); x >= model.One {
-		return model.One, w.Milli == 0 || w.Limit == 0 || w.Active.Known
-	}
-	if c == nil || len(c.Caps) == 0 || x < c.Caps[0].Draw {
-		return model.One, false
+	x, known := m.holds(c, w, x)
+	if !known || x == model.One {
+		return model.One, known
 	}
 	return capped(c.Caps, x), true
 }
 
-// lower is the cap of the site or the limit of the GPUs, whichever is lower, as a part of what
-// the GPUs draw at work; at most One. Work without GPUs has no cap, and a limit has no effect
-// where it is not known what they draw.
-func (m *Model) lower(w *Where, x model.Fixed) model.Fixed {
-	if w.Milli == 0 {
-		return model.One
+// holds is the cap of the site or the limit of the GPUs, whichever is lower, as a part of what
+// the GPUs draw at work, at most One. Where it is not known what it costs it is One, so that
+// nothing is saved that costs no time. Work without GPUs has no cap.
+func (m *Model) holds(c *Class, w *Where, x model.Fixed) (_ model.Fixed, known bool) {
+	known = true
+	switch {
+	case w.Milli == 0:
+		return model.One, true
+	case w.Limit > 0 && w.Active.Known && w.Active.Value > 0:
+		x = min(x, model.Ratio(model.MulDiv(w.Limit, w.Milli, model.WholeGPU), w.Active.Value))
+	case w.Limit > 0:
+		known = w.Active.Known
 	}
-	if w.Limit > 0 && w.Active.Known && w.Active.Value > 0 {
-		x = min(x, model.Ratio(portion(w.Limit, w.Milli, model.WholeGPU), w.Active.Value))
+	if x >= model.One {
+		return model.One, known
 	}
-	return min(x, model.One)
+	if c == nil || len(c.Caps) == 0 || x < c.Caps[0].Draw {
+		return model.One, false
+	}
+	return x, true
 }
 
 // Cap is to what part of what they draw the GPUs of j are held, while the site holds them to
-// x: less than One where Speed says what that costs, and One where it does not know.
+// x: less than One where Speed says what that costs.
 func (m *Model) Cap(j *Job, w *Where, x model.Fixed) model.Fixed {
 	if !m.Terms.Has(ByCap) {
 		return model.One
 	}
-	if _, known := m.byCap(m.class(j), w, x); !known {
-		return model.One
-	}
-	return m.lower(w, x)
+	x, _ = m.holds(m.class(j), w, x)
+	return x
 }
 
 // capped is the throughput at x, linearly between the points and from the last of them to

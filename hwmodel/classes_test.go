@@ -115,7 +115,7 @@ func TestCap(t *testing.T) {
 	fast := on(m, &j, 0b0001)
 	require.Equal(t, watts(600, 800, 1000), fast.Active)
 	require.Equal(t, one/2, m.Cap(&j, &fast, one/2))
-	require.Equal(t, one, m.Cap(&j, &fast, one/4), "deeper than the table: nobody knows what it costs")
+	require.Equal(t, one, m.Cap(&j, &fast, one/4), "deeper than the table: what it costs is not known")
 	require.True(t, speedOf(m, &j, &fast, one/4).Unknown.Has(hwmodel.ByCap))
 	m.GPUs[0].Limit = 300
 	fast = on(m, &j, 0b0001)
@@ -129,7 +129,7 @@ func TestCap(t *testing.T) {
 	j.Class = 0
 	fast = on(m, &j, 0b0001)
 	require.Equal(t, one, m.Cap(&j, &fast, one))
-	require.True(t, speedOf(m, &j, &fast, one).Unknown.Has(hwmodel.ByCap), "a limit, and nobody knows what the job draws")
+	require.True(t, speedOf(m, &j, &fast, one).Unknown.Has(hwmodel.ByCap), "a limit, and what the job draws is not known")
 }
 
 func speedOf(m *hwmodel.Model, j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) hwmodel.Speed {

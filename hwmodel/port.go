@@ -4,11 +4,7 @@
 // asked comes in arguments.
 package hwmodel
 
-import (
-	"math/bits"
-
-	"orrery/scheduler/model"
-)
+import "orrery/scheduler/model"
 
 // Term is one of the reasons for which work runs faster or slower than recorded.
 type Term uint8
@@ -100,33 +96,9 @@ func (w Watts) Plus(v Watts) Watts { return Watts{w.Low + v.Low, w.Value + v.Val
 // Minus takes v, which was added before, off again.
 func (w Watts) Minus(v Watts) Watts { return Watts{w.Low - v.Low, w.Value - v.Value, w.High - v.High} }
 
-// Times is w n times.
-func (w Watts) Times(n int64) Watts { return Watts{w.Low * n, w.Value * n, w.High * n} }
-
-// Scaled is w times num ÷ den, rounded down, for 0 <= num and 0 < den. It is exact for
-// watts below 2^31.
+// Scaled is w times num ÷ den, as model.MulDiv.
 func (w Watts) Scaled(num, den int64) Watts {
-	return Watts{portion(w.Low, num, den), portion(w.Value, num, den), portion(w.High, num, den)}
-}
-
-// portion is x·num ÷ den rounded towards zero, saturating.
-func portion(x, num, den int64) int64 {
-	neg := x < 0
-	if neg {
-		x = -x
-	}
-	hi, lo := bits.Mul64(uint64(x), uint64(num))
-	if hi >= uint64(den) {
-		hi, lo = uint64(den)-1, ^uint64(0)
-	}
-	q, _ := bits.Div64(hi, lo, uint64(den))
-	if q > 1<<62 {
-		q = 1 << 62
-	}
-	if neg {
-		return -int64(q)
-	}
-	return int64(q)
+	return Watts{model.MulDiv(w.Low, num, den), model.MulDiv(w.Value, num, den), model.MulDiv(w.High, num, den)}
 }
 
 // Bytes is how much the work of a job moves to and from storage.

@@ -144,6 +144,7 @@ func (c *Cluster) fillNodeType(all *problems, i int) {
 	}
 	gpu, _ := catalogue.Find(node.GPU)
 	said := func(key string) bool { return c.src.has(at + "." + key) }
+	watts := func(of *Power) func(float64) { return func(x float64) { *of = Power(math.Round(x)) } }
 	if !said("gpu") {
 		t.GPU = node.GPU
 	}
@@ -158,11 +159,11 @@ func (c *Cluster) fillNodeType(all *problems, i int) {
 	}{
 		{"gpus", &node, catalogue.GPUs, func(x float64) { t.GPUs = int32(x) }},
 		{"gpu_memory", &gpu, catalogue.Memory, func(x float64) { t.GPUMemory = Bytes(math.Round(float64(x * 1e9))) }},
-		{"idle_power", &node, catalogue.IdlePower, func(x float64) { t.IdlePower = Power(math.Round(x)) }},
-		{"busy_power", &node, catalogue.Nameplate, func(x float64) { t.BusyPower = Power(math.Round(x)) }},
-		{"busy_power", &node, catalogue.BusyPower, func(x float64) { t.BusyPower = Power(math.Round(x)) }},
-		{"gpu_idle_power", &gpu, catalogue.IdlePower, func(x float64) { t.GPUIdlePower = Power(math.Round(x)) }},
-		{"gpu_held_power", &gpu, catalogue.HeldPower, func(x float64) { t.GPUHeldPower = Power(math.Round(x)) }},
+		{"idle_power", &node, catalogue.IdlePower, watts(&t.IdlePower)},
+		{"busy_power", &node, catalogue.Nameplate, watts(&t.BusyPower)},
+		{"busy_power", &node, catalogue.BusyPower, watts(&t.BusyPower)},
+		{"gpu_idle_power", &gpu, catalogue.IdlePower, watts(&t.GPUIdlePower)},
+		{"gpu_held_power", &gpu, catalogue.HeldPower, watts(&t.GPUHeldPower)},
 	} {
 		if x, known := f.part.Figure(f.name); known && !said(f.key) {
 			f.set(x.Value)
@@ -367,10 +368,7 @@ func (r *resolver) hardware() {
 		if t.GPU == "" || t.GPU == AnyGPU && t.GPUModel == "" {
 			continue
 		}
-		name := t.GPUModel
-		if name == "" {
-			name = t.GPU
-		}
+		name := cmp.Or(t.GPUModel, t.GPU)
 		g := &m.GPUs[number(name)]
 		g.Idle, g.Held, g.Limit = stated(t.GPUIdlePower), stated(t.GPUHeldPower), int64(t.GPUPowerLimit)
 		h.Names[t.GPU] = h.Names[name]
@@ -430,24 +428,12 @@ func (w *Workload) class(number func(string) int32) hwmodel.Class {
 	for _, p := range w.Power {
 		id := int(number(p.GPU))
 		k.Power = append(k.Power, make([]hwmodel.Watts, max(0, id+1-len(k.Power)))...)
-		low, high := int64(p.Low), int64(p.High)
-		if low == 0 {
-			low = int64(p.Value)
-		}
-		if high == 0 {
-			high = int64(p.Value)
-		}
-		k.Power[id] = hwmodel.Watts{Low: low, Value: int64(p.Value), High: high}
+		k.Power[id] = hwmodel.Watts{Low: int64(cmp.Or(p.Low, p.Value)), Value: int64(p.Value), High: int64(cmp.Or(p.High, p.Value))}
 	}
 	return k
 }
 
+// factor has its value at the ends of its range that the file leaves out.
 func factor(low, value, high float64) hwmodel.Factor {
-	if low == 0 {
-		low = value
-	}
-	if high == 0 {
-		high = value
-	}
-	return hwmodel.Factor{Low: model.FixedOf(low), Value: model.FixedOf(value), High: model.FixedOf(high)}
+	return hwmodel.Factor{Low: model.FixedOf(cmp.Or(low, value)), Value: model.FixedOf(value), High: model.FixedOf(cmp.Or(high, value))}
 }

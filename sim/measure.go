@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
 	"orrery/sim/plan"
@@ -85,9 +84,7 @@ func (m *measure) stop(last model.Time) model.Time {
 // consequences are what the hardware has done.
 func (r *run) consequences() {
 	c := &r.sited.Consequences
-	if m, ok := r.plan.Site.World.Hardware.(*hwmodel.Model); ok {
-		r.res.Hardware = rundir.HardwareOf(c, m.Terms)
-	}
+	r.res.Hardware = rundir.HardwareOf(c)
 	if e := r.plan.Site.Energy; e != nil {
 		r.res.Power = &rundir.Power{
 			Sources: rundir.SourcesOf(c), JobPower: e.JobPower, PUE: float64(e.PUE) / 1e6, Overhead: e.Overhead, Currency: e.Currency, OverCapUS: c.OverCap,

@@ -38,6 +38,7 @@ func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, 
 	recorded = recorded && src.Info().Sorted
 	s.last = model.AbsentTime
 	b := newBatch(p)
+	b.Past = nil       // it asks for requests alone
 	if p.Site == nil { // a site looks at whole rows
 		var attributes bool
 		if b.Only, attributes = judge.Columns(); attributes {

@@ -1,6 +1,10 @@
 package traces
 
-import "orrery/scheduler/model"
+import (
+	"slices"
+
+	"orrery/scheduler/model"
+)
 
 // Absent64 marks a missing 64-bit number in Attributes; on disk it is null.
 const Absent64 int64 = -1 << 63
@@ -37,6 +41,14 @@ var textColumns = [TextColumns]string{"tenant", "vcluster", "partition", "qos", 
 
 // String is the name of the column in the jobs table.
 func (c TextColumn) String() string { return textColumns[c] }
+
+// TextColumnOf is the column of a name; TextColumns where none has it.
+func TextColumnOf(name string) TextColumn {
+	if i := slices.Index(textColumns[:], name); i >= 0 {
+		return TextColumn(i)
+	}
+	return TextColumns
+}
 
 // Attributes is the part of the rows of a Batch that a replay on a plain
 // cluster does not need: one element for each row of the Batch, in the units

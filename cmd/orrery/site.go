@@ -34,13 +34,7 @@ func (f *siteFlags) located(err error) error {
 func (s *settings) registerSite() {
 	s.flags.StringVar(&s.site.file, "cluster", "", "cluster file `FILE`: nodes, vClusters with their profiles, tenants, events")
 	s.flags.StringArrayVar(&s.site.profiles, "profile", nil, "schedule by the profile `[VCLUSTER=]NAME` (a name or a file), in all vClusters or in one; may be given several times")
-	s.flags.Var(&parsed{"", "recorded|modelled", func(text string) error {
-		if text != "recorded" && text != "modelled" {
-			return fmt.Errorf("want recorded or modelled")
-		}
-		s.site.runtime = text
-		return nil
-	}}, "runtime", "how long jobs run: as their rows say, or by the hardware that they get relative to that of their record (runtime of the cluster file)")
+	s.flags.Var(choice{word: &s.site.runtime, of: []string{"recorded", "modelled"}, what: "run time"}, "runtime", "how long jobs run: as their rows say, or by the hardware that they get relative to that of their record (runtime of the cluster file)")
 	s.site.routing.Column = "none"
 	s.flags.Var(routingValue(&s.site.routing), "vcluster-of", "where jobs go whose rows name no vCluster: by another column (partition=batch:hpc,debug:small,*:hpc; without values these are names of vClusters), or all=NAME")
 }

@@ -41,16 +41,23 @@ func EnergyByGroup(rows []EnergyRow) *Figure {
 				}
 			}
 		}
-		p := newPlot(c, "energy ("+u.Name+")", "")
-		p.X.Min, p.X.Max = 0, max(most/u.By, 1e-9)*1.5
-		if small(c) {
-			p.X.Max = max(most/u.By, 1e-9) * 1.04
-		}
-		p.X.Tick.Marker = linearTicks(few(c, 7), false)
+		p := rowPlot(c, "energy ("+u.Name+")", 0, most/u.By, 1.5)
 		p.Add(grid{x: true}, energyRows{rows, u, rowsOn(c, p, labels, nameRoom)})
 		drawPlot(p, c)
 	}
 	return f
+}
+
+// rowPlot is a plot of rows from least to most. Behind them it has room, as a multiple of most,
+// for what they say; on a small canvas their names say it.
+func rowPlot(c draw.Canvas, label string, least, most, room float64) *plot.Plot {
+	if small(c) {
+		room = 1.04
+	}
+	p := newPlot(c, label, "")
+	p.X.Min, p.X.Max = least, max(most, 1e-9)*room
+	p.X.Tick.Marker = linearTicks(few(c, 7), false)
+	return p
 }
 
 type energyRows struct {
@@ -119,12 +126,7 @@ func RunTime(steps []TimeStep) *Figure {
 				names[i] += ": " + s.Says
 			}
 		}
-		p := newPlot(c, "GPU time ("+u.Name+")", "")
-		p.X.Min, p.X.Max = least/u.By, max(most/u.By, 1e-9)*1.45
-		if small(c) {
-			p.X.Max = max(most/u.By, 1e-9) * 1.04
-		}
-		p.X.Tick.Marker = linearTicks(few(c, 7), false)
+		p := rowPlot(c, "GPU time ("+u.Name+")", least/u.By, most/u.By, 1.45)
 		p.Add(grid{x: true}, waterfall{steps, u, rowsOn(c, p, names, nameRoom)})
 		drawPlot(p, c)
 	}

@@ -117,14 +117,6 @@ func shownDrawn(all []Drawn, shown Shown) []Drawn {
 	return all
 }
 
-func drawnSpan(all []Drawn) (lo, hi float64) {
-	if len(all) == 0 {
-		return 0, 1
-	}
-	last := all[len(all)-1]
-	return float64(all[0].StartUS) / secondUS, float64(last.StartUS+last.WidthUS) / secondUS
-}
-
 // powerSum sums up what is drawn.
 type powerSum struct {
 	mean, most, high, cap float64 // W
@@ -236,8 +228,8 @@ type powerPair struct {
 }
 
 func (pp *powerPair) draw(c draw.Canvas, u Scaled) {
-	lo, hi := drawnSpan(pp.drawn[0])
-	from, to := drawnSpan(pp.drawn[1])
+	lo, hi := extent(pp.drawn[0])
+	from, to := extent(pp.drawn[1])
 	lo, hi = min(lo, from), max(hi, to)
 	half := draw.Crop(c, 0, 0, (c.Max.Y-c.Min.Y)/2, 0)
 	plots := make([]*plot.Plot, 2)
@@ -248,7 +240,7 @@ func (pp *powerPair) draw(c draw.Canvas, u Scaled) {
 }
 
 func drawPower(c draw.Canvas, all []Drawn, u Scaled, sum powerSum, currency string, clock Clock) {
-	lo, hi := drawnSpan(all)
+	lo, hi := extent(all)
 	part := c
 	if sum.priced {
 		part = draw.Crop(c, 0, 0, (c.Max.Y-c.Min.Y)/2, 0)

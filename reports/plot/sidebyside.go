@@ -21,8 +21,8 @@ func StatePair(names [2]string, loads [2][]Load, unit string, clock Clock, shown
 	s := statePair{names: names, unit: unit, clock: clock}
 	for i := range loads {
 		busy, width, most := loadSums(loads[i])
-		_, end := loadSpan(loads[i])
-		from, to := loadSpan(shown.loads(loads[i]))
+		_, end := extent(loads[i])
+		from, to := extent(shown.loads(loads[i]))
 		if i == 0 {
 			s.lo, s.hi = from, to
 		}

@@ -143,7 +143,7 @@ func reduceLoads(in []Load, n int) []Load {
 }
 
 func drawState(c draw.Canvas, loads []Load, unit string, clock Clock, steady Window, most float64) {
-	lo, hi := loadSpan(loads)
+	lo, hi := extent(loads)
 	half := draw.Crop(c, 0, 0, (c.Max.Y-c.Min.Y)/2, 0)
 	top := newPlot(half, "", unit+" allocated")
 	top.Y.Max, top.Y.Tick.Marker = 1, percentTicks(5)
@@ -183,12 +183,14 @@ func unlabelled(ticker plot.Ticker) plot.Ticker {
 	})
 }
 
-func loadSpan(loads []Load) (lo, hi float64) {
-	if len(loads) == 0 {
+// extent is from the begin of the first to the end of the last of list, in seconds.
+func extent[T timed](list []T) (lo, hi float64) {
+	if len(list) == 0 {
 		return 0, 1
 	}
-	last := loads[len(loads)-1]
-	return float64(loads[0].StartUS) / secondUS, float64(last.StartUS+last.WidthUS) / secondUS
+	from, _ := list[0].span()
+	_, to := list[len(list)-1].span()
+	return float64(from) / secondUS, float64(to) / secondUS
 }
 
 // timed is what holds over a span of time, in µs.

@@ -77,6 +77,20 @@ func Ratio(a, b int64) Fixed {
 	return Fixed(q)
 }
 
+// MulDiv is x·num ÷ den for num >= 0 and den > 0, exact before it is rounded towards zero; it
+// saturates.
+func MulDiv(x, num, den int64) int64 {
+	hi, lo := bits.Mul64(magnitude(x), uint64(num))
+	if hi >= uint64(den) {
+		return int64(saturated(x < 0))
+	}
+	q, _ := bits.Div64(hi, lo, uint64(den))
+	if q > math.MaxInt64 {
+		return int64(saturated(x < 0))
+	}
+	return int64(signed(q, x < 0))
+}
+
 // Clamp is x within lo and hi.
 func (x Fixed) Clamp(lo, hi Fixed) Fixed { return min(max(x, lo), hi) }
 

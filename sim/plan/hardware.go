@@ -14,6 +14,7 @@ import (
 	"orrery/sim/metric"
 	"orrery/sim/world"
 	"orrery/sim/world/translate"
+	"orrery/traces"
 )
 
 // Bands of powers, as parts of them. A node of equal make differs by 2.4 to 4.6 % from the
@@ -70,7 +71,10 @@ func rowsOf(h *profiles.Hardware, src Tables) *translate.Hardware {
 		rule := translate.ClassRule{Class: int32(i) + 1, MinGPUs: r.MinGPUs, MaxGPUs: r.MaxGPUs}
 		for _, text := range r.Columns {
 			column, patterns, _ := strings.Cut(text, "=")
-			rule.Columns = append(rule.Columns, translate.ColumnPattern{Column: strings.TrimSpace(column), Match: globs(patterns)})
+			column = strings.TrimSpace(column)
+			rule.Columns = append(rule.Columns, translate.ColumnPattern{
+				Column: traces.TextColumnOf(column), ByName: column == "name", ByUser: column == "user", Match: globs(patterns),
+			})
 		}
 		out.Rules = append(out.Rules, rule)
 	}

@@ -31,12 +31,7 @@ func routeOf(r *profiles.Routing, s *profiles.Site, info traces.Info) (*translat
 		}
 		return nil, nil
 	}
-	out := &translate.Route{Column: traces.TextColumns, ByUser: r.Column == "user", To: ids, Otherwise: -1}
-	for c := range traces.TextColumns {
-		if c.String() == r.Column {
-			out.Column = c
-		}
-	}
+	out := &translate.Route{Column: traces.TextColumnOf(r.Column), ByUser: r.Column == "user", To: ids, Otherwise: -1}
 	if values, to := r.Routes(); len(values) > 0 {
 		out.To = map[string]model.VClusterID{}
 		for i, v := range values {

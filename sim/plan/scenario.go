@@ -146,14 +146,14 @@ func (p *Resolved) onSiteUnder(s *profiles.Scenario, file *profiles.Cluster, src
 			return siteError{s.Wrong(i, "found the kind %s, and the run is of a site, whose vClusters have profiles: use the kind profile", k)}
 		}
 	}
-	base, nodes := p.Site.Core, len(p.Site.Core.Site.Nodes)
-	whole, err := p.siteUnder(s, file, src, math.MaxInt64, false)
+	base, nodes := p.Site.Core, p.Site.Core.Site.Nodes
+	whole, err := p.siteUnder(s, file, src, nodes, math.MaxInt64, false)
 	if err != nil {
 		return err
 	}
 	exit, tells := p.Site.World.Exit, p.Site.World.Rows.TellCheckpoint
 	p.Site = whole
-	if len(whole.World.Site.Nodes) == nodes {
+	if len(whole.World.Site.Nodes) == len(nodes) {
 		base.Site = whole.World.Site
 	}
 	p.Site.Core = base
@@ -168,7 +168,7 @@ func (p *Resolved) onSiteUnder(s *profiles.Scenario, file *profiles.Cluster, src
 		return err
 	}
 	for _, at := range decisive {
-		then, err := p.siteUnder(s, file, src, at, true)
+		then, err := p.siteUnder(s, file, src, nodes, at, true)
 		if err != nil {
 			return err
 		}
@@ -221,12 +221,9 @@ func decisiveInstants(s *profiles.Scenario, base *site.Config) ([]model.Time, er
 }
 
 // siteUnder is the plan of the site as a scenario leaves it at an instant, with its profiles or
-// with those of the file. Nodes that it adds are down until their instant.
-func (p *Resolved) siteUnder(s *profiles.Scenario, file *profiles.Cluster, src Tables, until model.Time, withProfiles bool) (*Site, error) {
-	before, err := completed(file, src).Resolve()
-	if err != nil {
-		return nil, siteError{err}
-	}
+// with those of the file, whose nodes come before those that it adds. These are down until their
+// instant.
+func (p *Resolved) siteUnder(s *profiles.Scenario, file *profiles.Cluster, src Tables, nodes []model.Node, until model.Time, withProfiles bool) (*Site, error) {
 	c, err := completed(file, src).Under(s, until, withProfiles)
 	if err != nil {
 		return nil, siteError{err}
@@ -236,13 +233,13 @@ func (p *Resolved) siteUnder(s *profiles.Scenario, file *profiles.Cluster, src T
 		return nil, siteError{err}
 	}
 	added := s.Added(until)
-	for i := range before.Nodes { // or the facts until then would be about others
-		if res.Nodes[i].Name != before.Nodes[i].Name {
-			return nil, usagef("the added nodes are in front of node %s: give their group a name that comes behind those of the site", before.Nodes[i].Name)
+	for i := range nodes { // or the facts until then would be about others
+		if res.Nodes[i].Name != nodes[i].Name {
+			return nil, usagef("the added nodes are in front of node %s: give their group a name that comes behind those of the site", nodes[i].Name)
 		}
 	}
 	for i, at := range added {
-		n := len(before.Nodes) + i
+		n := len(nodes) + i
 		res.Nodes[n].State = model.Down
 		for k := range res.Changes { // of all nodes, before there are these
 			if c := &res.Changes[k]; c.Nodes != nil && c.At < at {

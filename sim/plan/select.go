@@ -137,7 +137,7 @@ func (p *Resolved) found(sel *selection, trace string) error {
 	}
 	switch {
 	case len(missing) > 0:
-		return usagef("no row of %s is of %s: name jobs by the ids that orrery trace head shows, users and tenants as the trace spells them", trace, strings.Join(missing, ", "))
+		return usagef("no row of %s is of %s: name jobs by the ids that orrery trace head shows, users and tenants by their names in the trace", trace, strings.Join(missing, ", "))
 	case int64(len(p.Left)) == sel.rows:
 		return usagef("the scenario leaves out all %d jobs of %s: leave some in", sel.rows, trace)
 	}

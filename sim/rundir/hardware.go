@@ -25,14 +25,14 @@ type TermUS struct {
 	US   int64  `json:"gpu_us"`
 }
 
-// HardwareOf is c for run.json, with the terms that are switched on; nil where none is.
-func HardwareOf(c *world.Consequences, terms hwmodel.Terms) *Hardware {
-	if terms == 0 {
+// HardwareOf is c for run.json; nil where no term is switched on.
+func HardwareOf(c *world.Consequences) *Hardware {
+	if c.Terms == 0 {
 		return nil
 	}
 	h := &Hardware{GPUUS: c.GPUTime, ClassedUS: c.Classed, ModelledUS: c.Modelled}
 	for t := range hwmodel.NumTerms {
-		if terms.Has(t) {
+		if c.Terms.Has(t) {
 			h.UnknownUS = append(h.UnknownUS, TermUS{t.String(), c.Unknown[t]})
 			h.LostUS = append(h.LostUS, TermUS{t.String(), c.Lost[t]})
 		}

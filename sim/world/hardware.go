@@ -1,6 +1,7 @@
 package world
 
 import (
+	"math"
 	"math/bits"
 	"sort"
 
@@ -57,6 +58,7 @@ type PowerConfig struct {
 
 // Consequences are what hardware has done with jobs, in µs of GPU time at work.
 type Consequences struct {
+	Terms    hwmodel.Terms           // that are switched on
 	GPUTime  int64                   // in all
 	Classed  int64                   // of jobs in a class
 	Modelled int64                   // of jobs of which every term that is switched on was known
@@ -93,7 +95,7 @@ type powered struct {
 func (s *Site) plugIn(ref model.Ref) {
 	l := s.jobs.At(ref)
 	w := &l.powered
-	*w = powered{billed: s.now, begins: w.begins, split: w.split, works: w.works, bends: w.bends, counts: w.counts}
+	*w = powered{billed: s.now, begins: w.begins, split: w.split, works: w.works}
 	s.hardware.Place(&l.hw, s.quorum.Held(ref), &w.where)
 	w.least = s.hardware.Least(&l.hw)
 	idle := hwmodel.Watts{Low: l.holds.idle, Value: l.holds.idle, High: l.holds.idle}
@@ -145,13 +147,13 @@ func (s *Site) begin(ref model.Ref) {
 // setSpeed asks at what speed the attempt under ref works now.
 func (s *Site) setSpeed(ref model.Ref) {
 	l := s.jobs.At(ref)
-	if s.terms == 0 && s.silences == 0 && l.work.Rate() == model.One { // every job works as recorded
+	if s.Meter.Consequences.Terms == 0 && s.silences == 0 && l.work.Rate() == model.One { // every job works as recorded
 		return
 	}
 	s.splitLoss(l, l.worked(s.now))
 	l.speed = s.hardware.Speed(&l.hw, &l.where, s.capOf(l))
 	recorded := model.One
-	if ofRecord := s.terms &^ (1 << hwmodel.ByCap); ofRecord != 0 && l.speed.Unknown&ofRecord == ofRecord {
+	if ofRecord := s.Meter.Consequences.Terms &^ (1 << hwmodel.ByCap); ofRecord != 0 && l.speed.Unknown&ofRecord == ofRecord {
 		recorded = 0
 	}
 	s.SetSpeed(s.now, ref, l.speed.Rate(), recorded)
@@ -178,18 +180,29 @@ func (s *Site) setWorks(l *siteJob, works bool) {
 func (s *Site) redraw(l *siteJob) {
 	w := &l.powered
 	s.bill(l)
-	s.Meter.Draw = s.Meter.Draw.Minus(w.drawn)
+	drawn := w.held
+	if w.works {
+		drawn = w.at(s.hardware.Cap(&l.hw, &w.where, s.capOf(l)))
+	}
+	s.draws(l, drawn, w.works && w.bends > 0 && w.least < model.One)
+}
+
+// draws says what l draws from now on, and whether it can be held back.
+func (s *Site) draws(l *siteJob, drawn hwmodel.Watts, yields bool) {
+	w := &l.powered
 	if w.counts {
 		s.held.drawn -= w.drawn.Value
 	}
-	if w.drawn = w.held; w.works {
-		w.drawn = w.at(s.hardware.Cap(&l.hw, &w.where, s.capOf(l)))
+	s.drawMore(drawn.Minus(w.drawn))
+	w.drawn = drawn
+	if s.count(l, yields); yields {
+		s.held.drawn += drawn.Value
 	}
-	s.Meter.Draw = s.Meter.Draw.Plus(w.drawn)
-	s.count(l, w.works && w.bends > 0 && w.least < model.One)
-	if w.counts {
-		s.held.drawn += w.drawn.Value
-	}
+}
+
+// drawMore adds to what the site draws, or takes off.
+func (s *Site) drawMore(by hwmodel.Watts) {
+	s.Meter.Draw = s.Meter.Draw.Plus(by)
 	s.uneven = s.cfg.Power.Slow
 }
 
@@ -206,16 +219,10 @@ func (w *powered) at(x model.Fixed) hwmodel.Watts {
 // unplug takes what l draws off the site.
 func (s *Site) unplug(ref model.Ref) {
 	l := s.jobs.At(ref)
-	if l.counts {
-		s.held.drawn -= l.drawn.Value
-	}
-	s.count(l, false)
-	s.bend(ref, false)
 	s.bill(l)
 	s.splitLoss(l, l.worked(s.now))
-	s.Meter.Draw = s.Meter.Draw.Minus(l.drawn)
-	l.drawn = hwmodel.Watts{}
-	s.uneven = s.cfg.Power.Slow
+	s.draws(l, hwmodel.Watts{}, false)
+	s.bend(ref, false)
 }
 
 // bill counts what l has drawn since it was billed last, the idle part of its nodes
@@ -227,29 +234,27 @@ func (s *Site) bill(l *siteJob) {
 	}
 	total := l.idle.Plus(l.drawn)
 	e := &l.rec.Energy
-	e.Low, e.Value, e.High = model.Plus(e.Low, millijoules(total.Low, d)), model.Plus(e.Value, millijoules(total.Value, d)), model.Plus(e.High, millijoules(total.High, d))
+	e.Low, e.Value, e.High = billed(e.Low, total.Low, d), billed(e.Value, total.Value, d), billed(e.High, total.High, d)
 	s.Meter.Consequences.Sources[l.source] = model.Plus(s.Meter.Consequences.Sources[l.source], d.Of(int64(l.holds.nodes)))
 	l.billed = s.now
 }
 
-// millijoules is the energy of a power over d, rounded to the nearest.
-func millijoules(power int64, d model.Duration) int64 {
-	if power < 0 {
-		return -millijoules(-power, d)
-	}
-	hi, lo := bits.Mul64(uint64(power), uint64(d))
+// billed is an energy in mJ and that of a power over d, to the nearest. A power below 0, which
+// the ranges of a job and its nodes may come to, is none.
+func billed(energy, power int64, d model.Duration) int64 {
+	hi, lo := bits.Mul64(uint64(max(power, 0)), uint64(d))
 	lo, carry := bits.Add64(lo, 500, 0)
 	if hi += carry; hi >= 1000 {
-		return 1<<63 - 1
+		return math.MaxInt64
 	}
 	q, _ := bits.Div64(hi, lo, 1000)
-	return int64(min(q, 1<<63-1))
+	return model.Plus(energy, int64(min(q, math.MaxInt64)))
 }
 
 // splitLoss counts the work of l up to t by what is known of it, and what each term has
 // cost.
 func (s *Site) splitLoss(l *siteJob, t model.Time) {
-	if s.terms == 0 {
+	if s.Meter.Consequences.Terms == 0 {
 		return
 	}
 	took := l.work.Took(t)
@@ -272,26 +277,9 @@ func (s *Site) splitLoss(l *siteJob, t model.Time) {
 			c.Unknown[t] = model.Plus(c.Unknown[t], gpu)
 		}
 		after := left.Mul(l.speed.By[t])
-		c.Lost[t] += portionOf(gpu, left-after)
+		c.Lost[t] += model.MulDiv(int64(left-after), gpu, int64(model.One))
 		left = after
 	}
-}
-
-// portionOf is part of d, 0 or more, rounded towards zero.
-func portionOf(d int64, part model.Fixed) int64 {
-	neg := part < 0
-	if neg {
-		part = -part
-	}
-	hi, lo := bits.Mul64(uint64(d), uint64(part))
-	x := int64(1 << 62)
-	if hi>>30 == 0 {
-		x = int64(hi<<32 | lo>>32)
-	}
-	if neg {
-		return -x
-	}
-	return x
 }
 
 // throttleSteps is in how many steps GPUs are held back: clocks have steps, and a change of

@@ -240,3 +240,15 @@ func TestThrottle(t *testing.T) {
 		require.Zero(t, s.held)
 	})
 }
+
+// TestDrawsNextToNothing: a row may say that its nodes drew less than nodes differ by when they
+// are idle. The least that the job drew is then nothing.
+func TestDrawsNextToNothing(t *testing.T) {
+	p := play(t, SiteConfig{Site: smallSite(1), Power: PowerConfig{IdleBand: model.FixedOf(0.04), RowBand: model.FixedOf(0.1)}},
+		batchOf(row(1, 0, func(j *traces.Job) { j.Power = traces.Some[int64](3) })))
+	e := p.sink.jobs[0].Energy
+	require.Zero(t, e.Low)
+	require.EqualValues(t, 10*3*1000, e.Value)
+	require.Greater(t, e.High, e.Value)
+	require.Less(t, e.High, int64(10*10*1000))
+}

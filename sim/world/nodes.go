@@ -3,6 +3,7 @@ package world
 import (
 	"slices"
 
+	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/sim/des"
 )
@@ -76,12 +77,10 @@ func (s *Site) setState(id model.NodeID, state model.NodeState) {
 	n := &s.nodes[id]
 	idle := s.band(s.site.Nodes[id].IdlePower, s.cfg.Power.IdleBand)
 	if n.state == model.Down {
-		s.Meter.Draw = s.Meter.Draw.Plus(idle)
-		s.uneven = s.cfg.Power.Slow
+		s.drawMore(idle)
 	}
 	if state == model.Down {
-		s.Meter.Draw = s.Meter.Draw.Minus(idle)
-		s.uneven = s.cfg.Power.Slow
+		s.drawMore(hwmodel.Watts{}.Minus(idle))
 	}
 	if n.state == model.Draining {
 		s.draining.Remove(id)

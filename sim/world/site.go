@@ -45,12 +45,11 @@ type Site struct {
 	named    map[string]model.NodeID // all nodes, until the warm start
 
 	hardware Hardware
-	terms    hwmodel.Terms // that hardware has switched on
-	throttle model.Fixed   // to what part of what they draw GPUs are held, see holdCap
-	cap      int64         // W that the site may draw, 0 for none
-	uneven   bool          // what is drawn has changed since throttle was found
-	flexible []model.Ref   // attempts that a cap by the site is about
-	held     heldBack      // of them
+	throttle model.Fixed // to what part of what they draw GPUs are held, see holdCap
+	cap      int64       // W that the site may draw, 0 for none
+	uneven   bool        // what is drawn has changed since throttle was found
+	flexible []model.Ref // attempts that a cap by the site is about
+	held     heldBack    // of them
 
 	services map[int64]model.Ref // reactive ones in the system, by the log's number
 	demands  map[int64]int32     // last change about a service that is not, by the log's number
@@ -119,7 +118,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 		s.hardware = hwmodel.Recorded{}
 	}
 	if m, ok := s.hardware.(*hwmodel.Model); ok {
-		s.terms = m.Terms
+		s.Meter.Consequences.Terms = m.Terms
 	}
 	s.storage = newStorage(cfg.Storage, &s.Meter)
 	if cfg.Checkpoints != nil {

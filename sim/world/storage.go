@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"orrery/scheduler/model"
 	"orrery/sim/des"
@@ -270,12 +269,7 @@ func part(size int64, num, den model.Duration) int64 {
 	if den <= 0 || num <= 0 {
 		return 0
 	}
-	if num == den {
-		return size
-	}
-	hi, lo := bits.Mul64(uint64(size), uint64(num))
-	q, _ := bits.Div64(hi, lo, uint64(den))
-	return int64(q)
+	return model.MulDiv(size, int64(num), int64(den))
 }
 
 // countTransfer counts bytes of a transfer that has ended, and what they take alone.

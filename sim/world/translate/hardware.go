@@ -34,8 +34,9 @@ type ClassRule struct {
 
 // ColumnPattern holds if the value of a column matches. A row without a value matches none.
 type ColumnPattern struct {
-	Column string
-	Match  *regexp.Regexp
+	ByName, ByUser bool              // Column is the name or the user, which are no columns of text
+	Column         traces.TextColumn // else
+	Match          *regexp.Regexp
 }
 
 // job is what row i tells of its job, of which a is the request.
@@ -56,34 +57,28 @@ func (h *Hardware) holds(r *ClassRule, b *traces.Batch, i int, a *model.Allocati
 		return false
 	}
 	for c := range r.Columns {
-		if text := h.text(r.Columns[c].Column, b, i); text == "" || !r.Columns[c].Match.MatchString(text) {
+		if text := h.text(&r.Columns[c], b, i); text == "" || !r.Columns[c].Match.MatchString(text) {
 			return false
 		}
 	}
 	return true
 }
 
-// classTexts are the columns by which rows may be put into classes, beside name and user.
-var classTexts = map[string]traces.TextColumn{
-	"account": traces.TextAccount, "partition": traces.TextPartition, "qos": traces.TextQOS, "tenant": traces.TextTenant,
-	"gpu_type": traces.TextGPUType, "group": traces.TextGroup, "vcluster": traces.TextVCluster, "kind": traces.TextKind,
-}
-
-// text is the value of a column in row i, "" for none.
-func (h *Hardware) text(column string, b *traces.Batch, i int) string {
-	switch column {
-	case "name":
-		if b.Past == nil {
-			return ""
-		}
+// text is the value in row i of the column that a pattern is about, "" for none.
+func (h *Hardware) text(p *ColumnPattern, b *traces.Batch, i int) string {
+	switch {
+	case p.ByName && b.Past != nil:
 		return b.Past.Name[i]
-	case "user":
-		if u := b.User[i]; u >= 0 && h.Users != nil {
-			return h.Users()[u]
-		}
+	case p.ByUser && b.User[i] >= 0 && h.Users != nil:
+		return h.Users()[b.User[i]]
+	case p.ByName || p.ByUser:
 		return ""
 	}
-	c := classTexts[column]
+	return textOf(b, i, p.Column)
+}
+
+// textOf is the text of a column in row i, "" for none.
+func textOf(b *traces.Batch, i int, c traces.TextColumn) string {
 	if !states(b.Attr, i, c) {
 		return ""
 	}
@@ -109,7 +104,7 @@ func (h *Hardware) past(b *traces.Batch, i int, a *model.Allocation) hwmodel.Whe
 	if asked := a.Cards(); asked > 0 && (w.Nodes == a.NodesMin || w.Fullest > asked) {
 		w.Fullest = asked // of whole nodes it used what it asked for, as here
 	}
-	if m, ok := h.Models[h.text("gpu_type", b, i)]; ok && w.Models == 0 {
+	if m, ok := h.Models[textOf(b, i, traces.TextGPUType)]; ok && w.Models == 0 {
 		w.Models = 1 << m
 	}
 	if w.Models == 0 {
