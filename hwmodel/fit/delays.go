@@ -1,0 +1,76 @@
+package fit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"orrery/hwmodel"
+	"orrery/scheduler/model"
+)
+
+// DelayFit is how long something takes, such as a boot, the start of a job or its completion.
+type DelayFit struct {
+	N         int // delays, those that had not ended included
+	Unended   int
+	Quantiles []DelayQuantile // ascending, of DelayQuantiles
+	// Law is a log-normal, refused below 20 ended delays. It is for draws; the quantiles are for
+	// statements.
+	Law CensoredLaw
+}
+
+// DelayQuantile is the time that the part P of delays stays below, µs.
+type DelayQuantile struct {
+	P    float64
+	Time Figure
+}
+
+// DelayQuantiles are the parts of DelayFit.Quantiles.
+var DelayQuantiles = []float64{0.1, 0.5, 0.9, 0.95, 0.99}
+
+// Delays gives quantiles of delays with 95 % intervals from order statistics, which suppose no
+// law. A quantile that so few delays do not hold on both sides is refused, with how many it needs. Delays that had
+// not ended when the watch did count as longer than all ended ones, so a quantile whose interval
+// reaches the shortest of them is refused. Delays of 0 are legal.
+func Delays(sample []Watched) (DelayFit, error) {
+	out := DelayFit{N: len(sample)}
+	sorted := slices.Clone(sample)
+	slices.SortStableFunc(sorted, func(a, b Watched) int { return cmp.Compare(a.For, b.For) })
+	longest := model.Forever // up to which the order of delays is known
+	times := make([]float64, len(sorted))
+	positive := make([]Watched, 0, len(sorted))
+	for i, w := range sorted {
+		if w.For < 0 || w.For == model.Forever {
+			return out, fmt.Errorf("delays: found %v, want times from 0", w.For)
+		}
+		if !w.Ended {
+			out.Unended++
+			longest = min(longest, w.For)
+		}
+		times[i] = float64(w.For)
+		if w.For > 0 {
+			positive = append(positive, w)
+		}
+	}
+	for _, p := range DelayQuantiles {
+		out.Quantiles = append(out.Quantiles, DelayQuantile{p, quantile(times, p, float64(longest))})
+	}
+	laws, err := Censored(positive)
+	out.Law = laws.LogNormal
+	return out, err
+}
+
+func quantile(sorted []float64, p, longest float64) Figure {
+	what := fmt.Sprintf("delay that %g %% stay below", 100*p)
+	if n := unitsFor(p); len(sorted) < n {
+		return Figure{Refused: fewer(what, len(sorted), n, "delays", "record more of them")}
+	}
+	low, _ := quantileBound(sorted, p, (1-Confidence)/2)
+	high, known := quantileBound(sorted, p, (1+Confidence)/2)
+	if !known || high > longest {
+		return refused(Refusal{What: what, Found: "delays that had not ended after less than that", Want: "a watch that sees them end", Obtain: "wait longer for each, or raise the time limit"})
+	}
+	value := Quantile(p, sorted)
+	return Figure{Estimate: Estimate{Band: hwmodel.Band{Value: value, Low: min(low, value), High: max(high, value)}, N: len(sorted), Units: "delays",
+		Valid: Range{sorted[0], sorted[len(sorted)-1]}}}
+}
