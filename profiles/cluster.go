@@ -53,6 +53,7 @@ type Cluster struct {
 	Agents       Agents        `yaml:"agents" doc:"how long nodes take for what they are told"`
 	Failures     Failures      `yaml:"failures" doc:"what goes wrong by chance"`
 	Events       []Event       `yaml:"events" doc:"changes at stated instants; those of one instant happen in the order of the file"`
+	Calibration  []Calibrated  `yaml:"calibration" unit:"text" doc:"where figures of this file come from, as orrery calibrate writes it; no result depends on it"`
 
 	src  *source
 	rows []NodeRow // instead of Groups

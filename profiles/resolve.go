@@ -34,6 +34,7 @@ type Site struct {
 	Failures        Failures
 	SharedParts     []SharedPart     // of Failures.Shared
 	NodeMTBF        []model.Duration // of each node; nil where all have that of Failures
+	NodeTypes       []string         // the name of the type of each node, "" for the only one
 	// Tick and Usage are those of the profiles that keep accounts, which agree.
 	Tick    model.Duration
 	Usage   Usage
@@ -113,6 +114,7 @@ func (c *Cluster) Resolve() (*Site, error) {
 		r.hardware()
 		r.sharedParts()
 		r.lives()
+		r.site.NodeTypes = r.types
 	}
 	if err := r.err(); err != nil {
 		return nil, err

@@ -336,3 +336,6 @@ func literal(v reflect.Value, text string) bool {
 	}
 	return false
 }
+
+// Span is a span of time as files write it: 1d2h30m.
+func Span(d model.Duration) string { return formatSpan(d) }

@@ -36,6 +36,9 @@ type Account struct {
 // Joiner collects what was measured. Jobs have instants relative to Epoch.
 type Joiner struct {
 	Account Account
+	// Each, where it is set, is handed each row of a GPU with the time that it stands for and
+	// the jobs that it is of.
+	Each    func(t *traces.Telemetry, stands energy.Stretch, of []*Measured)
 	epoch   model.Time
 	jobs    map[string][]*Measured // by id, in the order of the rows
 	onNode  map[string]*timetable  // by node
@@ -135,6 +138,9 @@ func (j *Joiner) Row(t *traces.Telemetry) error {
 		owners = j.ofGPU(t, owners, other)
 		for _, m := range owners {
 			m.add(t, stands, len(owners))
+		}
+		if j.Each != nil {
+			j.Each(t, stands, owners)
 		}
 	} else {
 		owners = j.ofNode(t, width)

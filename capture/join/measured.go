@@ -28,6 +28,9 @@ type Measured struct {
 	draws       map[series]*draw // by GPU, and by node
 }
 
+// Row is its row of the jobs, from 0.
+func (m *Measured) Row() int { return m.row }
+
 // draw is what a job drew from a GPU, or from a node as a whole.
 type draw struct {
 	joules         float64 // in the time that is known; of a shared GPU an equal part

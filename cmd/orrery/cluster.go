@@ -28,7 +28,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 bad input.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
-	cmd.AddCommand(m.clusterImportCommand(), m.clusterDrawCommand(), m.clusterCatalogueCommand())
+	cmd.AddCommand(m.clusterImportCommand(), m.clusterDiffCommand(), m.clusterDrawCommand(), m.clusterCatalogueCommand())
 	return cmd
 }
 

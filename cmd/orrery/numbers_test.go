@@ -36,6 +36,7 @@ var jsonRuns = map[string][]struct {
 	"import":            {{"import log.swf.gz --out imported.trace", 0}},
 	"cluster catalogue": {{"cluster catalogue", 0}, {"cluster catalogue h100-sxm", 0}},
 	"cluster draw":      {{"cluster draw mine.yaml", 0}},
+	"cluster diff":      {{"cluster diff month month-power", 0}},
 	"profiles list":     {{"profiles list", 0}}, "profiles show": {{"profiles show hpc-batch", 0}},
 	"profiles diff": {{"profiles diff default service", 0}},
 	"profiles lint": {{"profiles lint service sensitive", 0}}, "lint": {{"lint service sensitive experiment.yaml", 0}},

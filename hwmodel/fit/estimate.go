@@ -204,3 +204,7 @@ func unitsFor(p float64) int {
 	tail := math.Log((1 - Confidence) / 2)
 	return int(math.Ceil(max(tail/math.Log(p), tail/math.Log1p(-p))))
 }
+
+// MedianOf is the median of independent units with its interval; there are six of them at
+// least.
+func MedianOf(units []float64, name string) Estimate { return middle(units, name) }

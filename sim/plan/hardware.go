@@ -3,10 +3,8 @@ package plan
 import (
 	"cmp"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"orrery/hwmodel"
 	"orrery/profiles"
@@ -69,11 +67,9 @@ func rowsOf(h *profiles.Hardware, src Tables) *translate.Hardware {
 	for i := range h.Rules {
 		r := &h.Rules[i]
 		rule := translate.ClassRule{Class: int32(i) + 1, MinGPUs: r.MinGPUs, MaxGPUs: r.MaxGPUs}
-		for _, text := range r.Columns {
-			column, patterns, _ := strings.Cut(text, "=")
-			column = strings.TrimSpace(column)
+		for _, c := range r.Patterns() {
 			rule.Columns = append(rule.Columns, translate.ColumnPattern{
-				Column: traces.TextColumnOf(column), ByName: column == "name", ByUser: column == "user", Match: globs(patterns),
+				Column: traces.TextColumnOf(c.Column), ByName: c.Column == "name", ByUser: c.Column == "user", Match: c.Match,
 			})
 		}
 		out.Rules = append(out.Rules, rule)
@@ -93,17 +89,6 @@ func rowsOf(h *profiles.Hardware, src Tables) *translate.Hardware {
 		}
 	}
 	return out
-}
-
-// globs matches texts by patterns that are apart by bars, in which * is any text and ? any
-// character.
-func globs(patterns string) *regexp.Regexp {
-	var any []string
-	for p := range strings.SplitSeq(patterns, "|") {
-		p = regexp.QuoteMeta(strings.TrimSpace(p))
-		any = append(any, strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(p))
-	}
-	return regexp.MustCompile("(?s)^(?:" + strings.Join(any, "|") + ")$")
 }
 
 // energyOf is how energy is reckoned, nil where some node states no power: what it draws would

@@ -12,14 +12,6 @@ import (
 	"orrery/traces"
 )
 
-// TestGlobs: * crosses slashes, blanks beside bars do not count, and all else is itself.
-func TestGlobs(t *testing.T) {
-	g := globs("*bert* | gpt-?|[x]")
-	for text, want := range map[string]bool{"exp/bert-large": true, "bert": true, "gpt-2": true, "gpt-22": false, "[x]": true, "x": false, "": false} {
-		require.Equal(t, want, g.MatchString(text), text)
-	}
-}
-
 // priced is tables with prices, or events of the price.
 type priced struct {
 	Tables

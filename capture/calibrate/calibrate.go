@@ -1,0 +1,238 @@
+// Package calibrate finds what a site's own telemetry and jobs say of its hardware, as figures
+// for its cluster file: draws by state and by class of work, speeds by GPU and by placement,
+// bandwidths, delays, failures and repairs. Each has the range in which it is known and what it
+// rests on; what the data cannot carry is refused with what is missing. It must not know files.
+package calibrate
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"orrery/capture"
+	"orrery/hwmodel/fit"
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// Source is what was captured, and what the cluster file calls it. Telemetry and events have
+// absolute instants, jobs instants since Epoch.
+type Source struct {
+	Telemetry func() iter.Seq2[*traces.Telemetry, error]
+	Events    []traces.Event
+	Jobs      func() iter.Seq2[*traces.Job, error]
+	Epoch     model.Time
+	// TypeOf is the node type of a node, -1 where the cluster file has no such node.
+	TypeOf func(node string) int
+	Nodes  []string // of the cluster file
+	// Types are the node types, with the names of their GPUs in classes of work.
+	Types []NodeType
+	// ClassOf is the class of work of a job, -1 for none.
+	ClassOf func(*traces.Job) int
+	Classes []string
+	// Sensor is what is known of the sensors of GPUs; its Window is at least that of the rows.
+	Sensor fit.Sensor
+}
+
+// NodeType is one of the cluster file.
+type NodeType struct {
+	Name string
+	GPU  string // as classes of work call it
+	GPUs int32  // on a node
+}
+
+// Finding is a figure for a key of the cluster file, or why there is none.
+type Finding struct {
+	Target
+	Figure fit.Figure
+	Unit   string // of the figure and of Points: W, B/s, µs, factor
+	// Spread says that the range of the key is where most of what was measured lies, not the
+	// interval of the value.
+	Spread bool
+	Rows   int64 // of telemetry, or jobs
+	From   model.Time
+	To     model.Time
+	Valid  string
+	// Points are what the figure was fitted to, for pictures, each with the place of its unit.
+	Points []float64
+}
+
+// Target is the key that a figure is for.
+type Target struct {
+	Type  int    // of Source.Types, -1 for none
+	Class int    // of Source.Classes, -1 for none
+	GPU   string // that the row of a class is about
+	Nodes int32  // of a step by placement
+	Key   string
+}
+
+// Keys of targets.
+const (
+	GPUIdle    = "gpu_idle_power"
+	GPUHeld    = "gpu_held_power"
+	NodeIdle   = "idle_power"
+	NodeBusy   = "busy_power"
+	ClassPower = "power"
+	Throughput = "throughput"
+	Steps      = "steps"
+
+	CheckpointBytes     = "checkpoint_bytes"
+	CheckpointBandwidth = "agents.checkpoint_bandwidth"
+	RestoreBandwidth    = "agents.restore_bandwidth"
+	StartDelay          = "agents.start_delay"
+
+	MTBF         = "failures.mtbf"
+	Shape        = "failures.shape"
+	RepairMedian = "failures.repair_median"
+	RepairSigma  = "failures.repair_sigma"
+)
+
+// Result is what was found.
+type Result struct {
+	Findings []Finding
+	// Counts are what was read and what was passed over, for people.
+	Counts []Count
+}
+
+// Count is a number of rows with what became of them.
+type Count struct {
+	What string
+	N    int64
+}
+
+// Of reads a source twice: rows by state, then jobs.
+func Of(src Source) (*Result, error) {
+	jobs, err := readJobs(&src)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := observe(&src, jobs)
+	if err != nil {
+		return nil, err
+	}
+	out := &Result{}
+	for _, find := range []func(*Source, *jobTable, *observed) ([]Finding, error){draws, nodeDraws, transfers, startDelays, speeds, breakdowns} {
+		found, err := find(&src, jobs, seen)
+		if err != nil {
+			return nil, err
+		}
+		out.Findings = append(out.Findings, found...)
+	}
+	out.Counts = append(jobs.counts, seen.counts()...)
+	return out, nil
+}
+
+// refused is a finding that the data cannot carry.
+func refused(to Target, found, want, obtain string) Finding {
+	return Finding{Target: to, Figure: fit.Figure{Refused: &fit.Refusal{What: to.Key, Found: found, Want: want, Obtain: obtain}}}
+}
+
+// index is that of a GPU in its node, NodeSeries for the node as a whole.
+func index(t *traces.Telemetry) int32 {
+	if !t.GPU.OK {
+		return capture.NodeSeries
+	}
+	return t.GPU.V
+}
+
+// whole is a target of no type and no class.
+func whole(key string) Target { return Target{Type: -1, Class: -1, Key: key} }
+
+func plural(n int, what string) string { return fmt.Sprintf("%d %s", n, what) }
+
+// jobTable is what the jobs of the source say of themselves.
+type jobTable struct {
+	list   []job
+	counts []Count
+	from   model.Time
+	to     model.Time
+}
+
+// job is one row of the jobs.
+type job struct {
+	id       int64
+	row      int
+	class    int
+	what     string // jobs of one name, user and size do the same work
+	start    model.Time
+	end      model.Time
+	ran      model.Duration
+	nodes    []string
+	gpus     int32 // in all, 0 where the row does not say
+	complete bool
+}
+
+// readJobs reads the jobs once.
+func readJobs(src *Source) (*jobTable, error) {
+	t := &jobTable{}
+	if src.Jobs == nil {
+		return t, nil
+	}
+	var unclassed int64
+	for row, err := range src.Jobs() {
+		if err != nil {
+			return nil, err
+		}
+		j := job{id: row.ID, row: len(t.list), class: src.ClassOf(row), start: model.Never, end: model.Never, complete: row.ExitState == "COMPLETED"}
+		if j.class < 0 {
+			unclassed++
+		}
+		if row.Start.OK {
+			j.start = src.Epoch.Add(model.Duration(row.Start.V))
+			switch {
+			case row.End.OK:
+				j.end = src.Epoch.Add(model.Duration(row.End.V))
+			case row.Runtime.OK:
+				j.end = j.start.Add(row.Runtime.V)
+			}
+		}
+		if row.Runtime.OK {
+			j.ran = row.Runtime.V
+		} else if j.end != model.Never {
+			j.ran = j.end.Sub(j.start)
+		}
+		if j.start != model.Never {
+			if len(t.list) == 0 || j.start < t.from || t.from == 0 {
+				t.from = j.start
+			}
+			t.to = max(t.to, j.start.Add(j.ran))
+		}
+		var err error
+		if j.nodes, err = nodesOf(row.RecordedNodes); err != nil {
+			return nil, err
+		}
+		j.gpus = row.GPUsAllocated.V
+		if j.gpus == 0 {
+			j.gpus = row.GPUsTotal.V
+		}
+		if j.gpus == 0 && row.GPUsPerNode.OK && len(j.nodes) > 0 {
+			j.gpus = row.GPUsPerNode.V * int32(len(j.nodes))
+		}
+		j.what = fmt.Sprintf("%q %q %d %d", row.Name, row.User, j.gpus, row.ProcsRequested.V)
+		t.list = append(t.list, j)
+	}
+	t.counts = []Count{{"jobs", int64(len(t.list))}, {"jobs in no class of work, of which nothing is fitted", unclassed}}
+	return t, nil
+}
+
+// numbers gives each text a number from 0, in the order in which they are met.
+type numbers map[string]int
+
+func (n numbers) of(text string) int {
+	id, ok := n[text]
+	if !ok {
+		id = len(n)
+		n[text] = id
+	}
+	return id
+}
+
+// sortFindings puts findings in the order of the cluster file.
+func sortFindings(list []Finding) {
+	slices.SortStableFunc(list, func(a, b Finding) int {
+		if a.Type != b.Type {
+			return a.Type - b.Type
+		}
+		return a.Class - b.Class
+	})
+}

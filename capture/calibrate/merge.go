@@ -1,0 +1,341 @@
+package calibrate
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"orrery/profiles"
+	"orrery/scheduler/model"
+)
+
+// Merge says what to put into a cluster file.
+type Merge struct {
+	File     string // that errors name
+	Text     []byte
+	Cluster  *profiles.Cluster // that Text holds
+	Bundles  string            // as provenance calls them
+	Failures bool              // failures and repairs are put in too
+}
+
+// Outcome is what became of a finding.
+type Outcome struct {
+	Finding *Finding
+	Key     string // of the cluster file, with names in brackets
+	Value   string // as the file writes it, "" where it is refused
+	Low     string
+	High    string
+	Applied bool
+	Why     string // not
+}
+
+// Into puts findings into a cluster file and returns its text. Keys that are not fitted stay as
+// they are. The text passes profiles.ParseCluster.
+func (r *Result) Into(m Merge) ([]byte, []Outcome, error) {
+	w := &merger{Merge: m, at: map[string]int{}}
+	for i := range r.Findings {
+		w.outcomes = append(w.outcomes, w.outcome(&r.Findings[i]))
+	}
+	w.consistent()
+	for i := range w.outcomes {
+		if w.outcomes[i].Applied {
+			w.put(&w.outcomes[i])
+		}
+	}
+	w.rows()
+	w.provenance()
+	text, err := profiles.Rewrite(m.File, m.Text, w.edits)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := profiles.ParseCluster(m.File, text); err != nil {
+		return nil, nil, fmt.Errorf("what was fitted does not fit %s: %w", m.File, err)
+	}
+	return text, w.outcomes, nil
+}
+
+type merger struct {
+	Merge
+	outcomes []Outcome
+	edits    []profiles.Edit
+	at       map[string]int // place of the edit of a mapping
+}
+
+// outcome says how a finding would stand in the file.
+func (w *merger) outcome(f *Finding) Outcome {
+	o := Outcome{Finding: f, Key: w.key(&f.Target)}
+	if f.Figure.Refused != nil {
+		o.Why = f.Figure.Refused.Error()
+		return o
+	}
+	low, high := f.Figure.Low, f.Figure.High
+	if f.Spread {
+		low, high = f.Figure.Spread.Low, f.Figure.Spread.High
+	}
+	o.Value, o.Low, o.High = Written(f.Figure.Value, f.Unit), Written(low, f.Unit), Written(high, f.Unit)
+	o.Applied = true
+	switch f.Key {
+	case StartDelay:
+		o.Applied, o.Why = false, "recorded run times begin at the assignment and have it in them: with it in the file it would count twice"
+	case MTBF, Shape, RepairMedian, RepairSigma:
+		if o.Applied = w.Failures; !o.Applied {
+			o.Why = "without --failures: replays of a trace with events down would meet those and drawn ones"
+		}
+	}
+	if f.Figure.Value <= 0 || !finite(f.Figure.Value) {
+		o.Applied, o.Why = false, "it is not above 0"
+	}
+	return o
+}
+
+// consistent holds draws of one GPU and one node against each other.
+func (w *merger) consistent() {
+	find := func(typ int, key string) *Outcome {
+		for i := range w.outcomes {
+			if f := w.outcomes[i].Finding; f.Type == typ && f.Key == key && w.outcomes[i].Applied {
+				return &w.outcomes[i]
+			}
+		}
+		return nil
+	}
+	for i := range w.Cluster.NodeTypes {
+		t := &w.Cluster.NodeTypes[i]
+		idle, held := float64(t.GPUIdlePower), find(i, GPUHeld)
+		if o := find(i, GPUIdle); o != nil {
+			idle = o.Finding.Figure.Value
+		}
+		switch {
+		case held == nil:
+		case idle == 0:
+			held.Applied, held.Why = false, "the idle draw of the GPU, which it is beyond, is not known"
+		case math.Round(held.Finding.Figure.Value) < math.Round(idle):
+			held.Applied, held.Why = false, "it is below the idle draw of the GPU"
+		}
+		least, most := find(i, NodeIdle), find(i, NodeBusy)
+		from, to := float64(t.IdlePower), float64(t.BusyPower)
+		if least != nil {
+			from = least.Finding.Figure.Value
+		}
+		if most != nil {
+			to = most.Finding.Figure.Value
+		}
+		if (least != nil || most != nil) && math.Round(to) < math.Round(from) {
+			for _, o := range []*Outcome{least, most} {
+				if o != nil {
+					o.Applied, o.Why = false, fmt.Sprintf("busy_power would be %.0fW, below idle_power, %.0fW: measure nodes with all GPUs at work too", to, from)
+				}
+			}
+		}
+	}
+	for i := range w.outcomes { // what a class draws on a GPU is beyond what the GPU draws idle
+		o := &w.outcomes[i]
+		if o.Finding.Key != ClassPower || !o.Applied {
+			continue
+		}
+		for t := range w.Cluster.NodeTypes {
+			n := &w.Cluster.NodeTypes[t]
+			if cmp.Or(n.GPUModel, n.GPU) == o.Finding.GPU && n.GPUIdlePower == 0 && find(t, GPUIdle) == nil {
+				o.Applied, o.Why = false, "the idle draw of the GPU, which idle_power of its nodes has in it, is not known"
+			}
+		}
+	}
+}
+
+// key is how people find the key of a target.
+func (w *merger) key(t *Target) string {
+	switch {
+	case t.Type >= 0:
+		return fmt.Sprintf("node_types[%s].%s", w.Cluster.NodeTypes[t.Type].Name, t.Key)
+	case t.Class < 0:
+		return t.Key
+	}
+	class := fmt.Sprintf("workloads[%s].%s", w.Cluster.Workloads[t.Class].Name, t.Key)
+	switch t.Key {
+	case ClassPower, Throughput:
+		if t.GPU != "" {
+			return fmt.Sprintf("%s[%s].value", class, t.GPU)
+		}
+	case Steps:
+		return fmt.Sprintf("%s[nodes %d, gpus 0, groups 0].time", class, t.Nodes)
+	}
+	return class
+}
+
+// put adds a key that stands alone to the edits; those of lists follow by rows.
+func (w *merger) put(o *Outcome) {
+	t := &o.Finding.Target
+	switch {
+	case t.Type >= 0:
+		w.set(fmt.Sprintf("node_types[%d]", t.Type), t.Key, o.Value)
+	case t.Class >= 0 && t.Key == CheckpointBytes:
+		w.set(fmt.Sprintf("workloads[%d]", t.Class), t.Key, o.Value)
+	case t.Class >= 0:
+	default:
+		block, key, _ := strings.Cut(t.Key, ".")
+		w.set(block, key, o.Value)
+		switch t.Key {
+		case Shape:
+			w.set(block, "law", "weibull")
+		case RepairMedian:
+			w.set(block, "repair", "log-normal")
+		}
+	}
+}
+
+// set puts a key into the edit of its mapping.
+func (w *merger) set(path, key, value string) {
+	i, ok := w.at[path]
+	if !ok {
+		i = len(w.edits)
+		w.at[path] = i
+		w.edits = append(w.edits, profiles.Edit{Path: path})
+	}
+	w.edits[i].YAML += key + ": " + value + "\n"
+}
+
+// rows puts the lists of classes together: rows of the file, with those that were fitted in
+// their place.
+func (w *merger) rows() {
+	for c := range w.Cluster.Workloads {
+		k := w.Cluster.Workloads[c]
+		power, throughput, steps := slices.Clone(k.Power), slices.Clone(k.Throughput), slices.Clone(k.Steps)
+		changed := map[string]bool{}
+		for i := range w.outcomes {
+			o := &w.outcomes[i]
+			f := o.Finding
+			if !o.Applied || f.Class != c {
+				continue
+			}
+			value, low, high := f.Figure.Value, f.Figure.Spread.Low, f.Figure.Spread.High
+			switch f.Key {
+			case ClassPower:
+				row := profiles.GPUPower{GPU: f.GPU, Value: watts(value), Low: min(watts(low), watts(value)), High: max(watts(high), watts(value))}
+				power = replaced(power, row, func(r profiles.GPUPower) bool { return w.same(r.GPU, f.GPU) })
+			case Throughput:
+				row := profiles.GPUThroughput{GPU: f.GPU, Value: round4(value), Low: round4(min(low, value)), High: round4(max(high, value))}
+				if !changed[f.Key] {
+					throughput = nil // rows of two sources are not relative to one GPU
+				}
+				throughput = append(throughput, row)
+			case Steps:
+				row := profiles.StepTime{Nodes: f.Nodes, Time: round4(value), Low: round4(min(low, value)), High: round4(max(high, value))}
+				if !changed[f.Key] {
+					steps = nil
+				}
+				steps = append(steps, row)
+			default:
+				continue
+			}
+			changed[f.Key] = true
+		}
+		slices.SortFunc(steps, func(a, b profiles.StepTime) int { return int(a.Nodes - b.Nodes) })
+		path := fmt.Sprintf("workloads[%d]", c)
+		if changed[ClassPower] {
+			var b bytes.Buffer
+			for _, r := range power {
+				fmt.Fprintf(&b, "\n  - {gpu: %s, value: %dW, low: %dW, high: %dW}", strconv.Quote(r.GPU), r.Value, cmp.Or(r.Low, r.Value), cmp.Or(r.High, r.Value))
+			}
+			w.set(path, ClassPower, b.String())
+		}
+		if changed[Throughput] {
+			var b bytes.Buffer
+			for _, r := range throughput {
+				fmt.Fprintf(&b, "\n  - {gpu: %s, value: %g, low: %g, high: %g}", strconv.Quote(r.GPU), r.Value, r.Low, r.High)
+			}
+			w.set(path, Throughput, b.String())
+		}
+		if changed[Steps] {
+			var b bytes.Buffer
+			for _, r := range steps {
+				fmt.Fprintf(&b, "\n  - {nodes: %d, time: %g, low: %g, high: %g}", r.Nodes, r.Time, r.Low, r.High)
+			}
+			w.set(path, Steps, b.String())
+		}
+	}
+}
+
+// same says whether two names are of one GPU.
+func (w *merger) same(a, b string) bool {
+	model := func(name string) string {
+		for i := range w.Cluster.NodeTypes {
+			if t := &w.Cluster.NodeTypes[i]; t.GPU == name {
+				return cmp.Or(t.GPUModel, t.GPU)
+			}
+		}
+		return name
+	}
+	return model(a) == model(b)
+}
+
+func replaced[T any](list []T, row T, is func(T) bool) []T {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		list[i] = row
+		return list
+	}
+	return append(list, row)
+}
+
+// provenance writes where the figures come from, in place of what the file said of the same keys.
+func (w *merger) provenance() {
+	list := slices.Clone(w.Cluster.Calibration)
+	for i := range w.outcomes {
+		o := &w.outcomes[i]
+		if !o.Applied {
+			continue
+		}
+		f := o.Finding
+		p := profiles.Calibrated{Key: o.Key, Value: o.Value, Low: o.Low, High: o.High, Range: f.Range(), N: int64(f.Figure.N), Of: f.Figure.Units, From: w.Bundles, Rows: f.Rows,
+			Days: math.Round(f.To.Sub(f.From).Seconds()/86.4) / 1000, Quality: fmt.Sprintf("usual distance %.1f %%", 100*f.Figure.Residual), Valid: f.Valid}
+		list = replaced(list, p, func(x profiles.Calibrated) bool { return x.Key == o.Key })
+	}
+	if len(list) == 0 {
+		return
+	}
+	var b bytes.Buffer
+	for _, p := range list {
+		fmt.Fprintf(&b, "\n  - key: %s\n    value: %s\n    low: %s\n    high: %s\n    range: %s\n    n: %d\n    of: %s\n    from: %s\n    rows: %d\n    days: %g\n    quality: %s\n    valid: %s",
+			quote(p.Key), quote(p.Value), quote(p.Low), quote(p.High), quote(p.Range), p.N, quote(p.Of), quote(p.From), p.Rows, p.Days, quote(p.Quality), quote(p.Valid))
+	}
+	w.edits = append(w.edits, profiles.Edit{YAML: "calibration:" + b.String() + "\n"})
+}
+
+// Range says what the range of a figure is.
+func (f *Finding) Range() string {
+	if f.Spread {
+		return fmt.Sprintf("holds %.0f %% of further %s", 100*f.Figure.Share, f.Figure.Units)
+	}
+	return "95 % interval of the value"
+}
+
+// quote is a text as JSON and YAML have it.
+func quote(text string) string { return strconv.Quote(strings.ToValidUTF8(text, "?")) }
+
+func watts(x float64) profiles.Power { return profiles.Power(math.Round(x)) }
+
+func round4(x float64) float64 {
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64)
+	return y
+}
+
+// Written is a figure as cluster files write it.
+func Written(x float64, unit string) string {
+	switch unit {
+	case "W":
+		return fmt.Sprintf("%.0fW", x)
+	case "B":
+		return fmt.Sprintf("%.0fB", x)
+	case "B/s":
+		return fmt.Sprintf("%.0fMB/s", max(1, math.Round(x/1e6)))
+	case "µs":
+		d := model.Duration(math.Round(x))
+		if d > 10*model.Second {
+			d = model.Duration(math.Round(d.Seconds())) * model.Second
+		}
+		return profiles.Span(d)
+	}
+	return strconv.FormatFloat(round4(x), 'g', -1, 64)
+}

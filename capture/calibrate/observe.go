@@ -1,0 +1,402 @@
+package calibrate
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+
+	"orrery/capture"
+	"orrery/capture/energy"
+	"orrery/capture/join"
+	"orrery/hwmodel/fit"
+	"orrery/scheduler/model"
+	"orrery/traces"
+	"orrery/traces/hostlist"
+)
+
+const (
+	// mostSamples is how many readings of one span are kept: beyond it each second one is
+	// dropped, as often as it takes.
+	mostSamples = 2048
+	// pause is for how long a job may show no kernel and still count as at work: steps of
+	// training have such pauses, and only longer ones are a checkpoint or a wait.
+	pause = 30 * model.Second
+	// contextBytes is what a GPU has in use when a process holds memory and none is listed: the
+	// driver itself takes up to 0.6 GiB.
+	contextBytes = 1 << 30
+	// apart is a silence that ends a span.
+	apart = 10 * model.Minute
+)
+
+// observed is what telemetry says of GPUs and nodes.
+type observed struct {
+	spans  [][]fit.Span // by node type
+	nodes  [][]fit.Span // of nodes as wholes, by node type
+	rows   []int64      // by node type, of GPUs
+	from   model.Time
+	to     model.Time
+	window model.Duration // the widest of the rows
+	moved  []transfer
+	begun  map[int]model.Time // first kernel of a job, by its row
+
+	all, foreign, shared, quantiles, unpowered int64
+}
+
+// transfer is data that a job wrote or read while it computed nothing.
+type transfer struct {
+	job     int
+	write   bool
+	first   bool // before the job computed anything
+	bytes   int64
+	seconds float64
+}
+
+func (o *observed) counts() []Count {
+	return []Count{
+		{"rows of telemetry", o.all},
+		{"rows of nodes that the cluster file does not have", o.foreign},
+		{"rows of GPUs that several jobs shared", o.shared},
+		{"rows of GPUs without power", o.unpowered},
+	}
+}
+
+func nodesOf(text string) (out []string, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for _, term := range hostlist.Terms(text, ",; ") {
+		names, err := hostlist.Expand(term, 1<<20)
+		if err != nil {
+			return nil, &traces.DataError{Column: "recorded_nodes", Found: text, Expected: "a list of nodes like n[1-8]"}
+		}
+		out = append(out, names...)
+	}
+	return out, nil
+}
+
+// series is a GPU, or a node as a whole.
+type series struct {
+	node string
+	gpu  int32
+}
+
+// observer turns rows into spans.
+type observer struct {
+	src    *Source
+	jobs   *jobTable
+	out    *observed
+	tracks map[series]*track
+	names  numbers
+	whole  int                            // spans of nodes so far
+	states map[string]map[int32]fit.State // what the GPUs of a node do now, by node
+	disk   map[process]*activity
+}
+
+// track is the span of a series that goes on.
+type track struct {
+	typ    int
+	number int
+	span   fit.Span
+	open   bool
+	until  model.Time
+	keep   int // each keep-th sample
+	seen   int
+	paused []fit.Sample // of a pause of the job of the span
+	since  model.Time   // when the pause began
+	held   bool         // in a pause
+	job    int
+}
+
+// process is one that reads and writes.
+type process struct {
+	node string
+	pid  int
+}
+
+// activity is what a process has moved in its present phase.
+type activity struct {
+	read, written int64
+	at            model.Time
+	moving        [2]transfer // reading, writing
+}
+
+func observe(src *Source, jobs *jobTable) (*observed, error) {
+	o := &observer{src: src, jobs: jobs, tracks: map[series]*track{}, names: numbers{}, states: map[string]map[int32]fit.State{}, disk: map[process]*activity{},
+		out: &observed{spans: make([][]fit.Span, len(src.Types)), nodes: make([][]fit.Span, len(src.Types)), rows: make([]int64, len(src.Types)), begun: map[int]model.Time{}}}
+	if src.Telemetry == nil {
+		return o.out, nil
+	}
+	rows := src.Jobs
+	if rows == nil {
+		rows = func() iter.Seq2[*traces.Job, error] { return func(func(*traces.Job, error) bool) {} }
+	}
+	j, err := join.New(src.Epoch, rows(), src.Events)
+	if err != nil {
+		return nil, err
+	}
+	j.Each = o.gpu
+	for t, err := range src.Telemetry() {
+		if err != nil {
+			return nil, err
+		}
+		if t.Stat != "" && t.Stat != "mean" {
+			o.out.quantiles++
+			continue
+		}
+		o.out.all++
+		if !t.GPU.OK {
+			o.node(t)
+		}
+		if err := j.Row(t); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(o.tracks), func(a, b series) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.gpu, b.gpu)) }) {
+		o.close(k, o.tracks[k])
+	}
+	for _, p := range slices.SortedFunc(maps.Keys(o.disk), func(a, b process) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.pid, b.pid)) }) {
+		o.rest(o.disk[p], 0)
+		o.rest(o.disk[p], 1)
+	}
+	return o.out, nil
+}
+
+// gpu takes a row of a GPU and the jobs that it is of.
+func (o *observer) gpu(t *traces.Telemetry, stands energy.Stretch, of []*join.Measured) {
+	typ := o.src.TypeOf(t.Node)
+	if typ < 0 {
+		o.out.foreign++
+		return
+	}
+	o.out.rows[typ]++
+	o.spanOf(stands)
+	procs, _ := capture.Decode(t.Processes) // the joiner has read it
+	state, job := fit.StateIdle, -1
+	if len(of) > 0 {
+		job = of[0].Row()
+	}
+	works := t.SMUtil.OK && t.SMUtil.V > 0 || t.SMActive.OK && t.SMActive.V > 0
+	switch {
+	case !t.SMUtil.OK && !t.SMActive.OK:
+		return // nothing says whether it works
+	case works:
+		state = fit.StateActive
+	case len(procs) > 0 || len(of) > 0 || t.MemUsed.V >= contextBytes:
+		state = fit.StateHeld
+	}
+	if o.states[t.Node] == nil {
+		o.states[t.Node] = map[int32]fit.State{}
+	}
+	o.states[t.Node][t.GPU.V] = state
+	if works && job >= 0 {
+		if _, known := o.out.begun[job]; !known {
+			o.out.begun[job] = stands.From
+		}
+	}
+	o.io(t, procs, job, works)
+	if !t.Power.OK {
+		o.out.unpowered++
+		return
+	}
+	if len(of) > 1 {
+		o.out.shared++
+		o.close(series{t.Node, t.GPU.V}, o.tracks[series{t.Node, t.GPU.V}])
+		return
+	}
+	k := series{t.Node, t.GPU.V}
+	o.track(k, typ).take(o, k, state, job, fit.Sample{At: int64(sampled(t, stands)), Watts: t.Power.V}, stands)
+}
+
+// sampled is when the reading of a row was taken: a window is the mean up to its end.
+func sampled(t *traces.Telemetry, s energy.Stretch) model.Time {
+	if t.Width.OK {
+		return s.To
+	}
+	return t.Time
+}
+
+// spanOf notes the time that rows cover.
+func (o *observer) spanOf(s energy.Stretch) {
+	if o.out.from == 0 || s.From < o.out.from {
+		o.out.from = s.From
+	}
+	o.out.to = max(o.out.to, s.To)
+}
+
+func (o *observer) track(k series, typ int) *track {
+	t := o.tracks[k]
+	if t == nil {
+		t = &track{typ: typ, number: o.names.of(k.node + "/" + string(rune(k.gpu+2)))}
+		o.tracks[k] = t
+	}
+	return t
+}
+
+// take adds a reading to the span that goes on, or begins another one.
+func (tr *track) take(o *observer, k series, state fit.State, job int, s fit.Sample, stands energy.Stretch) {
+	o.out.window = max(o.out.window, stands.Width())
+	if tr.open && stands.From.Sub(tr.until) > apart {
+		o.close(k, tr)
+	}
+	same := tr.open && tr.span.State == state && tr.job == job
+	switch {
+	case same:
+		for _, p := range tr.paused {
+			tr.add(p)
+		}
+		tr.paused, tr.held = tr.paused[:0], false
+	case tr.open && tr.span.State == fit.StateActive && state == fit.StateHeld && tr.job == job && (!tr.held || stands.From.Sub(tr.since) < pause):
+		if !tr.held {
+			tr.held, tr.since = true, stands.From
+		}
+		tr.paused = append(tr.paused, s)
+		tr.until = stands.To
+		return
+	default:
+		held, since := slices.Clone(tr.paused), tr.since
+		was, before := tr.held, tr.job
+		o.close(k, tr)
+		if was && before == job && state == fit.StateHeld { // the pause was none: it is a span of its own
+			tr.begin(o, state, job, since)
+			for _, p := range held {
+				tr.add(p)
+			}
+			break
+		}
+		tr.begin(o, state, job, stands.From)
+	}
+	tr.add(s)
+	tr.until = stands.To
+}
+
+func (tr *track) begin(o *observer, state fit.State, job int, at model.Time) {
+	tr.open, tr.job, tr.keep, tr.seen = true, job, 1, 0
+	tr.span = fit.Span{GPU: tr.number, State: state, Job: max(job, 0), From: int64(at)}
+	switch {
+	case job >= 0:
+		tr.span.Class = o.jobs.list[job].class
+	case state == fit.StateActive: // of a node, whose jobs do not matter
+		tr.span.Job = o.whole
+		o.whole++
+	}
+}
+
+// add keeps a sample, or passes it over where the span has many.
+func (tr *track) add(s fit.Sample) {
+	if tr.seen++; tr.seen%tr.keep != 0 {
+		return
+	}
+	tr.span.Samples = append(tr.span.Samples, s)
+	if len(tr.span.Samples) < mostSamples {
+		return
+	}
+	half := tr.span.Samples[:0]
+	for i := 1; i < mostSamples; i += 2 {
+		half = append(half, tr.span.Samples[i])
+	}
+	tr.span.Samples, tr.keep = half, tr.keep*2
+}
+
+// close ends the span of a series. Work of no known job, or of a job in no class, is no
+// measurement of a class.
+func (o *observer) close(k series, tr *track) {
+	if tr == nil || !tr.open {
+		return
+	}
+	end := tr.until
+	if tr.held {
+		end = tr.since
+	}
+	tr.span.To = int64(end)
+	known := tr.span.State != fit.StateActive || tr.job >= 0 && o.jobs.list[tr.job].class >= 0 || k.gpu == capture.NodeSeries
+	if known && len(tr.span.Samples) > 0 {
+		tr.span.Samples = slices.Clone(tr.span.Samples)
+		if k.gpu == capture.NodeSeries {
+			o.out.nodes[tr.typ] = append(o.out.nodes[tr.typ], tr.span)
+		} else {
+			o.out.spans[tr.typ] = append(o.out.spans[tr.typ], tr.span)
+		}
+	}
+	tr.open, tr.held, tr.paused = false, false, tr.paused[:0]
+}
+
+// node takes a row of a node as a whole: idle where all its GPUs are, at work where all are.
+func (o *observer) node(t *traces.Telemetry) {
+	typ := o.src.TypeOf(t.Node)
+	if typ < 0 {
+		o.out.foreign++
+		return
+	}
+	if !t.Power.OK {
+		return
+	}
+	width := t.Width.V
+	stands := energy.Stretch{From: t.Time, To: t.Time.Add(max(width, model.Second))}
+	states := o.states[t.Node]
+	var idle, active int32
+	for _, g := range slices.Sorted(maps.Keys(states)) {
+		switch states[g] {
+		case fit.StateIdle:
+			idle++
+		case fit.StateActive:
+			active++
+		case fit.StateHeld:
+		}
+	}
+	k := series{t.Node, capture.NodeSeries}
+	all := o.src.Types[typ].GPUs
+	switch {
+	case all > 0 && idle == all:
+		o.track(k, typ).take(o, k, fit.StateIdle, -1, fit.Sample{At: int64(sampled(t, stands)), Watts: t.Power.V}, stands)
+	case all > 0 && active == all:
+		o.track(k, typ).take(o, k, fit.StateActive, -1, fit.Sample{At: int64(sampled(t, stands)), Watts: t.Power.V}, stands)
+	default:
+		o.close(k, o.tracks[k])
+	}
+}
+
+// leastMoved is how much a process moves in a row at least to be in a phase of I/O.
+const leastMoved = 1 << 20
+
+// io follows what the processes of a GPU read and write. A phase is rows in a row in which a
+// process moves data and its GPU computes nothing.
+func (o *observer) io(t *traces.Telemetry, procs []capture.Process, job int, works bool) {
+	if job < 0 {
+		return
+	}
+	for _, p := range procs {
+		if p.Read == nil || p.Written == nil {
+			continue
+		}
+		of := process{t.Node, p.PID}
+		a := o.disk[of]
+		if a == nil {
+			o.disk[of] = &activity{read: *p.Read, written: *p.Written, at: t.Time}
+			continue
+		}
+		if t.Time <= a.at { // a process on several GPUs has a row for each
+			continue
+		}
+		_, begun := o.out.begun[job]
+		for i, moved := range [2]int64{*p.Read - a.read, *p.Written - a.written} {
+			if works || moved < leastMoved {
+				o.rest(a, i)
+				continue
+			}
+			m := &a.moving[i]
+			m.job, m.write, m.first = job, i == 1, !begun
+			m.bytes += moved
+			m.seconds += t.Time.Sub(a.at).Seconds()
+		}
+		a.read, a.written, a.at = *p.Read, *p.Written, t.Time
+	}
+}
+
+// rest ends a phase of a process.
+func (o *observer) rest(a *activity, i int) {
+	if a.moving[i].bytes > 0 {
+		o.out.moved = append(o.out.moved, a.moving[i])
+	}
+	a.moving[i] = transfer{}
+}

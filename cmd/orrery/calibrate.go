@@ -1,0 +1,267 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"orrery/capture/archive"
+	"orrery/capture/calibrate"
+	"orrery/hwmodel"
+	"orrery/hwmodel/fit"
+	"orrery/internal/disk"
+	"orrery/profiles"
+	"orrery/reports/calibration"
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// calibrateVerb holds the flags of calibrate.
+type calibrateVerb struct {
+	m            *Main
+	print        *printer
+	cluster, out string
+	jobs, report string
+	gain, offset float64
+	failures     bool
+	force        bool
+}
+
+func (m *Main) calibrateCommand() *cobra.Command {
+	v := &calibrateVerb{m: m}
+	cmd := &cobra.Command{
+		Use:   "calibrate BUNDLE|DIR… --cluster FILE --out FILE",
+		Short: "Put what was measured of a site into its cluster file",
+		Long: `Fit what telemetry and jobs say of the hardware of a site, and write its cluster file
+with the figures in it: what GPUs draw idle and held, and at work by class of jobs;
+what nodes draw as wholes; speed by GPU and by number of nodes, from jobs that did the
+same work in several ways; bandwidth and size of checkpoints; failures and repairs.
+Everything else in the file stays as it is, remarks too.
+
+Each figure has a range, and stands under "calibration" of the file with what it rests
+on: bundles, rows, days, how far measurements usually are from it, where it holds. What
+the data cannot carry is refused, with what is missing, and its key stays as it was.
+'orrery cluster diff' shows what moved.
+
+Jobs come from --jobs, or from the one bundle that has any. Nodes are told by their
+names; a node type of the file that has telemetry of none of its nodes is not fitted.
+Readings of NVML are within about 6 % of a meter, unknown in sign, and ranges say so;
+--gain takes that of a sensor which 'orrery capture sensor' has found with a meter.
+
+Failures are printed and put into the file only with --failures: replays of a trace
+with failures of its own would meet both.
+
+Exit codes: 0 written, 1 failed, 2 usage or a cluster file that is not valid, 3 bad
+input, 5 nothing could be fitted and nothing was written.`,
+		Example: `  orrery calibrate telemetry --cluster measured.yaml --out calibrated.yaml
+  orrery calibrate telemetry --cluster measured.yaml --jobs measured.trace --out calibrated.yaml --report calibration --force`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: v.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&v.cluster, "cluster", "", "cluster `FILE` to begin with (required)")
+	f.StringVar(&v.out, "out", "", "cluster `FILE` to write (required)")
+	f.StringVar(&v.jobs, "jobs", "", "`TRACE` of the jobs, with ids as in the cgroups; else the bundle that has jobs")
+	f.StringVar(&v.report, "report", "", "write a page with each fit and what it rests on into `DIR`")
+	f.Lookup("report").NoOptDefVal = "calibration"
+	f.Float64Var(&v.gain, "gain", 0, "`FACTOR` of readings of GPUs to their power, as a meter has told; else 1 ± 6 %")
+	f.Float64Var(&v.offset, "offset", 0, "`W` that readings of GPUs are too high beyond that")
+	f.BoolVar(&v.failures, "failures", false, "put failures and repairs into the file too")
+	forceFlag(cmd, &v.force)
+	v.print = m.printFlag(cmd)
+	return cmd
+}
+
+func (v *calibrateVerb) run(_ *cobra.Command, args []string) (err error) {
+	if v.cluster == "" || v.out == "" {
+		return usagef("want --cluster FILE to begin with and --out FILE to write")
+	}
+	if err := apart(v.cluster, v.out); err != nil {
+		return err
+	}
+	if err := mayWrite("--out", v.out, v.force); err != nil {
+		return err
+	}
+	c, err := loadCluster("--cluster", v.cluster)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(v.cluster)
+	if err != nil {
+		return fmt.Errorf("--cluster %s: it must be a file that can be written anew: %w", quoted(v.cluster), err)
+	}
+	src, close, err := v.source(args, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, close()) }()
+	found, err := calibrate.Of(src)
+	if err != nil {
+		return input(err)
+	}
+	bundles := strings.Join(args, " ")
+	out, outcomes, err := found.Into(calibrate.Merge{File: v.cluster, Text: text, Cluster: c, Bundles: bundles, Failures: v.failures})
+	if err != nil {
+		return err
+	}
+	if err := v.print.table(calibration.Table(outcomes)); err != nil {
+		return err
+	}
+	for _, n := range found.Counts {
+		v.m.say("%s: %d", n.What, n.N)
+	}
+	if !slices.ContainsFunc(outcomes, func(o calibrate.Outcome) bool { return o.Applied }) {
+		return &codedError{exitEvidence, errors.New("nothing could be fitted, and nothing was written: the table says what is missing")}
+	}
+	if v.report != "" {
+		if err := calibration.Write(v.report, c.Name, outcomes, found.Counts, v.m.made()); err != nil {
+			return err
+		}
+	}
+	return disk.WriteFile(v.out, out)
+}
+
+// source is what the bundles have of the nodes of the cluster.
+func (v *calibrateVerb) source(args []string, c *profiles.Cluster) (src calibrate.Source, done func() error, err error) {
+	done = func() error { return nil }
+	site, err := c.Resolve()
+	if err != nil {
+		return src, done, &codedError{exitUsage, err}
+	}
+	paths, err := archive.Find(args...)
+	if err != nil {
+		return src, done, input(err)
+	}
+	if len(paths) == 0 {
+		return src, done, input(fmt.Errorf("%s: found no bundle, want a .trace or a folder of such", quoted(args[0])))
+	}
+	set, err := archive.Open(paths)
+	if err != nil {
+		return src, done, input(err)
+	}
+	src = calibrate.Source{Telemetry: set.Telemetry, Events: set.Events, Sensor: v.sensor()}
+	if set.Bundles() == 0 {
+		src.Telemetry = func() iter.Seq2[*traces.Telemetry, error] { return func(func(*traces.Telemetry, error) bool) {} }
+	}
+	types := map[string]int{}
+	for i := range c.NodeTypes {
+		t := &c.NodeTypes[i]
+		gpu := cmp.Or(t.GPUModel, t.GPU)
+		src.Types = append(src.Types, calibrate.NodeType{Name: t.Name, GPU: gpu, GPUs: t.GPUs})
+	}
+	for i := range site.Nodes {
+		name := site.Nodes[i].Name
+		types[name] = slices.IndexFunc(c.NodeTypes, func(t profiles.NodeType) bool {
+			return t.Name == site.NodeTypes[i] || site.NodeTypes[i] == "" && len(c.NodeTypes) == 1
+		})
+		src.Nodes = append(src.Nodes, name)
+	}
+	src.TypeOf = func(node string) int {
+		if t, ok := types[node]; ok {
+			return t
+		}
+		return -1
+	}
+	for i := range c.Workloads {
+		src.Classes = append(src.Classes, c.Workloads[i].Name)
+	}
+	src.ClassOf = classOf(c)
+	path, err := v.jobsOf(paths)
+	if err != nil || path == "" {
+		return src, done, err
+	}
+	b, err := traces.Open(path)
+	if err != nil {
+		return src, done, input(err)
+	}
+	src.Jobs, src.Epoch = b.Rows, b.Meta().Epoch
+	if !slices.Contains(paths, path) { // its events count as well
+		for _, e := range b.Events() {
+			e.Time = src.Epoch.Add(model.Duration(e.Time))
+			src.Events = append(src.Events, e)
+		}
+		slices.SortStableFunc(src.Events, func(a, b traces.Event) int { return cmp.Compare(a.Time, b.Time) })
+	}
+	return src, b.Close, nil
+}
+
+// jobsOf is the trace of the jobs, "" for none.
+func (v *calibrateVerb) jobsOf(paths []string) (string, error) {
+	if v.jobs != "" {
+		return v.jobs, nil
+	}
+	var with []string
+	for _, p := range paths {
+		if _, err := os.Stat(filepath.Join(p, "jobs.parquet")); err == nil {
+			with = append(with, p)
+		}
+	}
+	switch len(with) {
+	case 0:
+		return "", nil
+	case 1:
+		return with[0], nil
+	}
+	return "", usagef("%d bundles have jobs, such as %s and %s: name one by --jobs", len(with), quoted(with[0]), quoted(with[1]))
+}
+
+// period and window of the power that NVML gives on recent GPUs: a new mean over a second each
+// 100 ms (docs/CALIBRATION.md).
+const (
+	sensorPeriod = 100 * model.Millisecond
+	sensorWindow = model.Second
+)
+
+func (v *calibrateVerb) sensor() fit.Sensor {
+	s := fit.Unmetered(sensorPeriod, sensorWindow)
+	if v.gain > 0 && !math.IsInf(v.gain, 0) {
+		s.Gain = hwmodel.Band{Value: v.gain, Low: v.gain, High: v.gain}
+		s.Offset = hwmodel.Band{Value: v.offset, Low: v.offset, High: v.offset}
+		s.Metered = true
+	}
+	return s
+}
+
+// classOf tells the class of work of a job, as a replay would.
+func classOf(c *profiles.Cluster) func(*traces.Job) int {
+	rules := c.WorkClasses()
+	return func(j *traces.Job) int {
+		gpus := int64(j.GPUsTotal.V)
+		if !j.GPUsTotal.OK {
+			gpus = int64(j.GPUsPerNode.V) * int64(max(j.NodesMin.V, 1))
+		}
+		return rules.Of(func(column string) string {
+			switch column {
+			case "name":
+				return j.Name
+			case "user":
+				return j.User
+			case "account":
+				return j.Account
+			case "partition":
+				return j.Partition
+			case "qos":
+				return j.QOS
+			case "tenant":
+				return j.Tenant
+			case "vcluster":
+				return j.VCluster
+			case "kind":
+				return cmp.Or(j.Kind, "bounded")
+			case "gpu_type":
+				return j.GPUType
+			case "group":
+				return j.Group
+			}
+			return ""
+		}, gpus)
+	}
+}

@@ -1,0 +1,151 @@
+package profiles
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// ClusterDiff lists the keys in which two cluster files differ, in the order of the documents.
+// Entries of lists are paired by their names where all have one, else by their place. Names,
+// remarks and the sources of figures are not among them. Values are as files write them.
+func ClusterDiff(a, b *Cluster) []Difference {
+	before, after := a.keys(), b.keys()
+	value := map[string]string{}
+	for _, k := range before {
+		value[k.path] = k.text
+	}
+	var out []Difference
+	also := map[string]bool{}
+	for _, k := range after {
+		also[k.path] = true
+	}
+	at := 0
+	gone := func(until string) { // keys that a alone has, up to a key that both have
+		for ; at < len(before) && before[at].path != until; at++ {
+			if !also[before[at].path] {
+				out = append(out, Difference{Key: before[at].path, Before: before[at].text})
+			}
+		}
+		at++
+	}
+	for _, k := range after {
+		old, both := value[k.path]
+		if both {
+			gone(k.path)
+		}
+		if old != k.text {
+			out = append(out, Difference{Key: k.path, Before: old, After: k.text})
+		}
+	}
+	gone("")
+	return out
+}
+
+// keyText is a key with its value as a file writes it.
+type keyText struct{ path, text string }
+
+// keys are all that apply, at their default or not.
+func (c *Cluster) keys() []keyText {
+	bare := *c
+	bare.Name, bare.Description, bare.Calibration = "", "", nil
+	dec := json.NewDecoder(bytes.NewReader(bare.FullJSON()))
+	dec.UseNumber()
+	var out []keyText
+	if err := flatten(dec, "", &out); err != nil {
+		panic(err) // JSON that FullJSON wrote
+	}
+	return out
+}
+
+// flatten appends the values below one, which dec reads next.
+func flatten(dec *json.Decoder, path string, out *[]keyText) error {
+	var raw json.RawMessage
+	if err := dec.Decode(&raw); err != nil {
+		return err
+	}
+	switch raw[0] {
+	case '{':
+		within := json.NewDecoder(bytes.NewReader(raw))
+		_, err := within.Token()
+		for err == nil && within.More() {
+			var key json.Token
+			if key, err = within.Token(); err == nil {
+				err = flatten(within, strings.TrimPrefix(fmt.Sprintf("%s.%s", path, key), "."), out)
+			}
+		}
+		return err
+	case '[':
+		return flattenList(raw, path, out)
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	*out = append(*out, keyText{path, text})
+	return nil
+}
+
+// flattenList appends the entries of a list of blocks; any other list is one value.
+func flattenList(raw []byte, path string, out *[]keyText) error {
+	var entries []json.RawMessage
+	if err := json.Unmarshal(raw, &entries); err != nil {
+		return err
+	}
+	names := make([]string, len(entries))
+	seen := map[string]bool{}
+	for i, e := range entries {
+		if e[0] != '{' {
+			*out = append(*out, keyText{path, string(raw)})
+			return nil
+		}
+		names[i] = entryName(e)
+		if names[i] == "" || seen[names[i]] {
+			clear(names)
+			break
+		}
+		seen[names[i]] = true
+	}
+	for i, e := range entries {
+		name := names[i]
+		if name == "" {
+			name = fmt.Sprint(i)
+		}
+		if err := flatten(json.NewDecoder(bytes.NewReader(e)), path+"["+name+"]", out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entryName is what tells an entry of a list from the others.
+func entryName(raw []byte) string {
+	var e struct {
+		Name   string `json:"name"`
+		GPU    string `json:"gpu"`
+		Nodes  any    `json:"nodes"`
+		Type   string `json:"type"`
+		Class  any    `json:"class"`
+		Groups any    `json:"groups"`
+		GPUs   any    `json:"gpus"`
+		Draw   any    `json:"draw"`
+		Time   any    `json:"time"`
+	}
+	if json.Unmarshal(raw, &e) != nil {
+		return ""
+	}
+	switch {
+	case e.Name != "":
+		return e.Name
+	case e.GPU != "":
+		return e.GPU
+	case e.Draw != nil:
+		return fmt.Sprint("draw ", e.Draw)
+	case e.Class != nil:
+		return fmt.Sprint("class ", e.Class)
+	case e.Time != nil && e.Nodes != nil: // a time of a step, by placement
+		return fmt.Sprintf("nodes %v, gpus %v, groups %v", e.Nodes, e.GPUs, e.Groups)
+	}
+	return ""
+}

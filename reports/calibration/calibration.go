@@ -1,0 +1,109 @@
+// Package calibration shows what a calibration has found: tables, and a page with each fit and
+// what it rests on. It must not know telemetry or how figures are fitted.
+package calibration
+
+import (
+	_ "embed" // the page
+	"fmt"
+	"html/template"
+	"slices"
+
+	"orrery/capture/calibrate"
+	"orrery/reports/page"
+	"orrery/reports/plot"
+	"orrery/reports/table"
+)
+
+//go:embed assets/page.html
+var pageHTML string
+
+var pageTemplate = page.Template("calibration", pageHTML)
+
+// pageContent is what assets/page.html shows. It has no script.
+type pageContent struct {
+	Name    string
+	Policy  string // of security
+	Made    page.Made
+	Style   template.CSS
+	Summary []string
+	Figures []page.Figure
+	Fitted  page.Table
+	Refused page.Table
+	Read    page.Table
+}
+
+// Table has a row for each figure, put into the file or not.
+func Table(list []calibrate.Outcome) *table.Table {
+	t := table.New("key", "value", "low", "high", "range", "n", "of", "rows", "days", "off by (%)", "put in", "why not")
+	t.Key("off by (%)", "residual_percent")
+	for _, o := range list {
+		f := o.Finding
+		if o.Value == "" {
+			t.Row(o.Key, "", "", "", "", nil, "", nil, nil, nil, false, o.Why)
+			continue
+		}
+		t.Row(o.Key, o.Value, o.Low, o.High, f.Range(), f.Figure.N, f.Figure.Units, f.Rows, table.Float(f.To.Sub(f.From).Seconds()/86400, 3), table.Float(100*f.Figure.Residual, 1), o.Applied, o.Why)
+	}
+	return t
+}
+
+// Write writes the page of a calibration into dir, which is made when it is missing: report.html,
+// which opens without a network, and figures/*.svg and *.png, replacing older ones.
+func Write(dir, name string, list []calibrate.Outcome, counts []calibrate.Count, made page.Made) error {
+	applied := slices.Clone(list)
+	applied = slices.DeleteFunc(applied, func(o calibrate.Outcome) bool { return !o.Applied })
+	fitted, refused, read := table.New("key", "value", "low", "high", "range", "n", "of", "rows", "usually off by (%)", "holds for"), table.New("key", "value", "why not"), table.New("what", "number")
+	for _, o := range list {
+		if f := o.Finding; o.Applied {
+			fitted.Row(o.Key, o.Value, o.Low, o.High, f.Range(), f.Figure.N, f.Figure.Units, f.Rows, table.Float(100*f.Figure.Residual, 1), f.Valid)
+		} else {
+			refused.Row(o.Key, o.Value, o.Why)
+		}
+	}
+	for _, c := range counts {
+		read.Row(c.What, c.N)
+	}
+	var drawn []*plot.Figure
+	if rows := fitRows(list); len(rows) > 0 {
+		drawn = append(drawn, plot.Fits(rows))
+	}
+	p := pageContent{Name: name, Made: made, Style: template.CSS(page.CSS), // our own file
+		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+		Fitted: page.TableOf(fitted), Refused: page.TableOf(refused), Read: page.TableOf(read),
+		Summary: []string{fmt.Sprintf("%s of the cluster file %s fitted to what was measured; %s refused or left out.",
+			page.Count(int64(len(applied)), "key", "keys"), was(len(applied)), page.Count(int64(len(list)-len(applied)), "was", "were"))},
+	}
+	var err error
+	if p.Figures, err = page.InlineAll(drawn); err != nil {
+		return err
+	}
+	return page.Write(dir, drawn, page.Filled(pageTemplate, p))
+}
+
+func was(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// fitRows are the figures that rest on measurements, relative to themselves.
+func fitRows(list []calibrate.Outcome) (out []plot.FitRow) {
+	for _, o := range list {
+		f := o.Finding
+		v := f.Figure.Value
+		if o.Value == "" || v <= 0 || len(f.Points) == 0 {
+			continue
+		}
+		low, high := f.Figure.Low, f.Figure.High
+		if f.Spread {
+			low, high = f.Figure.Spread.Low, f.Figure.Spread.High
+		}
+		row := plot.FitRow{Name: o.Key, Low: low / v, High: high / v, Says: fmt.Sprintf("%s, %d %s", o.Value, f.Figure.N, f.Figure.Units)}
+		for _, x := range f.Points {
+			row.Points = append(row.Points, x/v)
+		}
+		out = append(out, row)
+	}
+	return out
+}
