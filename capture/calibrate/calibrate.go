@@ -49,6 +49,7 @@ type Finding struct {
 	// Spread says that the range of the key is where most of what was measured lies, not the
 	// interval of the value.
 	Spread bool
+	Base   bool  // it is 1, and others are relative to it
 	Rows   int64 // of telemetry, or jobs
 	From   model.Time
 	To     model.Time

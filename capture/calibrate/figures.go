@@ -333,7 +333,7 @@ func baseOf(about Finding, class int, key, way string, n int) Finding {
 	about.Target = target(class, key, way)
 	about.Figure.Value, about.Figure.Low, about.Figure.High = 1, 1, 1
 	about.Figure.Spread = fit.Range{Low: 1, High: 1}
-	about.Figure.N, about.Figure.Units = n, "jobs"
+	about.Figure.N, about.Figure.Units, about.Base = n, "jobs", true
 	about.Valid = "the others are relative to it"
 	return about
 }

@@ -234,28 +234,29 @@ func (w *merger) rows() {
 		}
 		slices.SortFunc(steps, func(a, b profiles.StepTime) int { return int(a.Nodes - b.Nodes) })
 		path := fmt.Sprintf("workloads[%d]", c)
-		if changed[ClassPower] {
-			var b bytes.Buffer
-			for _, r := range power {
-				fmt.Fprintf(&b, "\n  - {gpu: %s, value: %dW, low: %dW, high: %dW}", strconv.Quote(r.GPU), r.Value, cmp.Or(r.Low, r.Value), cmp.Or(r.High, r.Value))
+		set := func(key string, rows []string) { // in one line, which any mapping can hold
+			if changed[key] {
+				w.set(path, key, "["+strings.Join(rows, ", ")+"]")
 			}
-			w.set(path, ClassPower, b.String())
 		}
-		if changed[Throughput] {
-			var b bytes.Buffer
-			for _, r := range throughput {
-				fmt.Fprintf(&b, "\n  - {gpu: %s, value: %g, low: %g, high: %g}", strconv.Quote(r.GPU), r.Value, r.Low, r.High)
-			}
-			w.set(path, Throughput, b.String())
-		}
-		if changed[Steps] {
-			var b bytes.Buffer
-			for _, r := range steps {
-				fmt.Fprintf(&b, "\n  - {nodes: %d, time: %g, low: %g, high: %g}", r.Nodes, r.Time, r.Low, r.High)
-			}
-			w.set(path, Steps, b.String())
-		}
+		set(ClassPower, texts(power, func(r profiles.GPUPower) string {
+			return fmt.Sprintf("{gpu: %s, value: %dW, low: %dW, high: %dW}", strconv.Quote(r.GPU), r.Value, cmp.Or(r.Low, r.Value), cmp.Or(r.High, r.Value))
+		}))
+		set(Throughput, texts(throughput, func(r profiles.GPUThroughput) string {
+			return fmt.Sprintf("{gpu: %s, value: %g, low: %g, high: %g}", strconv.Quote(r.GPU), r.Value, r.Low, r.High)
+		}))
+		set(Steps, texts(steps, func(r profiles.StepTime) string {
+			return fmt.Sprintf("{nodes: %d, time: %g, low: %g, high: %g}", r.Nodes, r.Time, r.Low, r.High)
+		}))
 	}
+}
+
+func texts[T any](list []T, text func(T) string) []string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = text(x)
+	}
+	return out
 }
 
 // same says whether two names are of one GPU.
@@ -284,7 +285,7 @@ func (w *merger) provenance() {
 	list := slices.Clone(w.Cluster.Calibration)
 	for i := range w.outcomes {
 		o := &w.outcomes[i]
-		if !o.Applied {
+		if !o.Applied || o.Finding.Base {
 			continue
 		}
 		f := o.Finding
@@ -297,7 +298,7 @@ func (w *merger) provenance() {
 	}
 	var b bytes.Buffer
 	for _, p := range list {
-		fmt.Fprintf(&b, "\n  - key: %s\n    value: %s\n    low: %s\n    high: %s\n    range: %s\n    n: %d\n    of: %s\n    from: %s\n    rows: %d\n    days: %g\n    quality: %s\n    valid: %s",
+		fmt.Fprintf(&b, "\n  - {key: %s, value: %s, low: %s, high: %s, range: %s, n: %d, of: %s, from: %s, rows: %d, days: %g, quality: %s, valid: %s}",
 			quote(p.Key), quote(p.Value), quote(p.Low), quote(p.High), quote(p.Range), p.N, quote(p.Of), quote(p.From), p.Rows, p.Days, quote(p.Quality), quote(p.Valid))
 	}
 	w.edits = append(w.edits, profiles.Edit{YAML: "calibration:" + b.String() + "\n"})
@@ -305,6 +306,9 @@ func (w *merger) provenance() {
 
 // Range says what the range of a figure is.
 func (f *Finding) Range() string {
+	if f.Base {
+		return "the others are relative to it"
+	}
 	if f.Spread {
 		return fmt.Sprintf("holds %.0f %% of further %s", 100*f.Figure.Share, f.Figure.Units)
 	}
@@ -327,7 +331,7 @@ func Written(x float64, unit string) string {
 	case "W":
 		return fmt.Sprintf("%.0fW", x)
 	case "B":
-		return fmt.Sprintf("%.0fB", x)
+		return strconv.FormatFloat(math.Round(x/1e6)/1e3, 'f', -1, 64) + "GB"
 	case "B/s":
 		return fmt.Sprintf("%.0fMB/s", max(1, math.Round(x/1e6)))
 	case "µs":

@@ -182,8 +182,13 @@ func (o *observer) gpu(t *traces.Telemetry, stands energy.Stretch, of []*join.Me
 		return // nothing says whether it works
 	case works:
 		state = fit.StateActive
-	case len(procs) > 0 || len(of) > 0 || t.MemUsed.V >= contextBytes:
+	case len(procs) > 0 || t.MemUsed.V >= contextBytes:
 		state = fit.StateHeld
+	case len(of) > 0 && !t.MemUsed.OK:
+		return // a job is on the node, and nothing says whether it holds this GPU
+	}
+	if state == fit.StateIdle {
+		job = -1 // it is on other GPUs of the node
 	}
 	if o.states[t.Node] == nil {
 		o.states[t.Node] = map[int32]fit.State{}
