@@ -7,7 +7,6 @@ package calibrate
 import (
 	"fmt"
 	"iter"
-	"slices"
 
 	"orrery/capture"
 	"orrery/hwmodel/fit"
@@ -226,14 +225,4 @@ func (n numbers) of(text string) int {
 		n[text] = id
 	}
 	return id
-}
-
-// sortFindings puts findings in the order of the cluster file.
-func sortFindings(list []Finding) {
-	slices.SortStableFunc(list, func(a, b Finding) int {
-		if a.Type != b.Type {
-			return a.Type - b.Type
-		}
-		return a.Class - b.Class
-	})
 }

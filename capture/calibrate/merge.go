@@ -232,7 +232,7 @@ func (w *merger) rows() {
 			}
 			changed[f.Key] = true
 		}
-		slices.SortFunc(steps, func(a, b profiles.StepTime) int { return int(a.Nodes - b.Nodes) })
+		slices.SortStableFunc(steps, func(a, b profiles.StepTime) int { return int(a.Nodes - b.Nodes) })
 		path := fmt.Sprintf("workloads[%d]", c)
 		set := func(key string, rows []string) { // in one line, which any mapping can hold
 			if changed[key] {

@@ -152,10 +152,10 @@ func observe(src *Source, jobs *jobTable) (*observed, error) {
 			return nil, err
 		}
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(o.tracks), func(a, b series) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.gpu, b.gpu)) }) {
+	for _, k := range slices.SortedStableFunc(maps.Keys(o.tracks), func(a, b series) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.gpu, b.gpu)) }) {
 		o.close(k, o.tracks[k])
 	}
-	for _, p := range slices.SortedFunc(maps.Keys(o.disk), func(a, b process) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.pid, b.pid)) }) {
+	for _, p := range slices.SortedStableFunc(maps.Keys(o.disk), func(a, b process) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.pid, b.pid)) }) {
 		o.rest(o.disk[p], 0)
 		o.rest(o.disk[p], 1)
 	}

@@ -61,8 +61,8 @@ with failures of its own would meet both.
 
 Exit codes: 0 written, 1 failed, 2 usage or a cluster file that is not valid, 3 bad
 input, 5 nothing could be fitted and nothing was written.`,
-		Example: `  orrery calibrate telemetry --cluster measured.yaml --out calibrated.yaml
-  orrery calibrate telemetry --cluster measured.yaml --jobs measured.trace --out calibrated.yaml --report calibration --force`,
+		Example: `  orrery calibrate cap --cluster cap/site.yaml --out calibrated.yaml
+  orrery calibrate cap --cluster cap/site.yaml --out calibrated.yaml --report --force`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: v.run,
 	}

@@ -37,8 +37,8 @@ and weights.yaml, an experiment on the calibrated site. What follows:
 The same seed gives the same bytes.
 
 Exit codes: 0 written, 1 failed, 2 usage.`,
-		Example: `  orrery capture sample --out cap
-  orrery capture sample --out cap --seed 7 --force`,
+		Example: `  orrery capture sample --out cap --force
+  orrery capture sample --out another --seed 7`,
 		Args: cobra.NoArgs,
 		RunE: v.run,
 	}

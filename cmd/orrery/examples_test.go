@@ -52,6 +52,7 @@ func exampleFolder(t *testing.T) {
 		"replay log.swf.gz --procs 1000 --quiet --facts --out run",
 		"replay log.swf.gz --procs 8 --quiet --out before",
 		"replay log.swf.gz --procs 8 --order sjf --quiet --out after",
+		"capture sample --out cap",
 	} {
 		require.Zero(t, inProcess(t, strings.Fields(line)...).code, line)
 	}

@@ -23,6 +23,8 @@ var jsonRuns = map[string][]struct {
 	"conform":           {{"conform cases", 0}},
 	"cache info":        {{"cache info", 0}},
 	"capture anonymise": {{"capture anonymise telemetry --key-file key --out anonymous.trace", 0}},
+	"calibrate":         {{"calibrate cap --cluster cap/site.yaml --out calibrated.yaml", 0}},
+	"capture sample":    {{"capture sample --out another", 0}},
 	"capture convert":   {{"capture convert gpus.csv --from smi-csv --node gpu7 --time-zone UTC --out gpu7.trace", 0}},
 	"capture inspect":   {{"capture inspect telemetry", 0}},
 	"capture join":      {{"capture join telemetry --jobs month.trace --out measured.trace", 0}},

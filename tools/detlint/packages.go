@@ -134,6 +134,7 @@ var packageTable = []packageRule{
 	{dir: "capture/history", may: []string{"internal/samehost", "capture", "capture/recorded", "scheduler/model", "traces"}, free: []exemption{{[]string{"outside"},
 		"it asks a server for what was measured; what it says is rows with instants, and no simulation imports it"}}},
 	{dir: "capture/join", may: []string{"capture", "capture/energy", "scheduler/model", "traces", "traces/hostlist"}},
+	{dir: "capture/sample", may: []string{"capture", "scheduler/model", "scheduler/model/draw", "traces"}, free: []exemption{drawn}},
 	{dir: "capture/slurm", may: []string{"internal/disk", "internal/seal", "scheduler/model", "traces", "traces/hostlist", "traces/importer/format", "traces/importer/slurm"},
 		free: []exemption{files}},
 	{dir: "capture/page", may: []string{"capture/review", "scheduler/model", "traces", "gonum.org/v1/plot/..."}, free: []exemption{drawn}},
@@ -143,6 +144,7 @@ var packageTable = []packageRule{
 	{dir: "hwmodel/fit", may: []string{"internal/libm", "scheduler/model", "hwmodel", "gonum.org/v1/gonum/..."}, free: []exemption{judged}},
 	{dir: "profiles", may: []string{"hwmodel", "hwmodel/catalogue", "internal/spelling", "scheduler/model", "scheduler/score", "scheduler/order", "traces/hostlist", "github.com/goccy/go-yaml/..."},
 		free: []exemption{files}},
+	{dir: "capture/calibrate", may: []string{"capture", "capture/energy", "capture/join", "hwmodel/fit", "profiles", "scheduler/model", "traces", "traces/hostlist"}, free: []exemption{counters}},
 	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles", "traces/hostlist"}},
 	{dir: "profiles/nodelist", may: []string{"scheduler/model", "profiles", "traces", "traces/hostlist"}},
 
@@ -209,6 +211,7 @@ var packageTable = []packageRule{
 	{dir: "reports/compare", may: []string{"scheduler/model", "sim/metric", "sim/paired", "sim/record", "sim/stat", "reports/internal/rundata", "reports/page", "reports/plot", "reports/table"},
 		free: []exemption{files, drawn}},
 	{dir: "reports/workload", may: []string{"scheduler/model", "traces", "traces/hostlist", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
+	{dir: "reports/calibration", may: []string{"capture/calibrate", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
 	{dir: "reports/scaling", may: []string{"scheduler/model", "sim/scaling", "sim/service/vm", "sim/stat", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
 	{dir: "reports", may: []string{"internal/disk", "scheduler/model", "sim/metric", "sim/record", "reports/internal/rundata", "reports/page", "reports/plot", "reports/table"},
 		free: []exemption{drawn}},
