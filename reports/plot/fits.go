@@ -24,12 +24,12 @@ const mostFitPoints = 200
 // fitReach is how far the axis of Fits goes: what lies beyond is drawn at its end.
 const fitReach = 2.0
 
-// Fits draws fitted figures one below the other: the measurements that each rests on as dots,
+// Fits draws fitted figures one below the other: the measurements that each rests on as marks,
 // and its range, all relative to the figure.
 func Fits(rows []FitRow) *Figure {
 	f := &Figure{
 		Name: "fits", Title: "What each figure rests on",
-		Note:   "a dot is one independent measurement; dots beyond the axis stand at its end",
+		Note:   "a mark is one independent measurement; marks beyond the axis stand at its end",
 		legend: []entry{{text: "measurement", color: alpha(Blue, 150), area: true}, {text: "range of the figure", color: Ink}},
 	}
 	f.height, f.narrow = rowHeights(115*pt, len(rows))
@@ -56,7 +56,7 @@ func Fits(rows []FitRow) *Figure {
 		if !small(c) { // room for what rows say
 			p.X.Max += 100 * 0.5 * (most - least)
 		}
-		p.X.Tick.Marker = linearTicks(few(c, 7), false)
+		p.X.Tick.Marker = plot.TickerFunc(func(lo, _ float64) []plot.Tick { return niceTicks(lo, 100*most, few(c, 7)) })
 		p.Add(grid{x: true}, fitRows{rows, 100 * least, 100 * most, rowsOn(c, p, labels, nameRoom)})
 		drawPlot(p, c)
 	}
