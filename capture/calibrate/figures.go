@@ -148,6 +148,7 @@ func nodeDraws(src *Source, _ *jobTable, seen *observed) (out []Finding, err err
 		}{{NodeIdle, fit.StateIdle, f.Idle}, {NodeBusy, fit.StateActive, f.Active}} {
 			found := about
 			found.Target, found.Figure = Target{Type: i, Class: -1, Key: one.key}, one.Figure
+			found.Figure.Units = "spans"
 			found.Points = medians(seen.nodes[i], one.state, 0)
 			out = append(out, found)
 		}

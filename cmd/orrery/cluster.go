@@ -53,7 +53,8 @@ The format is found by content; names of files do not matter:
 
 ` + nodelist.Formats() + `
 and the tables of nodes that orrery import reads (openb, alibaba-spot-nodes,
-pai-machines, philly-machines) or that a trace has.
+pai-machines, philly-machines) or that a trace has. A bundle of orrery-agent also has
+the memory, power limits and NVLinks of GPUs, and fingerprints of nodes.
 
 Of a running Slurm:
 
@@ -156,7 +157,7 @@ func tableList(name, path string) (nodelist.List, error) {
 		}
 		return nodelist.List{}, err
 	}
-	nodes := src.Nodes()
+	nodes, events := src.Nodes(), src.Events()
 	var assumed []traces.Assumption
 	if opened.Report != nil {
 		assumed = opened.Report.Assumed
@@ -167,7 +168,8 @@ func tableList(name, path string) (nodelist.List, error) {
 	if len(nodes) == 0 {
 		return nodelist.List{}, &traces.DataError{File: name, Found: "a trace without a table of nodes", Expected: "a list of nodes", Mend: "orrery cluster import --help lists what is read"}
 	}
-	return nodelist.Rows(name, nodes, assumed, gpucluster.GPUMemory), nil
+	list := nodelist.Rows(name, nodes, assumed, gpucluster.GPUMemory)
+	return list, list.Inventories(events)
 }
 
 // textList reads a list that is told by its content, if this is one.

@@ -18,7 +18,8 @@ type kind struct {
 	gpu                           string
 	gpus, gpuMemory, cpus, memory int64
 	features                      string
-	idle, busy                    int64
+	idle, busy, limit             int64
+	joined                        string // its links as text
 }
 
 // Result is a cluster file and what is to be known of it.
@@ -178,7 +179,12 @@ func (b *builder) types() {
 			n.GPU = unnamedGPU
 			unnamed++
 		}
-		k := kind{n.GPU, n.GPUs, n.GPUMemory, n.CPUs, n.Memory, n.Features, n.Idle, n.Busy}
+		k := kind{n.GPU, n.GPUs, n.GPUMemory, n.CPUs, n.Memory, n.Features, n.Idle, n.Busy, n.Limit, ""}
+		topology := profiles.GPUTopology{IslandBandwidth: 450, OtherBandwidth: 64}
+		if n.Joined != nil {
+			topology = n.Joined.Topology
+			k.joined = fmt.Sprint(topology)
+		}
 		at, ok := place[k]
 		if !ok {
 			at = len(b.kinds)
@@ -190,7 +196,7 @@ func (b *builder) types() {
 			}
 			b.c.NodeTypes = append(b.c.NodeTypes, profiles.NodeType{Name: name, GPU: k.gpu, GPUs: int32(k.gpus), GPUMemory: profiles.Bytes(k.gpuMemory), CPUs: int32(k.cpus),
 				Memory: profiles.Bytes(k.memory), Features: featuresOf(k.features), IdlePower: profiles.Power(k.idle), BusyPower: profiles.Power(k.busy),
-				GPUTopology: profiles.GPUTopology{IslandBandwidth: 450, OtherBandwidth: 64}})
+				GPUPowerLimit: profiles.Power(k.limit), GPUTopology: topology})
 		}
 		b.of = append(b.of, at)
 	}

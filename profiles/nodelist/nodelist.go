@@ -42,6 +42,8 @@ type Node struct {
 	Partitions []string
 	Idle, Busy int64  // watts
 	Print      string // conformance fingerprint
+	Limit      int64  // watts that one GPU is held to, where that is below what it is sold with
+	Joined     *Links // how its GPUs are joined
 	Down       bool   // or drained, when the list was made
 	Line       int64  // of the file, 0 where it is not known
 }

@@ -146,7 +146,7 @@ var packageTable = []packageRule{
 		free: []exemption{files}},
 	{dir: "capture/calibrate", may: []string{"capture", "capture/energy", "capture/join", "hwmodel/fit", "profiles", "scheduler/model", "traces", "traces/hostlist"}, free: []exemption{counters}},
 	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles", "traces/hostlist"}},
-	{dir: "profiles/nodelist", may: []string{"scheduler/model", "profiles", "traces", "traces/hostlist"}},
+	{dir: "profiles/nodelist", may: []string{"capture", "scheduler/model", "profiles", "traces", "traces/hostlist"}},
 
 	{dir: "sim/des", may: []string{"scheduler/model"}},
 	{dir: "sim/commitlog", may: []string{"scheduler", "scheduler/model", "scheduler/drive", "traces/hostlist", "sim/des"}},
