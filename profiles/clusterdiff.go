@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -59,8 +60,9 @@ func (c *Cluster) keys() []keyText {
 	return out
 }
 
-// flatten appends the values below one, which dec reads next.
-func flatten(dec *json.Decoder, path string, out *[]keyText) error {
+// flatten appends the values below one, which dec reads next, but those of the keys told, which
+// stand in the path.
+func flatten(dec *json.Decoder, path string, out *[]keyText, told ...string) error {
 	var raw json.RawMessage
 	if err := dec.Decode(&raw); err != nil {
 		return err
@@ -71,8 +73,14 @@ func flatten(dec *json.Decoder, path string, out *[]keyText) error {
 		_, err := within.Token()
 		for err == nil && within.More() {
 			var key json.Token
-			if key, err = within.Token(); err == nil {
-				err = flatten(within, strings.TrimPrefix(fmt.Sprintf("%s.%s", path, key), "."), out)
+			if key, err = within.Token(); err != nil {
+				break
+			}
+			var skipped json.RawMessage
+			if name, _ := key.(string); slices.Contains(told, name) {
+				err = within.Decode(&skipped)
+			} else {
+				err = flatten(within, strings.TrimPrefix(path+"."+name, "."), out)
 			}
 		}
 		return err
@@ -93,16 +101,17 @@ func flattenList(raw []byte, path string, out *[]keyText) error {
 	if err := json.Unmarshal(raw, &entries); err != nil {
 		return err
 	}
-	names := make([]string, len(entries))
+	names, told := make([]string, len(entries)), make([][]string, len(entries))
 	seen := map[string]bool{}
 	for i, e := range entries {
 		if e[0] != '{' {
 			*out = append(*out, keyText{path, string(raw)})
 			return nil
 		}
-		names[i] = entryName(e)
+		names[i], told[i] = entryName(e)
 		if names[i] == "" || seen[names[i]] {
 			clear(names)
+			clear(told)
 			break
 		}
 		seen[names[i]] = true
@@ -112,40 +121,33 @@ func flattenList(raw []byte, path string, out *[]keyText) error {
 		if name == "" {
 			name = fmt.Sprint(i)
 		}
-		if err := flatten(json.NewDecoder(bytes.NewReader(e)), path+"["+name+"]", out); err != nil {
+		if err := flatten(json.NewDecoder(bytes.NewReader(e)), path+"["+name+"]", out, told[i]...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// entryName is what tells an entry of a list from the others.
-func entryName(raw []byte) string {
-	var e struct {
-		Name   string `json:"name"`
-		GPU    string `json:"gpu"`
-		Nodes  any    `json:"nodes"`
-		Type   string `json:"type"`
-		Class  any    `json:"class"`
-		Groups any    `json:"groups"`
-		GPUs   any    `json:"gpus"`
-		Draw   any    `json:"draw"`
-		Time   any    `json:"time"`
-	}
+// entryName is what tells an entry of a list from the others, and the keys that it is made of.
+func entryName(raw []byte) (string, []string) {
+	var e map[string]any
 	if json.Unmarshal(raw, &e) != nil {
-		return ""
+		return "", nil
+	}
+	has := func(keys ...string) bool {
+		return !slices.ContainsFunc(keys, func(k string) bool { return e[k] == nil || e[k] == "" })
 	}
 	switch {
-	case e.Name != "":
-		return e.Name
-	case e.GPU != "":
-		return e.GPU
-	case e.Draw != nil:
-		return fmt.Sprint("draw ", e.Draw)
-	case e.Class != nil:
-		return fmt.Sprint("class ", e.Class)
-	case e.Time != nil && e.Nodes != nil: // a time of a step, by placement
-		return fmt.Sprintf("nodes %v, gpus %v, groups %v", e.Nodes, e.GPUs, e.Groups)
+	case has("name"):
+		return fmt.Sprint(e["name"]), []string{"name"}
+	case has("nodes", "gpus", "groups", "time"): // of a step, by placement
+		return fmt.Sprintf("nodes %v, gpus %v, groups %v", e["nodes"], e["gpus"], e["groups"]), []string{"nodes", "gpus", "groups"}
+	case has("gpu"):
+		return fmt.Sprint(e["gpu"]), []string{"gpu"}
+	case has("draw"):
+		return fmt.Sprint("draw ", e["draw"]), []string{"draw"}
+	case has("class"):
+		return fmt.Sprint("class ", e["class"]), []string{"class"}
 	}
-	return ""
+	return "", nil
 }

@@ -49,7 +49,7 @@ func diffTable(a, b *profiles.Cluster) *table.Table {
 			t.Row(d.Sign(), d.Key, d.Before, d.After, c.Low+" to "+c.High, c.N, c.Of, c.From)
 			continue
 		}
-		t.Row(d.Sign(), d.Key, d.Before, d.After, "", nil, "", "")
+		t.Row(d.Sign(), d.Key, d.Before, d.After, "", table.Cell{}, "", "")
 	}
 	return t
 }
