@@ -164,7 +164,7 @@ type job struct {
 
 // readJobs reads the jobs once.
 func readJobs(src *Source) (*jobTable, error) {
-	t := &jobTable{}
+	t := &jobTable{from: model.Never}
 	if src.Jobs == nil {
 		return t, nil
 	}
@@ -192,9 +192,7 @@ func readJobs(src *Source) (*jobTable, error) {
 			j.ran = j.end.Sub(j.start)
 		}
 		if j.start != model.Never {
-			if len(t.list) == 0 || j.start < t.from || t.from == 0 {
-				t.from = j.start
-			}
+			t.from = min(t.from, j.start)
 			t.to = max(t.to, j.start.Add(j.ran))
 		}
 		var err error

@@ -265,7 +265,7 @@ func ratios(src *Source, jobs *jobTable, class int, key string, of func(*job, st
 	var runs []fit.Run
 	var names []string
 	count := map[int]int{}
-	about := Finding{Unit: "factor", Spread: true, Valid: "jobs of one name, user and number of GPUs that completed"}
+	about := Finding{Unit: "factor", Spread: true, From: model.Never, Valid: "jobs of one name, user and number of GPUs that completed"}
 	for i := range jobs.list {
 		j := &jobs.list[i]
 		gpu := gpuOf(src, j.nodes)
@@ -279,10 +279,9 @@ func ratios(src *Source, jobs *jobTable, class int, key string, of func(*job, st
 		}
 		count[id]++
 		runs = append(runs, fit.Run{Key: keys.of(j.what + " " + rest), Way: id, Seconds: j.ran.Seconds()})
-		if about.From == 0 || j.start < about.From {
-			about.From = j.start
+		if j.start != model.Never {
+			about.From, about.To = min(about.From, j.start), max(about.To, j.start.Add(j.ran))
 		}
-		about.To = max(about.To, j.start.Add(j.ran))
 	}
 	about.Rows = int64(len(runs))
 	if len(names) < 2 {
@@ -355,6 +354,9 @@ func gpuOf(src *Source, nodes []string) string {
 // breakdowns are how long nodes work before they go down, and how long they are down.
 func breakdowns(src *Source, jobs *jobTable, seen *observed) ([]Finding, error) {
 	from, to := window(src, jobs, seen)
+	if from == model.Never {
+		return []Finding{refused(whole(MTBF), "no rows, jobs or events that say how long was recorded", "a record of some length", "give a bundle with telemetry, jobs or events")}, nil
+	}
 	down := map[string]model.Time{} // since when a node is down
 	up := map[string]model.Time{}   // since when it works, where not from the beginning on
 	var works, repairs []fit.Watched

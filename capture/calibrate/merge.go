@@ -290,7 +290,7 @@ func (w *merger) provenance() {
 		}
 		f := o.Finding
 		p := profiles.Calibrated{Key: o.Key, Value: o.Value, Low: o.Low, High: o.High, Range: f.Range(), N: int64(f.Figure.N), Of: f.Figure.Units, From: w.Bundles, Rows: f.Rows,
-			Days: math.Round(f.To.Sub(f.From).Seconds()/86.4) / 1000, Quality: fmt.Sprintf("usual distance %.1f %%", 100*f.Figure.Residual), Valid: f.Valid}
+			Days: math.Round(f.Days()*1000) / 1000, Quality: fmt.Sprintf("usual distance %.1f %%", 100*f.Figure.Residual), Valid: f.Valid}
 		list = replaced(list, p, func(x profiles.Calibrated) bool { return x.Key == o.Key })
 	}
 	if len(list) == 0 {
@@ -302,6 +302,14 @@ func (w *merger) provenance() {
 			quote(p.Key), quote(p.Value), quote(p.Low), quote(p.High), quote(p.Range), p.N, quote(p.Of), quote(p.From), p.Rows, p.Days, quote(p.Quality), quote(p.Valid))
 	}
 	w.edits = append(w.edits, profiles.Edit{YAML: "calibration:" + b.String() + "\n"})
+}
+
+// Days is from the first to the last measurement, 0 where they have no instants.
+func (f *Finding) Days() float64 {
+	if f.From == model.Never {
+		return 0
+	}
+	return f.To.Sub(f.From).Seconds() / 86400
 }
 
 // Range says what the range of a figure is.

@@ -27,6 +27,8 @@ const (
 	contextBytes = 1 << 30
 	// apart is a silence that ends a span.
 	apart = 10 * model.Minute
+	// lately is for how long behind its row what a GPU does is taken to go on.
+	lately = model.Minute
 )
 
 // observed is what telemetry says of GPUs and nodes.
@@ -88,9 +90,15 @@ type observer struct {
 	out    *observed
 	tracks map[series]*track
 	names  numbers
-	whole  int                            // spans of nodes so far
-	states map[string]map[int32]fit.State // what the GPUs of a node do now, by node
+	whole  int                        // spans of nodes so far
+	states map[string]map[int32]doing // what the GPUs of a node do now, by node
 	disk   map[process]*activity
+}
+
+// doing is what a GPU did up to an instant.
+type doing struct {
+	state fit.State
+	until model.Time
 }
 
 // track is the span of a series that goes on.
@@ -122,8 +130,8 @@ type activity struct {
 }
 
 func observe(src *Source, jobs *jobTable) (*observed, error) {
-	o := &observer{src: src, jobs: jobs, tracks: map[series]*track{}, names: numbers{}, states: map[string]map[int32]fit.State{}, disk: map[process]*activity{},
-		out: &observed{spans: make([][]fit.Span, len(src.Types)), nodes: make([][]fit.Span, len(src.Types)), rows: make([]int64, len(src.Types)), begun: map[int]model.Time{}}}
+	o := &observer{src: src, jobs: jobs, tracks: map[series]*track{}, names: numbers{}, states: map[string]map[int32]doing{}, disk: map[process]*activity{},
+		out: &observed{from: model.Never, spans: make([][]fit.Span, len(src.Types)), nodes: make([][]fit.Span, len(src.Types)), rows: make([]int64, len(src.Types)), begun: map[int]model.Time{}}}
 	if src.Telemetry == nil {
 		return o.out, nil
 	}
@@ -191,9 +199,9 @@ func (o *observer) gpu(t *traces.Telemetry, stands energy.Stretch, of []*join.Me
 		job = -1 // it is on other GPUs of the node
 	}
 	if o.states[t.Node] == nil {
-		o.states[t.Node] = map[int32]fit.State{}
+		o.states[t.Node] = map[int32]doing{}
 	}
-	o.states[t.Node][t.GPU.V] = state
+	o.states[t.Node][t.GPU.V] = doing{state, stands.To}
 	if works && job >= 0 {
 		if _, known := o.out.begun[job]; !known {
 			o.out.begun[job] = stands.From
@@ -223,16 +231,14 @@ func sampled(t *traces.Telemetry, s energy.Stretch) model.Time {
 
 // spanOf notes the time that rows cover.
 func (o *observer) spanOf(s energy.Stretch) {
-	if o.out.from == 0 || s.From < o.out.from {
-		o.out.from = s.From
-	}
+	o.out.from = min(o.out.from, s.From)
 	o.out.to = max(o.out.to, s.To)
 }
 
 func (o *observer) track(k series, typ int) *track {
 	t := o.tracks[k]
 	if t == nil {
-		t = &track{typ: typ, number: o.names.of(k.node + "/" + string(rune(k.gpu+2)))}
+		t = &track{typ: typ, number: o.names.of(capture.Subject(k.node, k.gpu))}
 		o.tracks[k] = t
 	}
 	return t
@@ -341,7 +347,10 @@ func (o *observer) node(t *traces.Telemetry) {
 	states := o.states[t.Node]
 	var idle, active int32
 	for _, g := range slices.Sorted(maps.Keys(states)) {
-		switch states[g] {
+		if stands.To.Sub(states[g].until) > stands.Width()+lately {
+			continue // it is silent
+		}
+		switch states[g].state {
 		case fit.StateIdle:
 			idle++
 		case fit.StateActive:

@@ -94,15 +94,15 @@ func (v *calibrateVerb) run(_ *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(v.cluster)
-	if err != nil {
-		return fmt.Errorf("--cluster %s: it must be a file that can be written anew: %w", quoted(v.cluster), err)
-	}
-	src, close, err := v.source(args, c)
+	text, err := v.text()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, close()) }()
+	src, done, err := v.source(args, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
 	found, err := calibrate.Of(src)
 	if err != nil {
 		return input(err)
@@ -127,6 +127,29 @@ func (v *calibrateVerb) run(_ *cobra.Command, args []string) (err error) {
 		}
 	}
 	return disk.WriteFile(v.out, out)
+}
+
+// text is that of the cluster file. What it names by paths must be there from the folder of
+// the file that is written.
+func (v *calibrateVerb) text() ([]byte, error) {
+	if slices.Contains(profiles.ClusterNames(), v.cluster) {
+		return nil, usagef("--cluster %s is part of the program: write it into a file first, by orrery profiles show %s > FILE", v.cluster, v.cluster)
+	}
+	text, err := os.ReadFile(v.cluster)
+	if err != nil {
+		return nil, err
+	}
+	c, err := profiles.ParseCluster(v.cluster, text)
+	if err != nil {
+		return nil, &codedError{exitUsage, err}
+	}
+	for i := range c.VClusters {
+		name := c.VClusters[i].Profile.Name
+		if strings.ContainsAny(name, `./\`) && !filepath.IsAbs(name) && filepath.Dir(v.out) != filepath.Dir(v.cluster) {
+			return nil, usagef("--out %s: the cluster file names the profile %s from its folder: write into %s", quoted(v.out), quoted(name), filepath.Dir(v.cluster))
+		}
+	}
+	return text, nil
 }
 
 // source is what the bundles have of the nodes of the cluster.

@@ -42,7 +42,7 @@ func Table(list []calibrate.Outcome) *table.Table {
 			t.Row(o.Key, "", "", "", "", nil, "", nil, nil, nil, false, o.Why)
 			continue
 		}
-		t.Row(o.Key, o.Value, o.Low, o.High, f.Range(), f.Figure.N, f.Figure.Units, f.Rows, table.Float(f.To.Sub(f.From).Seconds()/86400, 3), table.Float(100*f.Figure.Residual, 1), o.Applied, o.Why)
+		t.Row(o.Key, o.Value, o.Low, o.High, f.Range(), f.Figure.N, f.Figure.Units, f.Rows, table.Float(f.Days(), 3), table.Float(100*f.Figure.Residual, 1), o.Applied, o.Why)
 	}
 	return t
 }
