@@ -49,7 +49,9 @@ func TestJoin(t *testing.T) {
 	require.NoError(t, j.Row(seen(5, 3, 60, 0)))
 	for s := 10; s < 20; s++ {
 		bytes := int64((s - 9) * 1000)
-		require.NoError(t, j.Row(seen(s, 0, 400, 1, of("1", bytes))))
+		alone := seen(s, 0, 400, 1, of("1", bytes))
+		alone.MemUsed = traces.Some(int64(1000 * (20 - s)))
+		require.NoError(t, j.Row(alone))
 		require.NoError(t, j.Row(seen(s, 1, 600, 0.5, of("1", bytes), capture.Process{PID: 8, Job: "2"}, capture.Process{PID: 9, Job: "77"})))
 		require.NoError(t, j.Row(seen(s, 2, 100, 0)))
 	}
@@ -61,7 +63,7 @@ func TestJoin(t *testing.T) {
 	require.NoError(t, j.Job(1, 0).Apply(&one))
 	require.False(t, one.Power.OK, "nothing was measured of the nodes as a whole")
 	require.Equal(t, traces.Some(int64(1000)), one.IODemand) // 10,000 B in 10 s, one process on two GPUs
-	require.Equal(t, `{"measured_gpu_power":700,"measured_gpu_seconds":15,"measured_shared":0.333333,"measured_sm_active":0.416667,"measured_sm_util":0.833333,"zone":"a"}`, one.Extra, "400 W, and half of 600 W")
+	require.Equal(t, `{"measured_gpu_memory":10000,"measured_gpu_power":700,"measured_gpu_seconds":15,"measured_shared":0.333333,"measured_sm_active":0.416667,"measured_sm_util":0.833333,"zone":"a"}`, one.Extra, "400 W, and half of 600 W; memory where it was alone")
 	two := traces.Job{ID: 2}
 	require.NoError(t, j.Job(2, 0).Apply(&two))
 	require.Equal(t, traces.Some(300.0), j.Job(2, 0).GPUPower())

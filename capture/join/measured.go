@@ -22,6 +22,7 @@ type Measured struct {
 	Shared      float64    // part of GPUSeconds on GPUs with processes of other jobs
 	Bytes       int64      // read from and written to storage by its processes
 	BytesKnown  bool
+	Memory      traces.Opt[int64] // B, the most in use on one of its GPUs while it was alone there
 	sms, active sums
 	nodes       int              // that it had: recorded, else requested; 0 when that is not known
 	beside      bool             // another job was on a node of its own whose power was measured
@@ -65,6 +66,9 @@ func (m *Measured) add(t *traces.Telemetry, stands energy.Stretch, sharing int) 
 	m.GPUSeconds += part
 	if sharing > 1 {
 		m.Shared += part
+	}
+	if sharing == 1 && t.MemUsed.OK {
+		m.Memory = traces.Some(max(m.Memory.V, t.MemUsed.V))
 	}
 	m.sms.add(t.SMUtil, part)
 	m.active.add(t.SMActive, part)
@@ -123,7 +127,7 @@ func (m *Measured) NodePower() (watts traces.Opt[float64]) {
 }
 
 // Apply writes into a job what was measured: power (mean W of its nodes as a whole, where that was measured), io_demand (B/s from its first
-// to its last sample), and in extra the mean power of its GPUs alone, the means of utilisation and SM activity, the GPU time, and which part
+// to its last sample), and in extra the mean power of its GPUs alone, the means of utilisation and SM activity, the most memory in use on a GPU, the GPU time, and which part
 // of it was on shared GPUs. What the job had in these columns is replaced, and stays where nothing was measured. An extra that is no JSON
 // object is an error.
 func (m *Measured) Apply(job *traces.Job) error {
@@ -152,6 +156,7 @@ func (m *Measured) Apply(job *traces.Job) error {
 	put("measured_gpu_power", m.GPUPower())
 	put("measured_gpu_seconds", traces.Some(m.GPUSeconds))
 	put("measured_shared", traces.Some(m.Shared/m.GPUSeconds))
+	put("measured_gpu_memory", traces.Opt[float64]{V: float64(m.Memory.V), OK: m.Memory.OK})
 	put("measured_sm_util", m.sms.mean())
 	put("measured_sm_active", m.active.mean())
 	text, err := json.Marshal(extra) // keys ascend
