@@ -56,7 +56,7 @@ func Rewrite(file string, text []byte, edits []Edit) ([]byte, error) {
 		}
 		if _, err := path.FilterFile(tree); yaml.IsNotFoundNodeError(err) && e.Path != "" && !strings.ContainsAny(e.Path, ".[") {
 			// a block that the file does not have yet
-			if keys, err = parser.ParseBytes([]byte(e.Path+":\n"+string(indented([]byte(e.YAML), "  "))), 0); err != nil {
+			if keys, err = parser.ParseBytes([]byte(e.Path+":\n"+indented([]byte(e.YAML), "  ")), 0); err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", file, e.Path, err)
 			}
 			path, _ = yaml.PathString("$")

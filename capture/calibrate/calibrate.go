@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 
-	"orrery/capture"
 	"orrery/hwmodel/fit"
 	"orrery/scheduler/model"
 	"orrery/traces"
@@ -125,14 +124,6 @@ func Of(src Source) (*Result, error) {
 // refused is a finding that the data cannot carry.
 func refused(to Target, found, want, obtain string) Finding {
 	return Finding{Target: to, Figure: fit.Figure{Refused: &fit.Refusal{What: to.Key, Found: found, Want: want, Obtain: obtain}}}
-}
-
-// index is that of a GPU in its node, NodeSeries for the node as a whole.
-func index(t *traces.Telemetry) int32 {
-	if !t.GPU.OK {
-		return capture.NodeSeries
-	}
-	return t.GPU.V
 }
 
 // whole is a target of no type and no class.
