@@ -1,11 +1,13 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
 	"orrery/hwmodel"
+	"orrery/internal/libm"
 )
 
 // Transfer is a phase of I/O.
@@ -24,12 +26,12 @@ type BandwidthFit struct {
 const (
 	leastTransfers = 10
 	leastSizes     = 2.0  // largest ÷ smallest transfer, without the tenth at either end, from which a latency is told
-	mostPairs      = 1000 // transfers whose pairs are all taken
+	mostPairs      = 500_000
 )
 
 // Bandwidth fits transfers of one kind, such as the checkpoints of a class of jobs, by the median
-// of the slopes of all pairs (Theil and Sen), whose interval is from the law of Kendall's rank
-// correlation. Where all have about one size, latency and rate cannot be told from each other: the rate is then
+// of the slopes of all pairs (Theil and Sen), whose interval is from the spread of
+// Kendall's rank correlation. Where all have about one size, latency and rate cannot be told from each other: the rate is then
 // the median of bytes ÷ time, at that size alone, and the latency is refused.
 func Bandwidth(transfers []Transfer) (BandwidthFit, error) {
 	var out BandwidthFit
@@ -61,21 +63,41 @@ func Bandwidth(transfers []Transfer) (BandwidthFit, error) {
 
 func theilSen(transfers []Transfer, valid Range) BandwidthFit {
 	n := len(transfers)
-	stride := 1 + n/mostPairs // of many, each transfer is paired with each stride-th one behind it
-	var slopes []float64
+	stride := 1 + int(float64(n)*float64(n)/(2*mostPairs)) // of many, each transfer is paired with each stride-th one behind it
+	type pair struct {
+		slope float64
+		i, j  int
+	}
+	var pairs []pair
 	for i := range transfers {
 		for j := i + 1; j < n; j += stride {
 			if a, b := transfers[i], transfers[j]; a.Bytes != b.Bytes {
-				slopes = append(slopes, (b.Seconds-a.Seconds)/(b.Bytes-a.Bytes))
+				pairs = append(pairs, pair{(b.Seconds - a.Seconds) / (b.Bytes - a.Bytes), i, j})
 			}
 		}
 	}
-	slices.Sort(slopes)
-	m, count := float64(n), float64(len(slopes))
-	// Of all pairs, those that Kendall's statistic leaves beyond either end.
-	off := 1.959963984540054 * math.Sqrt(m*(m-1)*(2*m+5)/18) / (m * (m - 1) / 2) * count
-	low, high := slopes[max(0, int(math.Floor((count-off)/2)))], slopes[min(len(slopes)-1, int(math.Ceil((count+off)/2)))]
-	slope := Median(slopes)
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.slope, b.slope) })
+	count := len(pairs)
+	slope := (pairs[(count-1)/2].slope + pairs[count/2].slope) / 2
+	// How the pairs of each transfer lie about the slope says how far chance moves their middle.
+	// Noise may grow with the size.
+	over, of := make([]float64, n), make([]float64, n)
+	for _, p := range pairs {
+		sign := float64(cmp.Compare(p.slope, slope))
+		over[p.i], over[p.j] = over[p.i]+sign, over[p.j]+sign
+		of[p.i]++
+		of[p.j]++
+	}
+	square := 0.0
+	for i := range over {
+		if of[i] > 0 {
+			square += over[i] * over[i] / of[i] / of[i] / float64(n)
+		}
+	}
+	m := float64(n)
+	off := libm.StudentQuantile((1+Confidence)/2, m-2) * math.Sqrt(4*square/m) * float64(count)
+	low := pairs[max(0, int(math.Floor((float64(count)-off)/2)))].slope
+	high := pairs[min(count-1, int(math.Ceil((float64(count)+off)/2)))].slope
 	if !(low > 0) {
 		r := &Refusal{What: "bandwidth", Found: "times that do not grow with the bytes beyond the noise", Want: "larger transfers, or steadier ones", Obtain: "record transfers of larger jobs, or on an idle store"}
 		return BandwidthFit{Figure{Refused: r}, Figure{Refused: r}}

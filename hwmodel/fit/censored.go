@@ -2,6 +2,7 @@ package fit
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -209,16 +210,17 @@ func scaled(sorted []Watched, events int, of family) CensoredLaw {
 	}
 	determinant := at.aa*at.bb - at.ab*at.ab
 	law := of.law(at.location, libm.Exp(at.logScale))
-	if err := law.Validate(); err != nil || !(at.aa < 0) || !(determinant > 0) {
+	t := libm.StudentQuantile((1+Confidence)/2, float64(events-1))
+	a, b := t*math.Sqrt(-at.bb/determinant), t*math.Sqrt(-at.aa/determinant)
+	time := hwmodel.Band{Value: libm.Exp(at.location), Low: libm.Exp(at.location - a), High: libm.Exp(at.location + a)}
+	shape := hwmodel.Band{Value: of.shape(at.logScale), Low: of.shape(at.logScale - b), High: of.shape(at.logScale + b)}
+	shape.Low, shape.High = min(shape.Low, shape.High), max(shape.Low, shape.High)
+	if err := errors.Join(law.Validate(), time.Validate("time"), shape.Validate("shape")); err != nil || !(at.aa < 0) || !(determinant > 0) {
 		r := &Refusal{What: of.name + " law of lifetimes", Found: "times that do not tell its parameters", Want: "times of different lengths, with an event among the longest ones", Obtain: moreEvents}
 		return CensoredLaw{Figure: Figure{Refused: r}, Shape: Figure{Refused: r}}
 	}
-	t := libm.StudentQuantile((1+Confidence)/2, float64(events-1))
-	a, b := t*math.Sqrt(-at.bb/determinant), t*math.Sqrt(-at.aa/determinant)
-	shape := hwmodel.Band{Value: of.shape(at.logScale), Low: of.shape(at.logScale - b), High: of.shape(at.logScale + b)}
-	shape.Low, shape.High = min(shape.Low, shape.High), max(shape.Low, shape.High)
 	return CensoredLaw{
-		Figure:        Figure{Estimate: lifetimeEstimate(hwmodel.Band{Value: libm.Exp(at.location), Low: libm.Exp(at.location - a), High: libm.Exp(at.location + a)}, sorted, events)},
+		Figure:        Figure{Estimate: lifetimeEstimate(time, sorted, events)},
 		Shape:         Figure{Estimate: lifetimeEstimate(shape, sorted, events)},
 		Law:           law,
 		LogLikelihood: at.value,

@@ -67,7 +67,7 @@ func quantile(sorted []float64, p, longest float64) Figure {
 	}
 	low, _ := quantileBound(sorted, p, (1-Confidence)/2)
 	high, known := quantileBound(sorted, p, (1+Confidence)/2)
-	if !known || high > longest {
+	if !known || high >= longest {
 		return refused(Refusal{What: what, Found: "delays that had not ended after less than that", Want: "a watch that sees them end", Obtain: "wait longer for each, or raise the time limit"})
 	}
 	value := Quantile(p, sorted)

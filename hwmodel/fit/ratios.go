@@ -20,8 +20,8 @@ type Run struct {
 type RatioFit struct {
 	Way    int
 	Ratio  Figure // Valid are the times of the runs, s
-	Runs   int // of this way, matched or not
-	Single int // keys with runs of this way and none of the base
+	Runs   int    // of this way, matched or not
+	Single int    // keys with runs of this way and none of the base
 }
 
 // LeastPairs is the least number of keys that a ratio rests on.

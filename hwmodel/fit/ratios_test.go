@@ -1,0 +1,111 @@
+package fit
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/internal/libm"
+	"orrery/scheduler/model/draw"
+)
+
+// plantedRuns are runs of so many keys in two ways, whose ratio is 0.6 at the median, and by 8 %
+// more or less for a key. Keys take from a minute to a day. One run in twenty is wild, such as one
+// beside a straggler, and keys differ in how often they ran.
+func plantedRuns(seed uint64, keys int, wild float64) (out []Run) {
+	for k := range keys {
+		src := draw.New(seed, draw.StreamOf("planted runs"), uint64(k), 0)
+		base := 60 * libm.Exp(7*src.Float64())
+		ratio := plantedRatio * libm.Exp(0.08*src.Normal())
+		for way, level := range []float64{base, base * ratio} {
+			for range 1 + src.IntN(6) {
+				s := level * libm.Exp(0.02*src.Normal())
+				if src.Bool(wild) {
+					s *= 2 + src.Float64()
+				}
+				out = append(out, Run{k, way, s})
+			}
+		}
+	}
+	return out
+}
+
+const plantedRatio = 0.6
+
+// TestRatiosOfRuns: intervals hold the planted ratio of times in 95 % of records, from five keys
+// on. Wrong are the ratio of the medians of all runs, as keys differ in length, and an interval
+// that takes runs as the unit.
+func TestRatiosOfRuns(t *testing.T) {
+	for _, keys := range []int{5, 8, 25} {
+		held, asRuns := covered{}, 0
+		off, offUnmatched := 0.0, 0.0
+		for seed := range uint64(seeds) {
+			runs := plantedRuns(seed, keys, 0.05)
+			f, err := Ratios(runs, 0)
+			require.NoError(t, err)
+			require.Len(t, f, 1)
+			require.True(t, f[0].Ratio.Known())
+			held.add("ratio", holds(f[0].Ratio.Band, plantedRatio))
+			off += math.Abs(math.Log(f[0].Ratio.Value/plantedRatio)) / seeds
+			var ways [2][]float64
+			baseOf := map[int][]float64{}
+			for _, r := range runs {
+				ways[r.Way] = append(ways[r.Way], r.Seconds)
+				if r.Way == 0 {
+					baseOf[r.Key] = append(baseOf[r.Key], r.Seconds)
+				}
+			}
+			offUnmatched += math.Abs(math.Log(Median(ways[1])/Median(ways[0])/plantedRatio)) / seeds
+			var logs []float64
+			for _, r := range runs {
+				if r.Way == 1 {
+					logs = append(logs, math.Log(r.Seconds/Median(baseOf[r.Key])))
+				}
+			}
+			if holds(ratio(logs).Band, plantedRatio) {
+				asRuns++
+			}
+		}
+		t.Logf("%d keys: off by %.1f %%, of unmatched medians %.0f %%; runs as the unit cover %.1f %%", keys, 100*off, 100*offUnmatched, 100*float64(asRuns)/seeds)
+		held.within93to97(t)
+		require.Greater(t, offUnmatched, 5*off)
+		require.Less(t, asRuns, seeds*85/100)
+	}
+}
+
+// TestRobustRatios: a wild key in ten does not move the ratio out of its interval, as it does the
+// plain mean.
+func TestRobustRatios(t *testing.T) {
+	logs := []float64{-0.52, -0.5, -0.49, -0.51, -0.53, -0.48, -0.5, -0.51, -0.49, 3}
+	f := ratio(logs)
+	require.True(t, f.Known())
+	require.InDelta(t, libm.Exp(-0.5), f.Value, 0.02)
+	require.Less(t, f.High, 0.63)
+	require.Greater(t, libm.Exp(mean(logs)), 0.8)
+}
+
+func TestRatiosOfSeveralWays(t *testing.T) {
+	var runs []Run
+	for k := range 6 {
+		runs = append(runs, Run{k, 2, 100}, Run{k, 0, 50}, Run{k, 0, 52})
+		if k < 4 {
+			runs = append(runs, Run{k, 5, 300})
+		}
+	}
+	runs = append(runs, Run{9, 0, 1})
+	f, err := Ratios(runs, 2)
+	require.NoError(t, err)
+	require.Len(t, f, 2)
+	require.Equal(t, []int{0, 13, 1}, []int{f[0].Way, f[0].Runs, f[0].Single})
+	require.Equal(t, 6, f[0].Ratio.N)
+	require.InDelta(t, 0.51, f[0].Ratio.Value, 1e-12)
+	require.Equal(t, Range{50, 100}, f[0].Ratio.Valid)
+	require.InDelta(t, 5.0/7, f[0].Ratio.Share, 1e-12)
+	require.ErrorContains(t, f[1].Ratio.Refused, "ratio of times: found 4 pairs of runs of the same work, want at least 5: run the same jobs in both ways")
+	require.ErrorIs(t, f[1].Ratio.Refused, ErrTooFew)
+	for _, bad := range []Run{{-1, 0, 1}, {0, -1, 1}, {0, 0, 0}, {0, 0, math.NaN()}, {0, 0, math.Inf(1)}} {
+		_, err := Ratios([]Run{{0, 0, 1}, bad}, 0)
+		require.ErrorContains(t, err, "run 1: found key")
+	}
+}
