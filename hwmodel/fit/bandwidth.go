@@ -25,7 +25,7 @@ type BandwidthFit struct {
 
 const (
 	leastTransfers = 10
-	leastSizes     = 2.0  // largest ÷ smallest transfer, without the tenth at either end, from which a latency is told
+	leastSizes     = 2.0 // largest ÷ smallest transfer, without the tenth at either end, from which a latency is told
 	mostPairs      = 500_000
 )
 

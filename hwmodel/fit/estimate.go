@@ -35,7 +35,8 @@ type Estimate struct {
 // Range is from Low to High, both included.
 type Range struct{ Low, High float64 }
 
-// Figure is an estimate, or why there is none.
+// Figure is an estimate, or why there is none. The Spread of a refused one may be known: see
+// OtherWork.
 type Figure struct {
 	Estimate
 	Refused *Refusal // nil where Estimate is known

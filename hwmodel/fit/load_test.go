@@ -1,0 +1,150 @@
+package fit
+
+import (
+	"compress/gzip"
+	"encoding/csv"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model/draw"
+	"orrery/tools/refdata"
+)
+
+// wallPower are readings of a node of 8 H200 at the wall by load: eleven runs of MLPerf inference.
+func wallPower(t *testing.T) (names []string, runs [][]Sample) {
+	t.Helper()
+	dir := refdata.Path(t, "traces", "telemetry", "mlperf-inference-v4.1", "h200x8-maxq-wall-power")
+	files, err := filepath.Glob(filepath.Join(dir, "*.csv.gz"))
+	require.NoError(t, err)
+	slices.Sort(files)
+	for _, path := range files {
+		f, err := os.Open(path)
+		require.NoError(t, err)
+		z, err := gzip.NewReader(f)
+		require.NoError(t, err)
+		rows, err := csv.NewReader(z).ReadAll()
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		var run []Sample
+		for _, row := range rows[1:] {
+			if row[0] == "" { // the last line
+				continue
+			}
+			at, err := time.Parse("01-02-2006 15:04:05.000", row[0])
+			require.NoError(t, err)
+			watts, err := strconv.ParseFloat(row[1], 64)
+			require.NoError(t, err)
+			run = append(run, Sample{at.UnixMicro(), watts})
+		}
+		names, runs = append(names, filepath.Base(path)), append(runs, run)
+	}
+	require.Len(t, runs, 11)
+	return names, runs
+}
+
+// TestEnergyOfLoads: load and rest by their powers give the energy at the wall. Wrong is the mean
+// active power for the whole time.
+func TestEnergyOfLoads(t *testing.T) {
+	names, runs := wallPower(t)
+	within, active := 0, make([]float64, len(runs))
+	for i, run := range runs {
+		f, err := Load(run)
+		require.NoError(t, err)
+		require.True(t, f.Active.Known(), names[i])
+		off := f.Modelled/f.Recorded - 1
+		wrong := f.Active.Value*(f.AtLoad+f.AtRest).Seconds()/f.Recorded - 1
+		t.Logf("%s: %.0f W (%.0f to %.0f) for %v, %.0f W (%.0f to %.0f) for %v, %d rises; energy %+.2f %%, mean active power × time %+.1f %%", names[i],
+			f.Active.Value, f.Active.Low, f.Active.High, f.AtLoad, f.Low.Value, f.Low.Low, f.Low.High, f.AtRest, f.Rises, 100*off, 100*wrong)
+		require.Less(t, math.Abs(off), 0.015, names[i])
+		if math.Abs(off) < 0.01 {
+			within++
+		}
+		require.Greater(t, wrong, 0.04, "%s: the wrong model fails", names[i])
+		active[i] = f.Active.Value
+	}
+	require.GreaterOrEqual(t, within, 10)
+	inRange := 0
+	var errs []float64
+	for i := range active {
+		others := slices.Delete(slices.Clone(active), i, i+1)
+		f := OtherWork("power at load of "+names[i], others, "loads")
+		require.ErrorContains(t, f.Refused, "found 10 loads of other work, want a measurement of this work")
+		require.False(t, f.Known())
+		require.Zero(t, f.Value)
+		if active[i] >= f.Spread.Low && active[i] <= f.Spread.High {
+			inRange++
+		}
+		errs = append(errs, math.Abs(Median(others)/active[i]-1))
+	}
+	all := OtherWork("power at load of another model", active, "loads")
+	t.Logf("another load: %.0f to %.0f W with the share %.2f, holds %d of 11 left out; the median of the others is off by %.1f %%, at most %.1f %%",
+		all.Spread.Low, all.Spread.High, all.Share, inRange, 100*Median(errs), 100*slices.Max(errs))
+	require.GreaterOrEqual(t, inRange, 7)
+	require.Greater(t, slices.Max(errs), 0.15, "the wrong model")
+}
+
+// TestPlantedLoads: the intervals of both powers hold the truth where noise depends on what was
+// before it.
+func TestPlantedLoads(t *testing.T) {
+	held, readings := covered{}, 0
+	for seed := range uint64(seeds) {
+		src := draw.New(seed, draw.StreamOf("planted load"), 0, 0)
+		var run []Sample
+		var atLoad []float64
+		drift := 0.0
+		for i := range int64(900) {
+			drift = 0.5*drift + 20*src.Normal()
+			watts := 2400.0
+			if i > 100 && i <= 700 {
+				watts = 6000
+				atLoad = append(atLoad, watts+drift)
+			}
+			run = append(run, Sample{i * 1_000_000, watts + drift})
+		}
+		f, err := Load(run)
+		require.NoError(t, err)
+		require.Equal(t, 1, f.Rises)
+		require.InDelta(t, 600, f.AtLoad.Seconds(), 1e-6)
+		held.add("active", holds(f.Active.Band, 6000))
+		held.add("low", holds(f.Low.Band, 2400))
+		if holds(average(atLoad, "readings").Band, 6000) {
+			readings++
+		}
+	}
+	t.Logf("readings taken as independent: %.1f %%", 100*float64(readings)/seeds)
+	held.within93to97(t)
+	require.Less(t, readings, seeds*80/100)
+}
+
+func TestRefusedLoads(t *testing.T) {
+	flat := make([]Sample, 100)
+	for i := range flat {
+		flat[i] = Sample{int64(i) * 1_000_000, 500 + float64(i%7)}
+	}
+	f, err := Load(flat[:39])
+	require.NoError(t, err)
+	require.ErrorIs(t, f.Active.Refused, ErrTooFew)
+	f, err = Load(flat)
+	require.NoError(t, err)
+	require.ErrorContains(t, f.Low.Refused, "want two levels that differ by a fifth")
+	for i := range 94 {
+		flat[i].Watts = 2000
+	}
+	f, err = Load(flat)
+	require.NoError(t, err)
+	require.ErrorContains(t, f.Low.Refused, "found 6 readings of one of them")
+	for _, bad := range []Sample{{1_500_000, math.NaN()}, {1_500_000, -1}, {0, 5}} {
+		_, err := Load([]Sample{flat[0], flat[1], bad})
+		require.ErrorContains(t, err, "reading 2: found ")
+	}
+	few := OtherWork("power", []float64{1, 2}, "loads")
+	require.Zero(t, few.Share)
+	require.False(t, few.Known())
+}
