@@ -73,13 +73,13 @@ func TestRefusedActivity(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, f.Alpha.Refused, "found utilization.gpu alone, which says that a kernel was resident")
 
-	resident := activeJobs(1, 20)
-	for _, j := range resident {
+	unvarying := activeJobs(1, 20)
+	for _, j := range unvarying {
 		for k := range j.Samples {
 			j.Samples[k].Activity = 1
 		}
 	}
-	f, err = Activity(SMActive, resident, restOf(1))
+	f, err = Activity(SMActive, unvarying, restOf(1))
 	require.NoError(t, err)
 	require.ErrorContains(t, f.Active.Refused, "found activity from 1.00 to 1.00 in 1 steps")
 

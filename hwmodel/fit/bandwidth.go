@@ -1,13 +1,10 @@
 package fit
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"orrery/hwmodel"
-	"orrery/internal/libm"
 )
 
 // Transfer is a phase of I/O.
@@ -26,7 +23,6 @@ type BandwidthFit struct {
 const (
 	leastTransfers = 10
 	leastSizes     = 2.0 // largest ÷ smallest transfer, without the tenth at either end, from which a latency is told
-	mostPairs      = 500_000
 )
 
 // Bandwidth fits transfers of one kind, such as the checkpoints of a class of jobs, by the median
@@ -58,67 +54,18 @@ func Bandwidth(transfers []Transfer) (BandwidthFit, error) {
 			Want: "sizes that differ by a factor of 2", Obtain: "record transfers of a small and a large job"})
 		return out, nil
 	}
-	return theilSen(transfers, valid), nil
-}
-
-func theilSen(transfers []Transfer, valid Range) BandwidthFit {
-	n := len(transfers)
-	stride := 1 + int(float64(n)*float64(n)/(2*mostPairs)) // of many, each transfer is paired with each stride-th one behind it
-	type pair struct {
-		slope float64
-		i, j  int
+	seconds := make([]float64, len(transfers))
+	for i, x := range transfers {
+		seconds[i] = x.Seconds
 	}
-	var pairs []pair
-	for i := range transfers {
-		for j := i + 1; j < n; j += stride {
-			if a, b := transfers[i], transfers[j]; a.Bytes != b.Bytes {
-				pairs = append(pairs, pair{(b.Seconds - a.Seconds) / (b.Bytes - a.Bytes), i, j})
-			}
-		}
-	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.slope, b.slope) })
-	count := len(pairs)
-	slope := (pairs[(count-1)/2].slope + pairs[count/2].slope) / 2
-	// How the pairs of each transfer lie about the slope says how far chance moves their middle.
-	// Noise may grow with the size.
-	over, of := make([]float64, n), make([]float64, n)
-	for _, p := range pairs {
-		sign := float64(cmp.Compare(p.slope, slope))
-		over[p.i], over[p.j] = over[p.i]+sign, over[p.j]+sign
-		of[p.i]++
-		of[p.j]++
-	}
-	square := 0.0
-	for i := range over {
-		if of[i] > 0 {
-			square += over[i] * over[i] / of[i] / of[i] / float64(n)
-		}
-	}
-	m := float64(n)
-	off := libm.StudentQuantile((1+Confidence)/2, m-2) * math.Sqrt(4*square/m) * float64(count)
-	low := pairs[max(0, int(math.Floor((float64(count)-off)/2)))].slope
-	high := pairs[min(count-1, int(math.Ceil((float64(count)+off)/2)))].slope
-	if !(low > 0) {
+	l, known := theilSen(sizes, seconds)
+	if !known || !(l.slope.Low > 0) {
 		r := &Refusal{What: "bandwidth", Found: "times that do not grow with the bytes beyond the noise", Want: "larger transfers, or steadier ones", Obtain: "record transfers of larger jobs, or on an idle store"}
-		return BandwidthFit{Figure{Refused: r}, Figure{Refused: r}}
+		return BandwidthFit{Figure{Refused: r}, Figure{Refused: r}}, nil
 	}
-	rest := make([]float64, n)
-	off2 := make([]float64, n)
-	for i, x := range transfers {
-		rest[i] = x.Seconds - slope*x.Bytes
-	}
-	latency := middle(rest, "transfers")
-	// The latency moves with the slope about the middle of the sizes.
-	sizes := make([]float64, n)
-	for i, x := range transfers {
-		sizes[i] = x.Bytes
-		off2[i] = math.Abs(rest[i]-latency.Value) / x.Seconds
-	}
-	at := Median(sizes)
-	below, above := latency.Value-latency.Low, latency.High-latency.Value
-	latency.Low = latency.Value - math.Hypot(below, (high-slope)*at)
-	latency.High = latency.Value + math.Hypot(above, (slope-low)*at)
-	latency.Valid, latency.Residual = valid, Median(off2)
-	rate := Estimate{Band: hwmodel.Band{Value: 1 / slope, Low: 1 / high, High: 1 / low}, N: n, Units: "transfers", Residual: Median(off2), Valid: valid}
-	return BandwidthFit{Figure{Estimate: rate}, Figure{Estimate: latency}}
+	of := Estimate{N: len(transfers), Units: "transfers", Residual: l.residual, Valid: valid}
+	out.Rate.Estimate, out.Latency.Estimate = of, of
+	out.Rate.Band = hwmodel.Band{Value: 1 / l.slope.Value, Low: 1 / l.slope.High, High: 1 / l.slope.Low}
+	out.Latency.Band = l.level
+	return out, nil
 }

@@ -1,7 +1,9 @@
 package fit
 
 import (
+	"compress/gzip"
 	"math"
+	"os"
 	"slices"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"orrery/internal/libm"
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
+	"orrery/tools/refdata"
 )
 
 // lifetimesOf are draws of a law that are watched for a time of their own each, up to most.
@@ -201,4 +204,55 @@ func TestHazard(t *testing.T) {
 	require.InDelta(t, libm.NormalCDF(-2), Survival(hwmodel.LogNormal{Median: 1, Sigma: 1}, 7), 0.01)
 	require.True(t, math.IsNaN(Survival(hwmodel.LogNormalTail{}, 1)))
 	require.True(t, math.IsNaN(Survival(hwmodel.LogNormal{Median: 1}, 1)))
+}
+
+// TestLifetimesOfTitan: times of GPUs of Titan in one place, until they fell off the bus or were
+// moved before (99 %). The law of half of the GPUs says how many of the others fail; with the
+// ended times alone it is wrong by a large factor.
+func TestLifetimesOfTitan(t *testing.T) {
+	f, err := os.Open(refdata.Path(t, "traces", "failure", "titan-gpu", "gc_full.csv.gz"))
+	require.NoError(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	s := readSheet(t, z)
+	gpus := map[string]int{}
+	var half [2][]Watched
+	for _, row := range s.rows {
+		if s.text(row, "duration") == "" || s.number(row, "duration") <= 0 {
+			continue
+		}
+		id := s.text(row, "SN")
+		if _, seen := gpus[id]; !seen {
+			gpus[id] = len(gpus)
+		}
+		src := draw.New(1, draw.StreamOf("half of titan"), uint64(gpus[id]), 0)
+		h := src.IntN(2)
+		half[h] = append(half[h], Watched{model.Duration(s.number(row, "duration") * float64(model.Second)), s.text(row, "event") == "OTB"})
+	}
+	expected := func(law hwmodel.Lifetime, of []Watched) float64 {
+		sum := 0.0
+		for _, w := range of {
+			sum -= math.Log(Survival(law, w.For))
+		}
+		return sum
+	}
+	for h := range half {
+		c, err := Censored(half[h])
+		require.NoError(t, err)
+		only, err := Censored(slices.DeleteFunc(slices.Clone(half[h]), func(w Watched) bool { return !w.Ended }))
+		require.NoError(t, err)
+		failed := 0
+		for _, w := range half[1-h] {
+			if w.Ended {
+				failed++
+			}
+		}
+		year := float64(365 * model.Day)
+		got, wrong := expected(c.Best, half[1-h]), expected(only.Best, half[1-h])
+		t.Logf("%d events, %d censored: mean %.0f years, Weibull shape %.2f (%.2f to %.2f), best %T, gap %.4f; expects %.0f of the others to fail, %d did; ended ones alone: %.0f",
+			c.Events, c.Censored, c.Exponential.Value/year, c.Weibull.Shape.Value, c.Weibull.Shape.Low, c.Weibull.Shape.High, c.Best, c.Weibull.Gap, got, failed, wrong)
+		require.InEpsilon(t, failed, got, 0.1)
+		require.Greater(t, wrong, 5*float64(failed))
+	}
 }

@@ -30,6 +30,8 @@ type Estimate struct {
 	// Valid is what the units span, in the unit of what the figure depends on. Beyond it the
 	// figure is not supported.
 	Valid Range
+	// Of are the units themselves, ascending, where each has a value of its own.
+	Of []float64
 }
 
 // Range is from Low to High, both included.
@@ -108,7 +110,7 @@ func meanOf(x []float64) float64 {
 
 // described adds to a band what its units say of themselves.
 func described(b hwmodel.Band, sorted []float64, name string) Estimate {
-	out := Estimate{Band: b, N: len(sorted), Units: name, Valid: Range{sorted[0], sorted[len(sorted)-1]}}
+	out := Estimate{Band: b, N: len(sorted), Units: name, Valid: Range{sorted[0], sorted[len(sorted)-1]}, Of: sorted}
 	out.Spread, out.Share = spreadOf(sorted)
 	off := make([]float64, len(sorted))
 	for i, x := range sorted {

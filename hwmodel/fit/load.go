@@ -120,7 +120,7 @@ func OtherWork(what string, units []float64, name string) Figure {
 	out := Figure{Refused: &Refusal{What: what, Found: fmt.Sprintf("%d %s of other work", len(units), name), Want: "a measurement of this work", Obtain: "record one run of it; until then use the range"}}
 	if len(units) >= leastMedian {
 		e := middle(units, name)
-		out.Estimate = Estimate{N: e.N, Units: name, Spread: e.Spread, Share: e.Share, Valid: e.Valid}
+		out.Estimate = Estimate{N: e.N, Units: name, Spread: e.Spread, Share: e.Share, Valid: e.Valid, Of: e.Of}
 	}
 	return out
 }

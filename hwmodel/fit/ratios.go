@@ -92,8 +92,10 @@ func ratio(logs []float64) Figure {
 	sorted := slices.Sorted(slices.Values(logs))
 	e := described(trimmedMean(sorted), sorted, "pairs")
 	off := make([]float64, len(sorted))
+	e.Of = make([]float64, len(sorted))
 	for i, x := range sorted {
 		off[i] = math.Abs(x - e.Value)
+		e.Of[i] = libm.Exp(x)
 	}
 	e.Residual = libm.Exp(Median(off)) - 1
 	for _, x := range []*float64{&e.Value, &e.Low, &e.High, &e.Spread.Low, &e.Spread.High} {

@@ -9,12 +9,12 @@ import (
 
 // readingsOf are what a sensor has shown in a span, each reading once, without those whose
 // window reaches back before the span and those that stand alone against their neighbours.
-func readingsOf(s *Span, from, to int64, sensor *Sensor, counts *StateCounts) []Sample {
-	settled := from + int64(sensor.Window) + int64(sensor.Period)
+func readingsOf(s *Span, sensor *Sensor, counts *StateCounts) []Sample {
+	settled := s.From + int64(sensor.Window) + int64(sensor.Period)
 	var out []Sample
 	shown := int64(0) // when the last reading was first seen
 	for _, r := range s.Samples {
-		if r.At < from || r.At > to {
+		if r.At < s.From || r.At > s.To {
 			continue
 		}
 		counts.Samples++

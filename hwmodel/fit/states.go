@@ -77,13 +77,18 @@ func (s *Sensor) corrected(e Estimate) Estimate {
 	out.Value = of(e.Value)
 	out.Spread = Range{of(e.Spread.Low), of(e.Spread.High)}
 	out.Valid = Range{of(e.Valid.Low), of(e.Valid.High)}
+	out.Of = make([]float64, len(e.Of))
+	for i, x := range e.Of {
+		out.Of[i] = of(x)
+	}
 	if !s.Metered {
-		out.Low = (e.Low - s.Offset.High) / s.Gain.High
-		out.High = (e.High - s.Offset.Low) / s.Gain.Low
+		low, high := e.Low-s.Offset.High, e.High-s.Offset.Low
+		out.Low = min(low/s.Gain.High, low/s.Gain.Low) // a reading may lie below the offset
+		out.High = max(high/s.Gain.Low, high/s.Gain.High)
 		return out
 	}
 	below, above := of(e.Value)-of(e.Low), of(e.High)-of(e.Value)
-	lowest, highest := (e.Value-s.Offset.Value)/s.Gain.High, (e.Value-s.Offset.Value)/s.Gain.Low
+	lowest, highest := (e.Value-s.Offset.Value)/s.Gain.High, (e.Value-s.Offset.Value)/s.Gain.Low // in either order
 	shiftUp, shiftDown := (s.Offset.Value-s.Offset.Low)/s.Gain.Value, (s.Offset.High-s.Offset.Value)/s.Gain.Value
 	out.Low = out.Value - math.Sqrt(below*below+(out.Value-lowest)*(out.Value-lowest)+shiftDown*shiftDown)
 	out.High = out.Value + math.Sqrt(above*above+(highest-out.Value)*(highest-out.Value)+shiftUp*shiftUp)
@@ -113,7 +118,7 @@ type StateCounts struct {
 	Repeated       int // samples that show the reading of the one before
 	Outliers       int // readings that differ from their neighbours alone
 	Gaps           int // pauses of five usual steps or more
-	Short          int // spans with fewer than 5 readings left
+	Short          int // spans, or 5 minutes of a long one, with fewer than 5 readings left
 }
 
 const (
@@ -145,7 +150,7 @@ func States(spans []Span, sensor Sensor) (StateFit, error) {
 			rest[s.State] = append(rest[s.State], restUnits(s, &sensor, &out.Counts)...)
 			continue
 		}
-		readings := readingsOf(s, s.From, s.To, &sensor, &out.Counts)
+		readings := readingsOf(s, &sensor, &out.Counts)
 		if len(readings) < leastReadings {
 			out.Counts.Short++
 			continue
@@ -172,7 +177,7 @@ func (s *Span) validate() error {
 		return fmt.Errorf("found state %d, want 0 to 2", s.State)
 	case s.GPU < 0 || s.State == StateActive && (s.Job < 0 || s.Class < 0):
 		return fmt.Errorf("found GPU %d, job %d of class %d, want numbers from 0", s.GPU, s.Job, s.Class)
-	case s.From >= s.To:
+	case s.From >= s.To || s.To-s.From < 0:
 		return fmt.Errorf("found it from %d to %d µs, want an end after the start", s.From, s.To)
 	}
 	for i := 1; i < len(s.Samples); i++ {
@@ -193,20 +198,22 @@ type gpuUnit struct {
 // restUnits are the medians of a span, one for each longSpan of it.
 func restUnits(s *Span, sensor *Sensor, counts *StateCounts) (out []gpuUnit) {
 	parts := max(1, (s.To-s.From)/int64(longSpan))
-	readings := readingsOf(s, s.From, s.To, sensor, counts)
-	for p := range parts {
-		from, to := s.From+(s.To-s.From)/parts*p, s.From+(s.To-s.From)/parts*(p+1)
+	length := (s.To - s.From) / parts
+	readings := readingsOf(s, sensor, counts)
+	if len(readings) == 0 {
+		counts.Short++
+	}
+	for i := 0; i < len(readings); {
+		part := min(parts-1, (readings[i].At-s.From)/length)
 		var watts []float64
-		for _, r := range readings {
-			if r.At >= from && (r.At < to || p == parts-1) {
-				watts = append(watts, r.Watts)
-			}
+		for ; i < len(readings) && min(parts-1, (readings[i].At-s.From)/length) == part; i++ {
+			watts = append(watts, readings[i].Watts)
 		}
 		if len(watts) < leastReadings {
 			counts.Short++
 			continue
 		}
-		out = append(out, gpuUnit{s.GPU, from, Median(watts)})
+		out = append(out, gpuUnit{s.GPU, s.From + part*length, Median(watts)})
 	}
 	return out
 }
@@ -235,21 +242,21 @@ func restFigure(what string, units []gpuUnit, sensor *Sensor, obtain string) Fig
 }
 
 // widened is an estimate from units in the order of time that depend on the ones before them:
-// n such units are worth n·(1 - r) ÷ (1 + r). A correlation that chance may make is none.
+// n such units are worth n·(1 - r) ÷ (1 + r). The correlation r is that of normal values whose
+// signs about the median agree as often, so that wild values do not hide it. One that chance may
+// make is none.
 func widened(e Estimate, inOrder []float64) Estimate {
 	n := float64(len(inOrder))
 	m := Median(inOrder)
-	var both, square float64
-	for i, x := range inOrder {
-		square += (x - m) * (x - m)
-		if i > 0 {
-			both += (x - m) * (inOrder[i-1] - m)
-		}
+	agree := 0.0
+	for i := 1; i < len(inOrder); i++ {
+		agree += float64(cmp.Compare(inOrder[i], m) * cmp.Compare(inOrder[i-1], m))
 	}
-	if square == 0 || both/square < 2/math.Sqrt(n) {
+	agree /= n
+	if agree < 1.5/math.Sqrt(n) {
 		return e
 	}
-	r := min(0.95, both/square)
+	r := min(0.95, math.Sin(math.Pi/2*min(1, agree)))
 	by := math.Sqrt((1 + r) / (1 - r))
 	e.Low, e.High = e.Value-by*(e.Value-e.Low), e.Value+by*(e.High-e.Value)
 	return e

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"orrery/hwmodel"
 	"orrery/internal/libm"
@@ -109,7 +110,7 @@ func (p *planted) counted(src *draw.Source, state State, level float64, from, to
 	return out
 }
 
-// plantedSensor is one with the gain that a meter has told.
+// sensor is one with the gain that a meter has told.
 func (p *planted) sensor() Sensor {
 	gain := hwmodel.Band{Value: p.gain, Low: p.gain, High: p.gain}
 	return Sensor{Period: model.Duration(p.period), Window: model.Duration(p.window), Gain: gain, Metered: true}
@@ -297,15 +298,15 @@ func TestPhasesOfAJob(t *testing.T) {
 	}
 	var counts StateCounts
 	sensor := Unmetered(100*model.Millisecond, 25*model.Millisecond)
-	joules, seconds := energy(readingsOf(&s, s.From, s.To, &sensor, &counts))
+	joules, seconds := energy(readingsOf(&s, &sensor, &counts))
 	require.InEpsilon(t, 0.6*603+0.4*153, joules/seconds, 0.01)
 	require.Zero(t, counts.Outliers)
 	s.Samples[100].Watts, s.Samples[310].Watts = 0, 3000
-	readingsOf(&s, s.From, s.To, &sensor, &counts)
+	readingsOf(&s, &sensor, &counts)
 	require.Equal(t, 2, counts.Outliers)
 	s.Samples = slices.Delete(s.Samples, 250, 290)
 	counts = StateCounts{}
-	_, shorter := energy(readingsOf(&s, s.From, s.To, &sensor, &counts))
+	_, shorter := energy(readingsOf(&s, &sensor, &counts))
 	require.Equal(t, 1, counts.Gaps)
 	require.InDelta(t, seconds-4, shorter, 0.5, "a gap has no energy and no time")
 }
@@ -345,6 +346,8 @@ func TestRefusedDraws(t *testing.T) {
 	f, err = States([]Span{long, {State: StateIdle, To: 1_000_000}}, few.sensor())
 	require.NoError(t, err)
 	require.Equal(t, 8, f.Idle.N, "5 minutes of a long span are a unit")
+	require.Len(t, f.Idle.Of, 8)
+	require.InDelta(t, f.Idle.Value, f.Idle.Of[3], 1e-9, "the units are corrected as the figure is")
 	require.Equal(t, 2, f.Counts.Invalid)
 	require.Equal(t, 1, f.Counts.Short)
 	require.InDelta(t, 72/0.95, f.Idle.Value, 1e-9)
@@ -361,6 +364,7 @@ func TestBadSpans(t *testing.T) {
 		{func(s *Span) { s.GPU = -1 }, "found GPU -1"},
 		{func(s *Span) { s.Class = -1 }, "job 0 of class -1"},
 		{func(s *Span) { s.To = 0 }, "want an end after the start"},
+		{func(s *Span) { s.From, s.To = math.MinInt64, math.MaxInt64 }, "want an end after the start"},
 		{func(s *Span) { s.Samples = []Sample{{5, 1}, {4, 1}} }, "sample 1: found 4 µs after 5"},
 	} {
 		s := good
@@ -391,4 +395,59 @@ func TestBadSpans(t *testing.T) {
 		_, err := States(nil, s)
 		require.ErrorContains(t, err, c.says)
 	}
+}
+
+// TestAnySpans: bands are in order whatever the spans and the sensor, and nothing panics.
+func TestAnySpans(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		watts := rapid.OneOf(rapid.Float64Range(0, 800), rapid.SampledFrom([]float64{0, 70, math.NaN(), math.Inf(1), -5, 1e300}))
+		spans := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Span {
+			from := rapid.Int64Range(0, 1e9).Draw(t, "from")
+			s := Span{GPU: rapid.IntRange(0, 8).Draw(t, "GPU"), State: State(rapid.IntRange(0, 2).Draw(t, "state")), Job: rapid.IntRange(0, 9).Draw(t, "job"), From: from,
+				To: rapid.OneOf(rapid.Just(int64(math.MaxInt64)), rapid.Int64Range(from+1, from+4e9)).Draw(t, "to")}
+			at := from
+			for range rapid.IntRange(6, 14).Draw(t, "samples") {
+				at += rapid.Int64Range(0, 4e8).Draw(t, "step")
+				s.Samples = append(s.Samples, Sample{at, watts.Draw(t, "W")})
+			}
+			return s
+		}), 0, 30).Draw(t, "spans")
+		sensor := Unmetered(model.Duration(rapid.Int64Range(0, 1e6).Draw(t, "period")), model.Duration(rapid.Int64Range(0, 1e6).Draw(t, "window")))
+		sensor.Metered = rapid.Bool().Draw(t, "metered")
+		offset := rapid.Float64Range(-100, 100).Draw(t, "offset")
+		sensor.Offset = hwmodel.Band{Value: offset, Low: offset - 1, High: offset + 1}
+		f, err := States(spans, sensor)
+		require.NoError(t, err)
+		figures := []Figure{f.Idle, f.Held, f.Active}
+		for _, c := range f.Classes {
+			figures = append(figures, c.Median)
+		}
+		for _, x := range figures {
+			if x.Known() {
+				require.NoError(t, x.Validate("draw"))
+			}
+		}
+	})
+}
+
+// TestSettling: a sensor that averages over a second still shows the job before in the first
+// readings of an idle span, and one that is read twice as often as it changes shows each twice.
+func TestSettling(t *testing.T) {
+	slow := Unmetered(100*model.Millisecond, model.Second)
+	s := Span{State: StateIdle, From: 5_000_000, To: 8_000_000}
+	for i := range int64(60) {
+		shown := i / 2 * 100_000
+		s.Samples = append(s.Samples, Sample{s.From + i*50_000, 70 + max(0, 430*(1-float64(shown)/1e6)) + float64(i/2%5)/100})
+	}
+	var counts StateCounts
+	got := readingsOf(&s, &slow, &counts)
+	require.Equal(t, StateCounts{Samples: 60, Settling: 22, Repeated: 19}, counts)
+	require.Len(t, got, 19)
+	for _, r := range got {
+		require.InDelta(t, 70, r.Watts, 0.05)
+	}
+	fast := Unmetered(0, 0)
+	counts = StateCounts{}
+	require.Len(t, readingsOf(&s, &fast, &counts), 60-counts.Outliers, "nothing is known of the sensor")
+	require.Zero(t, counts.Repeated)
 }

@@ -1,0 +1,83 @@
+package fit
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"orrery/hwmodel"
+	"orrery/internal/libm"
+)
+
+// mostPairs is about how many pairs of points a line is made of.
+const mostPairs = 500_000
+
+// straight is y = level + slope · x with 95 % intervals.
+type straight struct {
+	level, slope hwmodel.Band
+	left         []float64 // of each point, y less the line
+	residual     float64   // median of |left ÷ y|
+}
+
+// theilSen is the line whose slope is the median of those of all pairs. Its interval is from how
+// the pairs of each point lie about it, so that noise may grow with x. False where all x are equal.
+func theilSen(x, y []float64) (straight, bool) {
+	n := len(x)
+	stride := 1 + int(float64(n)*float64(n)/(2*mostPairs)) // of many, each point is paired with each stride-th one behind it
+	type pair struct {
+		slope float64
+		i, j  int
+	}
+	var pairs []pair
+	for i := range x {
+		for j := i + 1; j < n; j += stride {
+			if x[i] != x[j] {
+				pairs = append(pairs, pair{(y[j] - y[i]) / (x[j] - x[i]), i, j})
+			}
+		}
+	}
+	count := len(pairs)
+	if count == 0 || n < 3 {
+		return straight{}, false
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.slope, b.slope) })
+	slope := (pairs[(count-1)/2].slope + pairs[count/2].slope) / 2
+	over, of := make([]float64, n), make([]float64, n)
+	for _, p := range pairs {
+		sign := float64(cmp.Compare(p.slope, slope))
+		over[p.i], over[p.j] = over[p.i]+sign, over[p.j]+sign
+		of[p.i]++
+		of[p.j]++
+	}
+	square := 0.0
+	for i := range over {
+		if of[i] > 0 {
+			square += over[i] * over[i] / of[i] / of[i] / float64(n)
+		}
+	}
+	off := libm.StudentQuantile((1+Confidence)/2, float64(n-2)) * math.Sqrt(4*square/float64(n)) * float64(count)
+	out := straight{slope: hwmodel.Band{
+		Value: slope,
+		Low:   pairs[max(0, int(math.Floor((float64(count)-off)/2)))].slope,
+		High:  pairs[min(count-1, int(math.Ceil((float64(count)+off)/2)))].slope,
+	}}
+	parts := make([]float64, n)
+	for i := range x {
+		out.left = append(out.left, y[i]-slope*x[i])
+	}
+	level := middle(out.left, "points")
+	for i := range x {
+		out.left[i] -= level.Value
+		parts[i] = math.Abs(out.left[i] / y[i])
+	}
+	out.residual = Median(parts)
+	// The level moves with the slope about the middle of x.
+	at := math.Abs(Median(x))
+	below, above := level.Value-level.Low, level.High-level.Value
+	out.level = hwmodel.Band{
+		Value: level.Value,
+		Low:   level.Value - math.Hypot(below, (out.slope.High-slope)*at),
+		High:  level.Value + math.Hypot(above, (slope-out.slope.Low)*at),
+	}
+	return out, true
+}
