@@ -28,7 +28,8 @@ type ActivityJob struct {
 	Samples []ActivitySample
 }
 
-// ActivitySample are means over the same time, longer than the window of the sensor.
+// ActivitySample are means over the same time, longer than the window of the sensor, and of power
+// that is corrected for it.
 type ActivitySample struct{ Activity, Watts float64 }
 
 // ActivityFit is P(u) = rest + (Active - rest) · u^Alpha for an activity u from 0 to 1.

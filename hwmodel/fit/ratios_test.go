@@ -1,13 +1,20 @@
 package fit
 
 import (
+	"compress/gzip"
+	"encoding/json"
+	"maps"
 	"math"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"orrery/internal/libm"
 	"orrery/scheduler/model/draw"
+	"orrery/tools/refdata"
 )
 
 // plantedRuns are runs of so many keys in two ways, whose ratio is 0.6 at the median, and by 8 %
@@ -108,4 +115,51 @@ func TestRatiosOfSeveralWays(t *testing.T) {
 		_, err := Ratios([]Run{{0, 0, 1}, bad}, 0)
 		require.ErrorContains(t, err, "run 1: found key")
 	}
+}
+
+// TestRatiosOfGavel: jobs that ran on V100, P100 and K80 alike. The spread holds a job that was left
+// out as often as it says. Wrong is the interval of the ratio, which is that of the average job.
+func TestRatiosOfGavel(t *testing.T) {
+	f, err := os.Open(refdata.Path(t, "traces", "gpu", "gavel", "simulation_throughputs.json.gz"))
+	require.NoError(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	var byType map[string]map[string]map[string]any
+	require.NoError(t, json.NewDecoder(z).Decode(&byType))
+	var runs []Run
+	types := []string{"v100", "p100", "k80"}
+	for way, name := range types {
+		jobs := slices.Sorted(maps.Keys(byType["v100"]))
+		for key, job := range jobs {
+			if speed, is := byType[name][job]["null"].(float64); is && speed > 0 && strings.HasSuffix(job, ", 1)") {
+				runs = append(runs, Run{key, way, 1 / speed})
+			}
+		}
+	}
+	all, err := Ratios(runs, 0)
+	require.NoError(t, err)
+	var ofSpread, ofInterval, left float64
+	for _, r := range all {
+		t.Logf("%s: time %.2f (%.2f to %.2f) of that on a V100 in %d jobs, 80 %% from %.2f to %.2f", types[r.Way], r.Ratio.Value, r.Ratio.Low, r.Ratio.High, r.Ratio.N, r.Ratio.Spread.Low, r.Ratio.Spread.High)
+		for i, x := range r.Ratio.Of {
+			logs := make([]float64, 0, r.Ratio.N)
+			for j, y := range r.Ratio.Of {
+				if i != j {
+					logs = append(logs, math.Log(y))
+				}
+			}
+			rest := ratio(logs)
+			left++
+			if x >= rest.Spread.Low && x <= rest.Spread.High {
+				ofSpread++
+			}
+			if holds(rest.Band, x) {
+				ofInterval++
+			}
+		}
+	}
+	t.Logf("%.0f left out: the spread holds %.0f %%, the interval %.0f %%", left, 100*ofSpread/left, 100*ofInterval/left)
+	require.InDelta(t, 0.8, ofSpread/left, 0.1)
+	require.Less(t, ofInterval/left, 0.6)
 }
