@@ -37,8 +37,8 @@ type Estimate struct {
 // Range is from Low to High, both included.
 type Range struct{ Low, High float64 }
 
-// Figure is an estimate, or why there is none. The Spread of a refused one may be known: see
-// OtherWork.
+// Figure is an estimate, or why there is none. The Spread of a refused one may be known,
+// as where two jobs were seen: see OtherWork.
 type Figure struct {
 	Estimate
 	Refused *Refusal // nil where Estimate is known
@@ -72,6 +72,16 @@ func (r *Refusal) Unwrap() error {
 }
 
 func refused(r Refusal) Figure { return Figure{Refused: &r} }
+
+// few is a refused figure with the range of the units that there are.
+func few(units []float64, name string, because *Refusal) Figure {
+	out := Figure{Estimate: Estimate{N: len(units), Units: name}, Refused: because}
+	if len(units) > 1 {
+		out.Of = slices.Sorted(slices.Values(units))
+		out.Spread, out.Share = spreadOf(out.Of)
+	}
+	return out
+}
 
 // fewer is the refusal of a figure for want of units.
 func fewer(what string, found, want int, units, obtain string) *Refusal {

@@ -117,10 +117,5 @@ func medianOf(x []Sample) float64 {
 // the range that holds it with the probability Share, and no figure. A median of other work is
 // no estimate of it.
 func OtherWork(what string, units []float64, name string) Figure {
-	out := Figure{Refused: &Refusal{What: what, Found: fmt.Sprintf("%d %s of other work", len(units), name), Want: "a measurement of this work", Obtain: "record one run of it; until then use the range"}}
-	if len(units) >= leastMedian {
-		e := middle(units, name)
-		out.Estimate = Estimate{N: e.N, Units: name, Spread: e.Spread, Share: e.Share, Valid: e.Valid, Of: e.Of}
-	}
-	return out
+	return few(units, name, &Refusal{What: what, Found: fmt.Sprintf("%d %s of other work", len(units), name), Want: "a measurement of this work", Obtain: "record one run of it; until then use the range"})
 }

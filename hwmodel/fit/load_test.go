@@ -145,6 +145,8 @@ func TestRefusedLoads(t *testing.T) {
 		require.ErrorContains(t, err, "reading 2: found ")
 	}
 	few := OtherWork("power", []float64{1, 2}, "loads")
-	require.Zero(t, few.Share)
+	require.InDelta(t, 1.0/3, few.Share, 1e-12)
+	require.Equal(t, Range{1, 2}, few.Spread)
 	require.False(t, few.Known())
+	require.Zero(t, OtherWork("power", []float64{1}, "loads").Share)
 }

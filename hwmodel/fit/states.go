@@ -1,7 +1,6 @@
 package fit
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -97,7 +96,7 @@ func (s *Sensor) corrected(e Estimate) Estimate {
 
 // StateFit is what a type of GPU draws by state, in W.
 type StateFit struct {
-	Idle, Held Figure // medians over spans, or over GPUs where there are six or more
+	Idle, Held Figure // medians over spans, over GPUs where there are six or more, or over parts of few spans
 	Active     Figure // median over jobs of all classes
 	Classes    []ClassDraw
 	Counts     StateCounts
@@ -118,27 +117,26 @@ type StateCounts struct {
 	Repeated       int // samples that show the reading of the one before
 	Outliers       int // readings that differ from their neighbours alone
 	Gaps           int // pauses of five usual steps or more
-	Short          int // spans, or 5 minutes of a long one, with fewer than 5 readings left
+	Short          int // spans with fewer than 5 readings left
 }
 
 const (
 	leastReadings = 5
 	gapSteps      = 5
-	longSpan      = 5 * model.Minute // longer ones are several units
-	betweenGPUs   = 6                // from so many GPUs on the GPU is the unit
 )
 
 // States fits what GPUs of one type draw.
 //
 // Readings of one span depend on each other, and a sensor shows each several times. So the
-// median of a span, or of 5 minutes of it, is one unit of the idle and held draw. The unit of the
+// median of a span, or of 5 minutes of it, is one unit of the idle and held draw. Where fewer than six are there,
+// their parts are: the figure is then that of these spans alone, and its Units say so. The unit of the
 // active draw is the job: jobs differ from one another by far more than readings of one job do.
 func States(spans []Span, sensor Sensor) (StateFit, error) {
 	var out StateFit
 	if err := sensor.Validate(); err != nil {
 		return out, err
 	}
-	var rest [2][]gpuUnit // of StateIdle and StateHeld
+	var rest [2][]restSpan // of StateIdle and StateHeld
 	jobs := map[int]*jobDraw{}
 	for i := range spans {
 		s := &spans[i]
@@ -146,13 +144,13 @@ func States(spans []Span, sensor Sensor) (StateFit, error) {
 			return out, fmt.Errorf("span %d: %w", i, err)
 		}
 		out.Counts.Spans++
-		if s.State != StateActive {
-			rest[s.State] = append(rest[s.State], restUnits(s, &sensor, &out.Counts)...)
-			continue
-		}
 		readings := readingsOf(s, &sensor, &out.Counts)
 		if len(readings) < leastReadings {
 			out.Counts.Short++
+			continue
+		}
+		if s.State != StateActive {
+			rest[s.State] = append(rest[s.State], restSpan{s.GPU, s.From, s.To, readings})
 			continue
 		}
 		if jobs[s.Job] == nil {
@@ -188,80 +186,6 @@ func (s *Span) validate() error {
 	return nil
 }
 
-// gpuUnit is the median of a part of a span of a GPU.
-type gpuUnit struct {
-	gpu   int
-	at    int64
-	watts float64
-}
-
-// restUnits are the medians of a span, one for each longSpan of it.
-func restUnits(s *Span, sensor *Sensor, counts *StateCounts) (out []gpuUnit) {
-	parts := max(1, (s.To-s.From)/int64(longSpan))
-	length := (s.To - s.From) / parts
-	readings := readingsOf(s, sensor, counts)
-	if len(readings) == 0 {
-		counts.Short++
-	}
-	for i := 0; i < len(readings); {
-		part := min(parts-1, (readings[i].At-s.From)/length)
-		var watts []float64
-		for ; i < len(readings) && min(parts-1, (readings[i].At-s.From)/length) == part; i++ {
-			watts = append(watts, readings[i].Watts)
-		}
-		if len(watts) < leastReadings {
-			counts.Short++
-			continue
-		}
-		out = append(out, gpuUnit{s.GPU, s.From + part*length, Median(watts)})
-	}
-	return out
-}
-
-// restFigure is the median over spans, or over GPUs where these are enough.
-func restFigure(what string, units []gpuUnit, sensor *Sensor, obtain string) Figure {
-	slices.SortStableFunc(units, func(a, b gpuUnit) int {
-		return cmp.Or(cmp.Compare(a.gpu, b.gpu), cmp.Compare(a.at, b.at), cmp.Compare(a.watts, b.watts))
-	})
-	var all, gpus []float64
-	for i := 0; i < len(units); {
-		first := i
-		for i < len(units) && units[i].gpu == units[first].gpu {
-			all = append(all, units[i].watts)
-			i++
-		}
-		gpus = append(gpus, Median(all[first:]))
-	}
-	if len(gpus) >= betweenGPUs {
-		return Figure{Estimate: sensor.corrected(middle(gpus, "GPUs"))}
-	}
-	if len(all) < leastMedian {
-		return Figure{Refused: fewer(what, len(all), leastMedian, "spans", obtain)}
-	}
-	return Figure{Estimate: sensor.corrected(widened(middle(all, "spans"), all))}
-}
-
-// widened is an estimate from units in the order of time that depend on the ones before them:
-// n such units are worth n·(1 - r) ÷ (1 + r). The correlation r is that of normal values whose
-// signs about the median agree as often, so that wild values do not hide it. One that chance may
-// make is none.
-func widened(e Estimate, inOrder []float64) Estimate {
-	n := float64(len(inOrder))
-	m := Median(inOrder)
-	agree := 0.0
-	for i := 1; i < len(inOrder); i++ {
-		agree += float64(cmp.Compare(inOrder[i], m) * cmp.Compare(inOrder[i-1], m))
-	}
-	agree /= n
-	if agree < 1.5/math.Sqrt(n) {
-		return e
-	}
-	r := min(0.95, math.Sin(math.Pi/2*min(1, agree)))
-	by := math.Sqrt((1 + r) / (1 - r))
-	e.Low, e.High = e.Value-by*(e.Value-e.Low), e.Value+by*(e.High-e.Value)
-	return e
-}
-
 // jobDraw is the energy of a job over the time that was read, on all its GPUs.
 type jobDraw struct {
 	class           int
@@ -279,7 +203,7 @@ func (out *StateFit) classes(jobs map[int]*jobDraw, sensor *Sensor) {
 	const obtain = "record more jobs of the class, one at a time on a GPU"
 	figure := func(what string, of func([]float64, string) Estimate, watts []float64) Figure {
 		if len(watts) < leastMedian {
-			return Figure{Refused: fewer(what, len(watts), leastMedian, "jobs", obtain)}
+			return few(watts, "jobs", fewer(what, len(watts), leastMedian, "jobs", obtain))
 		}
 		return Figure{Estimate: sensor.corrected(of(watts, "jobs"))}
 	}

@@ -233,8 +233,9 @@ func TestDrawsOfManyCards(t *testing.T) {
 		var medians []float64
 		var counts StateCounts
 		for i := range spans {
-			for _, u := range restUnits(&spans[i], &metered, &counts) {
-				if spans[i].State == StateIdle {
+			if s := &spans[i]; s.State == StateIdle {
+				rest := restSpan{s.GPU, s.From, s.To, readingsOf(s, &metered, &counts)}
+				for _, u := range rest.units(longSpan) {
 					medians = append(medians, u.watts)
 				}
 			}
@@ -246,6 +247,28 @@ func TestDrawsOfManyCards(t *testing.T) {
 	cards.within93to97(t)
 	t.Logf("idle, spans of twelve cards as units: %.1f %%", 100*float64(asSpans)/seeds)
 	require.Less(t, asSpans, seeds*85/100)
+}
+
+// TestDrawsOfFewSpans: one idle span of two minutes gives a figure of that span by its parts, as the
+// units say. It says nothing of other spans, which differ.
+func TestDrawsOfFewSpans(t *testing.T) {
+	one := card
+	one.rests, one.jobs, one.resting = 1, 0, 120_000_000
+	for _, c := range []struct{ between, least, most float64 }{{0, 93, 97}, {0.01, 0, 60}} {
+		one.betweenSpans = c.between
+		held := 0
+		for seed := range uint64(seeds) {
+			f, err := States(one.spans(seed, seed%2 == 1), one.sensor())
+			require.NoError(t, err)
+			require.Equal(t, "parts of spans", f.Idle.Units)
+			if holds(f.Idle.Band, one.idle) {
+				held++
+			}
+		}
+		t.Logf("one span, others differ by %.0f %%: %.1f %%", 100*c.between, 100*float64(held)/seeds)
+		require.GreaterOrEqual(t, float64(held), c.least*seeds/100)
+		require.LessOrEqual(t, float64(held), c.most*seeds/100)
+	}
 }
 
 // TestDrawsThatDrift: spans of one card that follow each other in 5 minutes each are worth less
@@ -322,7 +345,7 @@ func TestCounterOfEnergy(t *testing.T) {
 
 func TestRefusedDraws(t *testing.T) {
 	few := card
-	few.rests, few.jobs = 3, 5
+	few.rests, few.jobs, few.resting = 3, 5, 4_000_000
 	f, err := States(few.spans(1, false), few.sensor())
 	require.NoError(t, err)
 	for _, c := range []struct {
@@ -338,6 +361,8 @@ func TestRefusedDraws(t *testing.T) {
 		require.ErrorContains(t, c.figure.Refused, c.says)
 		require.ErrorIs(t, c.figure.Refused, ErrTooFew)
 	}
+	require.Equal(t, Range{f.Active.Of[0], f.Active.Of[4]}, f.Active.Spread, "a range of five jobs is known")
+	require.InDelta(t, 4.0/6, f.Active.Share, 1e-12)
 	long := Span{State: StateIdle, To: int64(40 * model.Minute)}
 	for at := int64(0); at < long.To; at += int64(model.Second) {
 		long.Samples = append(long.Samples, Sample{at, 70 + float64(at/1_000_000%5)})
