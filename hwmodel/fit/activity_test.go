@@ -15,11 +15,14 @@ const plantedAlpha = 0.7
 
 // activeJobs draw 110 W at rest and 500 W at full activity. Each has phases of its own activity,
 // and draws some per cent more or less than the form says. One sample in twenty is wild.
-func activeJobs(seed uint64, n int) (out []ActivityJob) {
+func activeJobs(seed uint64, n int) []ActivityJob { return activeJobsFrom(seed, n, 0.15, 0.85) }
+
+// activeJobsFrom are some whose mean activity lies from low to high.
+func activeJobsFrom(seed uint64, n int, low, high float64) (out []ActivityJob) {
 	for j := range n {
 		src := draw.New(seed, draw.StreamOf("active jobs"), uint64(j), 0)
 		own := 1 + 0.04*src.Normal()
-		centre := src.Uniform(0.15, 0.85)
+		centre := src.Uniform(low, high)
 		var job ActivityJob
 		for range 6 {
 			u := min(1, max(0, centre+0.15*src.Normal()))
@@ -103,6 +106,18 @@ func TestRefusedActivity(t *testing.T) {
 	}
 	t.Logf("an activity that power does not follow: refused in %d of 100", refused)
 	require.GreaterOrEqual(t, refused, 97)
+
+	alike := activeJobsFrom(2, 40, 0.5, 0.5)
+	for i, j := range alike { // and their phases are the same
+		for k := range j.Samples {
+			u := []float64{0.2, 0.4, 0.5, 0.6, 0.8, 0.9}[k/15]
+			j.Samples[k] = ActivitySample{u, (1 + float64(i%7-3)/60) * (110 + 390*libm.Pow(u, plantedAlpha))}
+		}
+	}
+	f, err = Activity(SMActive, alike, restOf(1))
+	require.NoError(t, err)
+	require.ErrorContains(t, f.Alpha.Refused, "want at most 0.8 of that of the class", "jobs that are alike need no activity")
+	require.InEpsilon(t, f.StateError, f.Error, 0.2)
 
 	f, err = Activity(SMActive, jobs[:7], restOf(1))
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"orrery/hwmodel"
 	"orrery/internal/libm"
@@ -142,6 +143,11 @@ func TestUncensoredLifetimes(t *testing.T) {
 	got, err := Censored(sample)
 	require.NoError(t, err)
 	require.InEpsilon(t, want.Exponential.Expected.Seconds(), got.Exponential.Value/1e6, 1e-6)
+	few, err := Censored(sample[:6])
+	require.NoError(t, err)
+	total := 6 * few.Exponential.Value
+	require.InEpsilon(t, 2*total/distuv.ChiSquared{K: 13}.Quantile(0.975), few.Exponential.Low, 1e-6)
+	require.InEpsilon(t, 2*total/distuv.ChiSquared{K: 13}.Quantile(0.025), few.Exponential.High, 1e-6)
 	require.InEpsilon(t, want.Weibull.Shape, got.Weibull.Shape.Value, 1e-6)
 	require.InEpsilon(t, want.Weibull.Scale.Seconds(), got.Weibull.Value/1e6, 1e-6)
 	require.InEpsilon(t, want.LogNormal.Median.Seconds(), got.LogNormal.Value/1e6, 1e-6)

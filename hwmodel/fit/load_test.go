@@ -144,6 +144,18 @@ func TestRefusedLoads(t *testing.T) {
 		_, err := Load([]Sample{flat[0], flat[1], bad})
 		require.ErrorContains(t, err, "reading 2: found ")
 	}
+	slight := make([]Sample, 600)
+	for i := range slight {
+		watts := 2400 + float64(i%7)
+		if i >= 100 && i < 500 {
+			watts = 3300 + float64(i)
+		}
+		slight[i] = Sample{int64(i) * 1_000_000, watts}
+	}
+	f, err = Load(slight)
+	require.NoError(t, err)
+	require.InDelta(t, 400, f.AtLoad.Seconds(), 1e-6, "a load of 1.4 times the rest")
+	require.Greater(t, f.Active.High-f.Active.Low, 300.0, "a load that climbs by 400 W is not ten independent tenths of it")
 	few := OtherWork("power", []float64{1, 2}, "loads")
 	require.InDelta(t, 1.0/3, few.Share, 1e-12)
 	require.Equal(t, Range{1, 2}, few.Spread)

@@ -332,6 +332,9 @@ func TestPhasesOfAJob(t *testing.T) {
 	_, shorter := energy(readingsOf(&s, &sensor, &counts))
 	require.Equal(t, 1, counts.Gaps)
 	require.InDelta(t, seconds-4, shorter, 0.5, "a gap has no energy and no time")
+	joules, seconds = energy([]Sample{{0, 100}, {3_000_000, 500}, {4_000_000, 100}, {7_000_000, 500}, {8_000_000, 100}, {11_000_000, 500}, {12_000_000, 500}})
+	require.InDelta(t, 9*100+3*500+3*500, joules, 1e-9, "a reading holds until the next one, and the last one for a usual step of 3 s")
+	require.InDelta(t, 15, seconds, 1e-9)
 }
 
 func TestCounterOfEnergy(t *testing.T) {
@@ -475,4 +478,24 @@ func TestSettling(t *testing.T) {
 	counts = StateCounts{}
 	require.Len(t, readingsOf(&s, &fast, &counts), 60-counts.Outliers, "nothing is known of the sensor")
 	require.Zero(t, counts.Repeated)
+}
+
+// TestCorrected: gain and offset are taken out, and what is not known of them widens the interval.
+func TestCorrected(t *testing.T) {
+	reading := Estimate{Band: hwmodel.Band{Value: 480, Low: 470, High: 490}, Spread: Range{385, 575}, Of: []float64{385, 480, 575}}
+	exact := Sensor{Gain: hwmodel.Band{Value: 0.95, Low: 0.95, High: 0.95}, Offset: hwmodel.Band{Value: 5, Low: 5, High: 5}, Metered: true}
+	got := exact.corrected(reading)
+	for i, want := range []float64{500, 465 / 0.95, 485 / 0.95, 400, 600, 400, 600} {
+		require.InDelta(t, want, []float64{got.Value, got.Low, got.High, got.Spread.Low, got.Spread.High, got.Of[0], got.Of[2]}[i], 1e-9)
+	}
+	vague := exact
+	vague.Gain.Low, vague.Gain.High = 0.93, 0.97
+	vague.Offset.Low, vague.Offset.High = 2, 8
+	got = vague.corrected(reading)
+	require.InDelta(t, 500-math.Sqrt(math.Pow(10/0.95, 2)+math.Pow(500-475/0.97, 2)+math.Pow(3/0.95, 2)), got.Low, 1e-9)
+	require.InDelta(t, 500+math.Sqrt(math.Pow(10/0.95, 2)+math.Pow(475/0.93-500, 2)+math.Pow(3/0.95, 2)), got.High, 1e-9)
+	vague.Metered = false
+	got = vague.corrected(reading)
+	require.InDelta(t, 462/0.97, got.Low, 1e-9, "a range adds all of itself")
+	require.InDelta(t, 488/0.93, got.High, 1e-9)
 }
