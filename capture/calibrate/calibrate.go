@@ -52,8 +52,7 @@ type Finding struct {
 	From   model.Time
 	To     model.Time
 	Valid  string
-	// Points are what the figure was fitted to, for pictures, each with the place of its unit.
-	Points []float64
+	Points []float64 // what the figure was fitted to, where it does not say itself
 }
 
 // Target is the key that a figure is for.
@@ -69,6 +68,7 @@ type Target struct {
 const (
 	GPUIdle    = "gpu_idle_power"
 	GPUHeld    = "gpu_held_power"
+	Alpha      = "draw by SM activity, exponent"
 	NodeIdle   = "idle_power"
 	NodeBusy   = "busy_power"
 	ClassPower = "power"

@@ -161,7 +161,7 @@ func TestPlantedDraws(t *testing.T) {
 		require.InEpsilon(t, want.truth, f.Figure.Value, want.off, want.key)
 		require.LessOrEqual(t, f.Figure.Low, want.truth, want.key)
 		require.GreaterOrEqual(t, f.Figure.High, want.truth, want.key)
-		require.NotEmpty(t, f.Points, want.key)
+		require.NotEmpty(t, f.Measured(), want.key)
 	}
 	require.InEpsilon(t, 60e6, find(t, r, StartDelay, -1).Figure.Value, 0.05, "a minute until the first kernel")
 

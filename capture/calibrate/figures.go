@@ -3,6 +3,7 @@ package calibrate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -38,16 +39,19 @@ func draws(src *Source, jobs *jobTable, seen *observed) (out []Finding, err erro
 		}{{GPUIdle, fit.StateIdle, f.Idle}, {GPUHeld, fit.StateHeld, f.Held}} {
 			found := about
 			found.Target, found.Figure = Target{Type: i, Class: -1, Key: one.key}, one.Figure
-			found.Points = medians(spans, one.state, -1)
 			out = append(out, found)
 		}
 		if i != first {
 			continue
 		}
+		byActivity, err := drawByActivity(&sensor, seen, i, t.GPU, f.Idle, about)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, byActivity)
 		for _, c := range f.Classes {
 			found := about
 			found.Target, found.Figure, found.Spread = Target{Type: -1, Class: c.Class, GPU: t.GPU, Key: ClassPower}, c.Median, true
-			found.Points = medians(spans, fit.StateActive, c.Class)
 			out = append(out, found)
 		}
 	}
@@ -79,44 +83,35 @@ func ofGPU(src *Source, seen *observed, gpu string) (spans []fit.Span, rows int6
 	return spans, rows, first
 }
 
+// drawByActivity is the exponent of the draw of a GPU by the activity of its multiprocessors. No
+// replay goes by it: a trace does not say the activity of a job.
+func drawByActivity(sensor *fit.Sensor, seen *observed, typ int, gpu string, idle fit.Figure, about Finding) (Finding, error) {
+	about.Target, about.Unit = Target{Type: typ, Class: -1, GPU: gpu, Key: Alpha}, "number"
+	if !idle.Known() {
+		return refused(about.Target, "no idle draw", "it", "see gpu_idle_power"), nil
+	}
+	var jobs []fit.ActivityJob
+	for _, id := range slices.Sorted(maps.Keys(seen.activity[typ])) {
+		j := *seen.activity[typ][id]
+		for i := range j.Samples {
+			j.Samples[i].Watts = (j.Samples[i].Watts - sensor.Offset.Value) / sensor.Gain.Value
+		}
+		jobs = append(jobs, j)
+	}
+	source := fit.SMActive
+	if len(jobs) == 0 {
+		source = fit.Residency
+	}
+	f, err := fit.Activity(source, jobs, idle.Band)
+	about.Figure = f.Alpha
+	return about, err
+}
+
 func sensorText(s *fit.Sensor) string {
 	if s.Metered {
 		return "readings corrected by a meter"
 	}
 	return fmt.Sprintf("readings of the cards, which no meter has checked: the range has %.0f %% either way for that", 100*(s.Gain.High-1))
-}
-
-// medians are those of the spans of a state, or of a class of jobs: one for each job.
-func medians(spans []fit.Span, state fit.State, class int) (out []float64) {
-	type unit struct {
-		of    int
-		watts []float64
-	}
-	var units []unit
-	place := map[int]int{}
-	for i := range spans {
-		s := &spans[i]
-		if s.State != state || state == fit.StateActive && s.Class != class {
-			continue
-		}
-		of := s.GPU
-		if state == fit.StateActive {
-			of = s.Job
-		}
-		at, ok := place[of]
-		if !ok {
-			at = len(units)
-			place[of] = at
-			units = append(units, unit{of: of})
-		}
-		for _, x := range s.Samples {
-			units[at].watts = append(units[at].watts, x.Watts)
-		}
-	}
-	for _, u := range units {
-		out = append(out, fit.Median(u.watts))
-	}
-	return out
 }
 
 // nodeDraws are what nodes draw as wholes, where that was measured.
@@ -149,7 +144,6 @@ func nodeDraws(src *Source, _ *jobTable, seen *observed) (out []Finding, err err
 			found := about
 			found.Target, found.Figure = Target{Type: i, Class: -1, Key: one.key}, one.Figure
 			found.Figure.Units = "spans"
-			found.Points = medians(seen.nodes[i], one.state, 0)
 			out = append(out, found)
 		}
 	}

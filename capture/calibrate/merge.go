@@ -79,6 +79,8 @@ func (w *merger) outcome(f *Finding) Outcome {
 	o.Value, o.Low, o.High = Written(f.Figure.Value, f.Unit), Written(low, f.Unit), Written(high, f.Unit)
 	o.Applied = true
 	switch f.Key {
+	case Alpha:
+		o.Applied, o.Why = false, "no replay goes by activity: a trace does not say that of a job"
 	case StartDelay:
 		o.Applied, o.Why = false, "recorded run times begin at the assignment and have it in them: with it in the file it would count twice"
 	case MTBF, Shape, RepairMedian, RepairSigma:
@@ -148,6 +150,8 @@ func (w *merger) consistent() {
 // key is how people find the key of a target.
 func (w *merger) key(t *Target) string {
 	switch {
+	case t.Key == Alpha:
+		return t.GPU + ": " + t.Key
 	case t.Type >= 0:
 		return fmt.Sprintf("node_types[%s].%s", w.Cluster.NodeTypes[t.Type].Name, t.Key)
 	case t.Class < 0:
@@ -310,6 +314,14 @@ func (f *Finding) Days() float64 {
 		return 0
 	}
 	return f.To.Sub(f.From).Seconds() / 86400
+}
+
+// Measured are the independent measurements that the figure rests on.
+func (f *Finding) Measured() []float64 {
+	if len(f.Points) > 0 {
+		return f.Points
+	}
+	return f.Figure.Of
 }
 
 // Range says what the range of a figure is.

@@ -41,6 +41,8 @@ type observed struct {
 	window model.Duration // the widest of the rows
 	moved  []transfer
 	begun  map[int]model.Time // first kernel of a job, by its row
+	// activity is that of jobs at work alone on a GPU, by node type and row of the job.
+	activity []map[int]*fit.ActivityJob
 
 	all, foreign, shared, quantiles, unpowered int64
 }
@@ -131,7 +133,7 @@ type activity struct {
 
 func observe(src *Source, jobs *jobTable) (*observed, error) {
 	o := &observer{src: src, jobs: jobs, tracks: map[series]*track{}, names: numbers{}, states: map[string]map[int32]doing{}, disk: map[process]*activity{},
-		out: &observed{from: model.Never, spans: make([][]fit.Span, len(src.Types)), nodes: make([][]fit.Span, len(src.Types)), rows: make([]int64, len(src.Types)), begun: map[int]model.Time{}}}
+		out: &observed{from: model.Never, spans: make([][]fit.Span, len(src.Types)), nodes: make([][]fit.Span, len(src.Types)), rows: make([]int64, len(src.Types)), activity: make([]map[int]*fit.ActivityJob, len(src.Types)), begun: map[int]model.Time{}}}
 	if src.Telemetry == nil {
 		return o.out, nil
 	}
@@ -217,8 +219,32 @@ func (o *observer) gpu(t *traces.Telemetry, stands energy.Stretch, of []*join.Me
 		o.close(series{t.Node, t.GPU.V}, o.tracks[series{t.Node, t.GPU.V}])
 		return
 	}
+	if state == fit.StateActive && job >= 0 && t.SMActive.OK {
+		o.active(typ, job, fit.ActivitySample{Activity: t.SMActive.V, Watts: t.Power.V})
+	}
 	k := series{t.Node, t.GPU.V}
 	o.track(k, typ).take(o, k, state, job, fit.Sample{At: int64(sampled(t, stands)), Watts: t.Power.V}, stands)
+}
+
+// mostActivity is how many rows of a job are kept with their activity.
+const mostActivity = 512
+
+func (o *observer) active(typ, job int, s fit.ActivitySample) {
+	class := o.jobs.list[job].class
+	if class < 0 {
+		return
+	}
+	if o.out.activity[typ] == nil {
+		o.out.activity[typ] = map[int]*fit.ActivityJob{}
+	}
+	j := o.out.activity[typ][job]
+	if j == nil {
+		j = &fit.ActivityJob{Class: class}
+		o.out.activity[typ][job] = j
+	}
+	if len(j.Samples) < mostActivity {
+		j.Samples = append(j.Samples, s)
+	}
 }
 
 // sampled is when the reading of a row was taken: a window is the mean up to its end.

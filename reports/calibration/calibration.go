@@ -92,7 +92,7 @@ func fitRows(list []calibrate.Outcome) (out []plot.FitRow) {
 	for _, o := range list {
 		f := o.Finding
 		v := f.Figure.Value
-		if o.Value == "" || v <= 0 || len(f.Points) == 0 {
+		if o.Value == "" || v <= 0 || len(f.Measured()) == 0 {
 			continue
 		}
 		low, high := f.Figure.Low, f.Figure.High
@@ -100,7 +100,7 @@ func fitRows(list []calibrate.Outcome) (out []plot.FitRow) {
 			low, high = f.Figure.Spread.Low, f.Figure.Spread.High
 		}
 		row := plot.FitRow{Name: o.Key, Low: low / v, High: high / v, Says: fmt.Sprintf("%s, %d %s", o.Value, f.Figure.N, f.Figure.Units)}
-		for _, x := range f.Points {
+		for _, x := range f.Measured() {
 			row.Points = append(row.Points, x/v)
 		}
 		out = append(out, row)
