@@ -23,9 +23,10 @@ type Experiment struct {
 	Cluster string     `yaml:"cluster" unit:"path or name" doc:"the cluster file; without it the cluster is below, or what each trace says"`
 	Plain   EqualNodes `yaml:"plain_cluster" doc:"a cluster of equal nodes instead of a cluster file"`
 
-	Windows []WindowAxis `yaml:"windows" doc:"parts of each trace; each is a scenario of its own. Without any the whole trace is"`
-	Jitter  JitterAxis   `yaml:"jitter" doc:"arrivals moved at random, to see what is an accident of the log; each seed is a scenario of its own"`
-	Replay  Replay       `yaml:"replay" doc:"how the traces are replayed, as with orrery replay"`
+	Windows   []WindowAxis `yaml:"windows" doc:"parts of each trace; each is a scenario of its own. Without any the whole trace is"`
+	Jitter    JitterAxis   `yaml:"jitter" doc:"arrivals moved at random, to see what is an accident of the log; each seed is a scenario of its own"`
+	Scenarios []string     `yaml:"scenarios" unit:"paths" doc:"scenario files, from the folder of this file, or none, which is the trace as it is; each makes scenarios of its own of every trace, window and seed"`
+	Replay    Replay       `yaml:"replay" doc:"how the traces are replayed, as with orrery replay"`
 
 	Profiles     []string      `yaml:"profiles" unit:"names" doc:"of the program, or paths of files, for all vClusters; without any the cluster file says, or it is default"`
 	Design       string        `yaml:"design" of:"cartesian,listed,random,latin,halton,sobol" default:"cartesian" doc:"which points are tried: all combinations of the settings, those listed, or a sample of them spread over their ranges"`
@@ -189,6 +190,11 @@ func (e *Experiment) Validate() error {
 	for i, t := range e.Traces {
 		if j := slices.IndexFunc(e.Traces[:i], func(o string) bool { return filepath.Clean(o) == filepath.Clean(t) }); j >= 0 {
 			k.add(fmt.Sprintf("traces[%d]", i), "found %s, which is traces[%d] already, want each trace once: leave one out", t, j)
+		}
+	}
+	for i, s := range e.Scenarios {
+		if j := slices.IndexFunc(e.Scenarios[:i], func(o string) bool { return filepath.Clean(o) == filepath.Clean(s) }); j >= 0 {
+			k.add(fmt.Sprintf("scenarios[%d]", i), "found %s, which is scenarios[%d] already, want each scenario once: leave one out", s, j)
 		}
 	}
 	e.checkWindows(k)

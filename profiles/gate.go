@@ -48,6 +48,7 @@ type GateRun struct {
 	Warmup        *model.Duration `yaml:"warmup" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"that the steady window leaves out at the beginning; usual is the first 1 % of the jobs, or up to the warm start"`
 	Cooldown      model.Duration  `yaml:"cooldown" default:"0s" min:"0s" unit:"span" doc:"that the steady window leaves out before the last submission"`
 	Feedback      bool            `yaml:"feedback" default:"false" doc:"jobs that follow others (after_job, think_time) come when these have left, not when the trace says"`
+	Scenario      string          `yaml:"scenario" unit:"path" doc:"a scenario file, relative to this one, under which the run is replayed; none takes back what like has given"`
 	AllowUnheeded bool            `yaml:"allow_unheeded" default:"false" doc:"go on where more than 1 % of the work asks for what the cluster does not have"`
 	Windows       GateWindows     `yaml:"windows" doc:"parts of the trace that paired checks compare; all of them are measured in one replay"`
 	Jitter        model.Duration  `yaml:"jitter" zero:"none" default:"none" min:"0s" max:"1d" unit:"span" doc:"most that each submission is moved by, drawn with the seed; seeds that the gate chooses move it by up to a minute where this is none"`

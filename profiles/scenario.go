@@ -236,6 +236,9 @@ func (s *Scenario) Inline(dir string) error {
 	return nil
 }
 
+// NoScenario is the word for the trace as it is, where a file lists scenarios.
+const NoScenario = "none"
+
 // Empty says that nothing is asked.
 func (s *Scenario) Empty() bool {
 	return len(s.Events) == 0 && s.Prefer == nil && len(s.Without.Jobs)+len(s.Without.Users)+len(s.Without.Tenants) == 0

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os/exec"
 	"path/filepath"
@@ -65,6 +66,15 @@ func (b *besideFiles) Cluster(path string, use []string) (*profiles.Cluster, err
 	return c, override(c, flags)
 }
 
+// Scenario implements gate.Files.
+func (b *besideFiles) Scenario(path string) (*profiles.Scenario, error) {
+	s, err := profiles.LoadScenario(beside(b.dir, path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no file %s: want a scenario, by its path from the folder of this file, or %s", beside(b.dir, path), profiles.NoScenario)
+	}
+	return s, err
+}
+
 // ownFiles are those of the gate that is part of the program.
 type ownFiles struct{}
 
@@ -87,6 +97,11 @@ func (ownFiles) Cluster(path string, use []string) (*profiles.Cluster, error) {
 		return nil, err
 	}
 	return c, override(c, use)
+}
+
+// Scenario implements gate.Files: that gate has no scenarios.
+func (ownFiles) Scenario(string) (*profiles.Scenario, error) {
+	return nil, errors.New("the gate of the program names a scenario, but has none")
 }
 
 // copyOut writes the files of the gate of the program, and overwrites none but with

@@ -148,6 +148,11 @@ func lintGate(path string) ([]profiles.Problem, error) {
 				looks = append(looks, g.Wrong(at+".trace", "%s", missing))
 			}
 		}
+		if r.Scenario != "" && r.Scenario != profiles.NoScenario {
+			if _, err := files.Scenario(r.Scenario); err != nil {
+				looks = append(looks, located(g, at+".scenario", err))
+			}
+		}
 		if r.Cluster == "" {
 			continue
 		}

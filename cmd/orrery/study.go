@@ -354,6 +354,12 @@ func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, qu
 	if err := print.table(studypage.Rows(p, rows)); err != nil {
 		return nil, err
 	}
+	if t := studypage.Under(p, rows); t != nil && print.format != string(table.CSV) { // which is one table
+		fmt.Fprintln(m.Stdout)
+		if err := print.table(t); err != nil {
+			return nil, err
+		}
+	}
 	if len(p.Aside) > 0 && !quiet {
 		m.say("%s set aside: %s", table.Counted(len(p.Aside), "window"), studypage.Aside(p))
 	}

@@ -25,11 +25,12 @@ type axisFlags struct {
 	objectives  []string
 	constraints []string
 	windows     string
+	scenarios   []string
 	given       func(flag string) bool
 }
 
 // axisNames are the flags that go without an experiment file alone.
-var axisNames = []string{"vary", "points", "cluster", "profile", "procs", "objective", "subject-to", "windows"}
+var axisNames = []string{"vary", "points", "cluster", "profile", "procs", "objective", "subject-to", "windows", "scenario"}
 
 const groupPoints = "Points and scenarios, of a LOG"
 
@@ -43,11 +44,13 @@ func (a *axisFlags) register(cmd *cobra.Command) {
 	f.StringArrayVar(&a.objectives, "objective", nil, "`METRIC` to order the table by, with min: or max: before it where it is not clear; may be given several times")
 	f.StringArrayVar(&a.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) with the unit of the metric; may be given several times")
 	f.StringVar(&a.windows, "windows", "", "windows `N` or NxLENGTH of the log, such as 20 or 4x7d, measured in one replay of it; without it the whole log")
+	f.StringArrayVar(&a.scenarios, "scenario", nil, "scenario `FILE` under which all points are replayed, or none for the log as it is; may be given several times (docs/WHATIF.md)")
 	a.given = f.Changed
 	grouped(f, groupPoints, axisNames...)
 	completeFlag(cmd, "vary", completeSetting())
 	completeFlag(cmd, "cluster", wordsOrFiles(profiles.ClusterNames()...))
 	completeFlag(cmd, "profile", wordsOrFiles(profiles.Names()...))
+	completeFlag(cmd, "scenario", wordsOrFiles(profiles.NoScenario))
 	completeFlag(cmd, "objective", completeMetric)
 	completeFlag(cmd, "subject-to", completeBound)
 }
@@ -66,6 +69,7 @@ func givenOf(f *pflag.FlagSet, names []string) (out []string) {
 func (a *axisFlags) experiment(log string) (*profiles.Experiment, error) {
 	e := profiles.NewExperiment()
 	e.Name, e.Traces, e.Cluster, e.Profiles = studypage.ByFlags, []string{log}, a.cluster, a.profiles
+	e.Scenarios = a.scenarios
 	e.Inapplicable = "ignore" // a combination in which a setting has no effect is tried once
 	if a.given("procs") {
 		e.Plain.Nodes = a.procs

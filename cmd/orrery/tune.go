@@ -270,7 +270,7 @@ func (v *tuneVerb) run(cmd *cobra.Command, args []string) error {
 
 // problem is what the arguments ask to tune.
 func (v *tuneVerb) problem(ctx context.Context, args []string) (tune.Problem, error) {
-	p := tune.Problem{VCluster: v.vcluster}
+	p := tune.Problem{VCluster: v.vcluster, Scenario: v.scenario}
 	if len(args) == 0 {
 		args = []string{""}
 	}

@@ -32,7 +32,7 @@ type Trace struct {
 // point.
 func Expand(ctx context.Context, e *profiles.Experiment, dir string, traces []Trace) (*Plan, []Task, error) {
 	x := newExpander(ctx, e, dir, traces)
-	if err := x.look(x.goals, x.scenarios, x.clusters, x.groups, x.names); err != nil {
+	if err := x.look(x.goals, x.scenarioFiles, x.scenarios, x.clusters, x.groups, x.names); err != nil {
 		return nil, nil, err
 	}
 	if len(x.base) == len(traces) {
@@ -53,7 +53,7 @@ func Expand(ctx context.Context, e *profiles.Experiment, dir string, traces []Tr
 // that ParseExperiment has found fault with.
 func Check(e *profiles.Experiment, dir string) error {
 	x := newExpander(context.Background(), e, dir, nil)
-	steps := []func() error{x.goals, x.clusters, x.names}
+	steps := []func() error{x.goals, x.scenarioFiles, x.clusters, x.names}
 	if err := x.look(steps...); err != nil {
 		return err
 	}
@@ -103,6 +103,7 @@ type expander struct {
 	dir    string
 	traces []Trace
 	plan   *Plan
+	asked  []asked             // scenario files; one without a name where there are none
 	faults []error             // of the file, each a *profiles.Error
 	base   []*profiles.Cluster // by trace, with their profiles read; of a Check one
 	// measures are those of the goals and of what is shown.

@@ -81,8 +81,11 @@ type Constraint struct {
 
 // Scenario is what every point is tried on.
 type Scenario struct {
-	Trace  int          `json:"trace"` // in Plan.Traces
-	Name   string       `json:"name"`
+	Trace int    `json:"trace"` // in Plan.Traces
+	Name  string `json:"name"`
+	// File is the scenario file under which it is replayed, as the experiment names it, none for
+	// the trace as it is; empty where the experiment lists none.
+	File   string       `json:"file,omitempty"`
 	Window *task.Window `json:"window,omitempty"` // that is replayed
 	// Parts of the window are scenarios that share their tasks; Part is the place of
 	// this one among them, from 1, and 0 where the whole window is the scenario.
@@ -95,7 +98,7 @@ type Scenario struct {
 
 // shares says whether a point has one task for two scenarios.
 func (s *Scenario) shares(o *Scenario) bool {
-	return s.Trace == o.Trace && reflect.DeepEqual(s.Window, o.Window) && reflect.DeepEqual(s.Jitter, o.Jitter) && slices.Equal(s.Parts, o.Parts)
+	return s.Trace == o.Trace && s.File == o.File && reflect.DeepEqual(s.Window, o.Window) && reflect.DeepEqual(s.Jitter, o.Jitter) && slices.Equal(s.Parts, o.Parts)
 }
 
 // figures are those of the scenario in the result of its task.

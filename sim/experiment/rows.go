@@ -84,6 +84,8 @@ type Row struct {
 	// window, with its interval; unknown for the first row, and where a window of either
 	// has no value.
 	Behind stat.Interval
+	// Under is what came of it under each scenario file, where there are several.
+	Under []UnderFile
 }
 
 // Outcomes looks a task up by its id: its result, or its failure, or neither
@@ -145,6 +147,7 @@ func (p *Plan) Rows(find Outcomes) ([]Row, error) {
 	var rows []Row
 	for i := range p.Points {
 		rows = append(rows, p.row(i, columns, byWaits, tried[i], aside, said, windows))
+		rows[i].Under = p.under(columns, tried[i], said)
 	}
 	for i := range rows {
 		rows[i].Front = rows[i].Feasible && !slices.ContainsFunc(rows, func(o Row) bool { return o.Feasible && dominates(&o, &rows[i], columns) })
@@ -435,7 +438,8 @@ func (p *Plan) windows() []int {
 	return out
 }
 
-// sameWindow says whether two scenarios are seeds of one window.
+// sameWindow says whether two scenarios are seeds of one window, or other scenario files on it: these
+// meet the same jobs, and are no further evidence of how windows differ.
 func (p *Plan) sameWindow(i, j int) bool {
 	a, b := &p.Scenarios[i], &p.Scenarios[j]
 	return a.Trace == b.Trace && a.Part == b.Part && slices.Equal(a.Parts, b.Parts) && reflect.DeepEqual(a.Window, b.Window)

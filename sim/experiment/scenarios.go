@@ -26,27 +26,37 @@ func (x *expander) scenarios() error {
 		}
 		for _, group := range windows {
 			for _, s := range x.jitters() { // outside of the parts of a replay, so that these stand together
-				for _, w := range group {
-					sc := Scenario{Trace: i, Window: w.at, Parts: w.parts, Part: w.part, Jitter: s}
-					var names []string
-					if len(x.traces) > 1 {
-						names = append(names, t.Name)
+				for k := range x.asked {
+					for _, w := range group {
+						x.plan.Scenarios = append(x.plan.Scenarios, x.scenario(i, &x.asked[k], s, &w))
 					}
-					if w.name != "" {
-						names = append(names, w.name)
-					}
-					if s != nil {
-						names = append(names, fmt.Sprintf("seed %d", s.Seed))
-					}
-					if sc.Name = strings.Join(names, ", "); sc.Name == "" {
-						sc.Name = t.Name
-					}
-					x.plan.Scenarios = append(x.plan.Scenarios, sc)
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// scenario is a window of a trace with a jitter, nil for none, under a scenario file.
+func (x *expander) scenario(trace int, a *asked, s *task.Jitter, w *namedWindow) Scenario {
+	out := Scenario{Trace: trace, File: a.name, Window: w.at, Parts: w.parts, Part: w.part, Jitter: s}
+	var names []string
+	if len(x.traces) > 1 {
+		names = append(names, x.traces[trace].Name)
+	}
+	if w.name != "" {
+		names = append(names, w.name)
+	}
+	if s != nil {
+		names = append(names, fmt.Sprintf("seed %d", s.Seed))
+	}
+	if a.name != "" {
+		names = append(names, a.name)
+	}
+	if out.Name = strings.Join(names, ", "); out.Name == "" {
+		out.Name = x.traces[trace].Name
+	}
+	return out
 }
 
 // namedWindow is a window, or a part of one.
@@ -170,12 +180,13 @@ func specOf(r *profiles.Replay) plan.Spec {
 // here.
 func (x *expander) tasks() ([]Task, error) {
 	points := x.plan.Points
-	specs := make([][][]byte, len(points)) // by trace
+	specs := make([]map[specOn][]byte, len(points))
 	for i := range points {
 		if err := x.ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := x.bind(&points[i], &specs[i]); err != nil {
+		var err error
+		if specs[i], err = x.bind(&points[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -191,7 +202,7 @@ func (x *expander) tasks() ([]Task, error) {
 				points[i].Tasks[s] = points[i].Tasks[s-1]
 				continue
 			}
-			t := Task{specs[i][sc.Trace], sc}
+			t := Task{specs[i][specOn{sc.Trace, sc.File}], sc}
 			out = append(out, t)
 			points[i].Tasks[s] = task.IDOf(t.JSON())
 		}
@@ -199,20 +210,33 @@ func (x *expander) tasks() ([]Task, error) {
 	return out, nil
 }
 
-// bind makes the specs of a point, one for each trace.
-func (x *expander) bind(p *Point, specs *[][]byte) error {
+// specOn is what a spec of a point is bound to: a trace, and a scenario file.
+type specOn struct {
+	trace int
+	file  string
+}
+
+// bind makes the specs of a point, one for each trace and scenario file.
+func (x *expander) bind(p *Point) (map[specOn][]byte, error) {
 	p.Tasks = make([]string, len(x.plan.Scenarios))
+	specs := make(map[specOn][]byte, len(p.sites)*len(x.asked))
 	for j, site := range p.sites {
-		spec := specOf(&x.e.Replay)
-		spec.Site = site
-		bound, err := spec.BindJSON(x.traces[j].Tab)
-		if err != nil {
-			return fmt.Errorf("point %s on %s: %w", p.label(x.plan), x.traces[j].Name, err)
+		for k := range x.asked {
+			a := &x.asked[k]
+			spec := specOf(&x.e.Replay)
+			spec.Site, spec.Scenario = site, a.spec
+			bound, err := spec.BindJSON(x.traces[j].Tab)
+			switch {
+			case err != nil && a.file != nil:
+				return nil, fmt.Errorf("point %s on %s under %s: %w", p.label(x.plan), x.traces[j].Name, a.name, a.file.Locate(err, 0))
+			case err != nil:
+				return nil, fmt.Errorf("point %s on %s: %w", p.label(x.plan), x.traces[j].Name, err)
+			}
+			specs[specOn{j, a.name}] = bound
 		}
-		*specs = append(*specs, bound)
 	}
 	p.sites = nil
-	return nil
+	return specs, nil
 }
 
 // label is a point in words.

@@ -25,6 +25,8 @@ type Files interface {
 	// Cluster reads a cluster file, with these profiles ([VCLUSTER=]NAME) instead
 	// of its own.
 	Cluster(path string, use []string) (*profiles.Cluster, error)
+	// Scenario reads a scenario file.
+	Scenario(path string) (*profiles.Scenario, error)
 }
 
 // Verdict is what may be said of a check.

@@ -589,3 +589,50 @@ runs:
 	require.Equal(t, gate.Regression, r.Verdict)
 	require.Equal(t, "OVERLOADED", r.Checks[0].Found)
 }
+
+func (f files) Scenario(path string) (*profiles.Scenario, error) {
+	text, err := fs.ReadFile(f, path)
+	if err != nil {
+		return nil, err
+	}
+	return profiles.ParseScenario(path, text)
+}
+
+// TestScenario: a run is replayed under its scenario, one like it may take it back, and one that leaves
+// jobs out is not compared window by window with one that does not.
+func TestScenario(t *testing.T) {
+	const text = `
+runs:
+  - {name: whole, jobs: [{name: a, count: 400, runtime: 10m, longest: 20m, over: 3d}], procs: 2, windows: {count: 10}, order: sjf}
+  - {name: later, like: whole, scenario: later.yaml}
+  - {name: back, like: later, scenario: none}
+  - {name: fewer, like: whole, scenario: fewer.yaml}
+exact: [{run: whole}, {run: later}, {run: back}]
+paired:
+  - {run: back, against: whole, of: {metric: wait_mean}}
+  - {run: fewer, against: whole, of: {metric: wait_mean}}
+`
+	f := fstest.MapFS{
+		"later.yaml": {Data: []byte("events: [{time: 6h, kind: order, value: ljf}]\n")},
+		"fewer.yaml": {Data: []byte("without: {jobs: [3, 7]}\n")},
+	}
+	g := parse(t, text)
+	e := run(t, g, f, 1)
+	r := judge(t, e, nil)
+	spec := map[string]string{}
+	for _, x := range r.Replays {
+		spec[x.Run] = x.Spec
+	}
+	require.Equal(t, spec["whole"], spec["back"])
+	require.NotEqual(t, spec["whole"], spec["later"])
+	require.Equal(t, gate.Holds, r.Checks[3].Verdict, r.Checks[3].Why)
+	require.Equal(t, gate.Undecided, r.Checks[4].Verdict, "the two met other jobs")
+	for name, want := range map[string]string{
+		"gone.yaml":  "runs[1].scenario: ",
+		"nodes.yaml": "nodes.yaml:1:10: events[0]: found the kind down, which is for a site",
+	} {
+		f["nodes.yaml"] = &fstest.MapFile{Data: []byte("events: [{time: 6h, kind: down, subject: all}]\n")}
+		_, err := gate.Run(context.Background(), parse(t, strings.Replace(text, "later.yaml", name, 1)), files{f, nil}, gate.Options{Workers: 1})
+		require.ErrorContains(t, err, want)
+	}
+}

@@ -66,7 +66,8 @@ type errand struct {
 type replication struct {
 	spec plan.Spec // bound
 	division
-	jitter model.Duration
+	jitter  model.Duration
+	without string // what its scenario leaves out, in a line; "" for nothing
 }
 
 // division says where the windows of a run begin and end.
@@ -112,6 +113,11 @@ func (p *gatePlan) run(ctx context.Context, g *profiles.Gate, i int, files Files
 	} else {
 		spec.Cluster.Procs, spec.Order, spec.Backfill = r.Procs, r.Order, r.Backfill
 	}
+	asked, err := scenarioOf(g, i, files)
+	if err != nil {
+		return err
+	}
+	spec.Scenario = asked.JSON()
 	out := planned{run: r, site: site != nil, parts: 1, measures: pairedMeasures(g, r.Name)}
 	if len(out.measures) > 0 {
 		out.parts = r.Parts()
@@ -139,11 +145,11 @@ func (p *gatePlan) run(ctx context.Context, g *profiles.Gate, i int, files Files
 		if site != nil {
 			spec.Seed = uint64(seed)
 		}
-		bound, err := p.bind(g, at, set, site, spec)
+		bound, err := p.bind(g, at, set, site, asked, spec)
 		if err != nil {
 			return err
 		}
-		from := replication{bound, divided, r.Jitter}
+		from := replication{bound, divided, r.Jitter, asked.without()}
 		out.own = append(out.own, from.errand(r, out.measures, first, uint64(seed)))
 		if r.Trace != "" && len(r.Seeds) == 0 && len(out.measures) > 0 {
 			from.jitter = cmp.Or(r.Jitter, usualJitter)
@@ -181,7 +187,7 @@ func located(g *profiles.Gate, at string, err error) error {
 }
 
 // bind gives the runner a trace, and binds a spec to it.
-func (p *gatePlan) bind(g *profiles.Gate, at string, set *transform.Set, site *profiles.Cluster, spec plan.Spec) (plan.Spec, error) {
+func (p *gatePlan) bind(g *profiles.Gate, at string, set *transform.Set, site *profiles.Cluster, asked asked, spec plan.Spec) (plan.Spec, error) {
 	m, err := p.runner.Add(set)
 	if err != nil {
 		return spec, err
@@ -192,6 +198,7 @@ func (p *gatePlan) bind(g *profiles.Gate, at string, set *transform.Set, site *p
 	}
 	defer src.Close()
 	if spec, err = spec.Bind(src); err != nil {
+		err = asked.located(err)
 		if site != nil {
 			err = site.Locate(err)
 		}
@@ -229,7 +236,7 @@ func (from *replication) errand(r *profiles.GateRun, measures []profiles.Measure
 		t.Jitter = &task.Jitter{By: from.jitter, Seed: seed}
 	}
 	return errand{
-		Replay: Replay{Run: r.Name, Window: first, Seed: seed, Task: t.ID(), Spec: t.Spec.ID(), Jobs: meets(&t), Parts: partsOf(&t)},
+		Replay: Replay{Run: r.Name, Window: first, Seed: seed, Task: t.ID(), Spec: t.Spec.ID(), Jobs: meets(&t) + from.without, Parts: partsOf(&t)},
 		task:   t, division: from.division, measures: measures,
 	}
 }

@@ -29,7 +29,8 @@ type Report struct {
 	Schema   int         `json:"schema"`
 	Traces   []TraceInfo `json:"traces"`
 	VCluster string      `json:"vcluster,omitempty"`
-	Current  string      `json:"current"` // the name of the current policy
+	Scenario string      `json:"scenario,omitempty"` // under which all runs are, as it was named
+	Current  string      `json:"current"`            // the name of the current policy
 
 	// Unheeded says, a sentence each, what more of the work asked for than a replay may leave
 	// unmet, where it was allowed to.

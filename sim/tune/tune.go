@@ -35,6 +35,8 @@ type Problem struct {
 	Cluster *profiles.Cluster
 	// VCluster is the one to tune; "" is all, alike.
 	VCluster string
+	// Scenario is what the scenario of their specs is called; "" for none.
+	Scenario string
 }
 
 // Trace is a whole log with the current policy.

@@ -26,6 +26,10 @@ func Report(dir string, p *experiment.Plan, rows []experiment.Row, of func(*expe
 	for _, t := range p.Traces {
 		s.Facts = append(s.Facts, study.Fact{Name: "trace", Value: fmt.Sprintf("%s, %s jobs, %s", t.Name, plot.Count(t.Jobs), t.Hash[:12])})
 	}
+	if files := p.Files(); len(files) > 0 {
+		s.Facts = append(s.Facts, study.Fact{Name: "scenario files", Value: strings.Join(files, "; ")})
+	}
+	s.Sections = underSection(p, rows)
 	for j := range p.Parameters {
 		s.Parameters = append(s.Parameters, reportParameter(p, j))
 	}

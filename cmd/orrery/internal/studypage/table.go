@@ -178,6 +178,7 @@ type Points struct {
 	Schema    int                `json:"schema"` // 3
 	Name      string             `json:"name"`
 	Scenarios []string           `json:"scenarios"`
+	Files     []string           `json:"files,omitempty"`    // scenario files, as the experiment names them
 	Aside     []experiment.Aside `json:"aside,omitempty"`    // windows with too few jobs, which are no scenarios
 	LeftOut   int                `json:"left_out,omitempty"` // scenarios in which every point is overloaded
 	Unheeded  []string           `json:"unheeded,omitempty"` // what was asked for and not met, to be read before the figures
@@ -214,6 +215,13 @@ type point struct {
 	Done     int            `json:"done"`
 	Failed   int            `json:"failed"`
 	Tasks    []string       `json:"tasks"` // by scenario
+	Under    []under        `json:"under,omitempty"`
+}
+
+// under is what came of a point under one scenario file.
+type under struct {
+	File   string     `json:"file"`
+	Values []*float64 `json:"values"` // by column
 }
 
 // broken is a constraint that a point does not keep.
@@ -225,7 +233,7 @@ type broken struct {
 
 // Document is what -o json prints of a study.
 func Document(p *experiment.Plan, rows []experiment.Row) Points {
-	out := Points{Schema: 3, Name: p.Name, Aside: p.Aside, Unheeded: experiment.Unheeded(rows), Remarks: p.Remarks, Points: []point{}}
+	out := Points{Schema: 3, Name: p.Name, Aside: p.Aside, Unheeded: experiment.Unheeded(rows), Remarks: p.Remarks, Files: p.Files(), Points: []point{}}
 	if len(rows) > 0 {
 		out.LeftOut = rows[0].Aside
 	}
@@ -263,6 +271,17 @@ func Document(p *experiment.Plan, rows []experiment.Row) Points {
 		for _, j := range r.Broken {
 			k, _ := columns[j].Constraint()
 			x.Broken = append(x.Broken, broken{columns[j].Metric, k.Beyond(r.Values[j]), p.Scenarios[r.Worst[j]].Name})
+		}
+		for k := range r.Under {
+			u := under{File: r.Under[k].File}
+			for j := range columns {
+				var v *float64
+				if r.Under[k].Have[j] {
+					v = &r.Under[k].Values[j]
+				}
+				u.Values = append(u.Values, v)
+			}
+			x.Under = append(x.Under, u)
 		}
 		out.Points = append(out.Points, x)
 	}

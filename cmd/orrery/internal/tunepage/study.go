@@ -60,6 +60,9 @@ func Study(r *tune.Report, dir string) *study.Study {
 	for _, t := range r.Traces {
 		s.Facts = append(s.Facts, study.Fact{Name: "trace " + t.Name, Value: t.Hash})
 	}
+	if r.Scenario != "" {
+		s.Facts = append(s.Facts, study.Fact{Name: "scenario", Value: r.Scenario})
+	}
 	if r.Method != "" {
 		s.Facts = append(s.Facts, study.Fact{Name: "search", Value: fmt.Sprintf("%s, %s in batches of %d", r.Method, table.Counted(len(r.Search), "point"), r.Batch)})
 	}
