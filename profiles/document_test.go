@@ -27,6 +27,7 @@ func TestDocumentsListTheKeys(t *testing.T) {
 		"../docs/EXPERIMENT-FORMAT.md": experimentKeys(),
 		"../docs/GATE-FORMAT.md":       gateKeys(),
 		"../docs/SCALING-FORMAT.md":    scalingKeys(),
+		"../docs/WHATIF.md":            scenarioKeys(),
 	} {
 		doctest.Part{File: path, Begin: "<!-- printed: keys, by go generate ./profiles -->\n", End: "<!-- end -->"}.Holds(t, keyTable(keys), *update)
 	}
@@ -45,6 +46,8 @@ type documentKey struct {
 }
 
 func profileKeys() []documentKey { return keysOf(reflect.TypeFor[Profile](), "") }
+
+func scenarioKeys() []documentKey { return keysOf(reflect.TypeFor[Scenario](), "") }
 
 func experimentKeys() []documentKey { return keysOf(reflect.TypeFor[Experiment](), "") }
 
@@ -123,7 +126,7 @@ func keyTable(keys []documentKey) string {
 }
 
 func TestKeysAreComplete(t *testing.T) {
-	for _, k := range slices.Concat(profileKeys(), clusterKeys(), experimentKeys(), gateKeys(), scalingKeys()) {
+	for _, k := range slices.Concat(profileKeys(), clusterKeys(), experimentKeys(), gateKeys(), scalingKeys(), scenarioKeys()) {
 		require.NotEmpty(t, k.Doc, k.Path)
 		require.NotContains(t, k.Doc, "|", k.Path)
 		if k.Type == "number" || k.Type == "whole number" {
@@ -155,6 +158,13 @@ func TestDocumentExamples(t *testing.T) {
 		"../docs/GATE-FORMAT.md": func(text string) error {
 			_, err := ParseGate("example", []byte(text))
 			return err
+		},
+		"../docs/WHATIF.md": func(text string) error {
+			s, err := ParseScenario("example", []byte(text))
+			if err != nil {
+				return err
+			}
+			return s.Inline("testdata")
 		},
 		"../docs/SCALING-FORMAT.md": func(text string) error {
 			_, err := ParseScaling("example", []byte(text))

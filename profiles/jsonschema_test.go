@@ -115,7 +115,7 @@ func TestSchemasAcceptWhatIsRead(t *testing.T) {
 		require.NoError(t, err)
 		files[KindCluster] = append(files[KindCluster], text, c.YAML(), c.FullJSON(), c.JSON())
 	}
-	for _, path := range []string{"PROFILE-FORMAT", "CLUSTER-FORMAT", "EXPERIMENT-FORMAT", "GATE-FORMAT", "SCALING-FORMAT"} {
+	for _, path := range []string{"PROFILE-FORMAT", "CLUSTER-FORMAT", "EXPERIMENT-FORMAT", "GATE-FORMAT", "SCALING-FORMAT", "WHATIF"} {
 		for _, block := range yamlBlocks(t, filepath.Join("..", "docs", path+".md")) {
 			if k := KindOf(block); k != "" {
 				files[k] = append(files[k], block)
@@ -132,6 +132,10 @@ func TestSchemasAcceptWhatIsRead(t *testing.T) {
 	e, err := ParseExperiment("x.yaml", []byte(sampled))
 	require.NoError(t, err)
 	files[KindExperiment] = append(files[KindExperiment], []byte(sampled), e.YAML(), e.FullJSON())
+	s, err := ParseScenario("x.yaml", []byte("events: [{time: 1d, kind: profile, profile: {order: sjf}}, {kind: add, subject: r, type: t, value: 8}, {kind: price, value: 0.2}]\nprefer: 3\n"))
+	require.NoError(t, err)
+	files[KindScenario] = append(files[KindScenario], s.JSON())
+	require.GreaterOrEqual(t, len(files[KindScenario]), 2, "the example of the document is one")
 	for _, k := range Kinds() {
 		s := schemaOf(t, k)
 		require.NotEmpty(t, files[k], "%s", k)
@@ -163,6 +167,10 @@ func TestSchemasRefuseWhatIsNotRead(t *testing.T) {
 		"bound: [{run: a, at_most: a few}]":  KindGate,
 		"policies: [{kind: hpo}]":            KindScaling,
 		"demand: {shape: wave}":              KindScaling,
+		"events: [{kind: fail}]":             KindScenario,
+		"events: [{tyme: 1h}]":               KindScenario,
+		"without: {users: ann}":              KindScenario,
+		"prefer: soon":                       KindScenario,
 	} {
 		require.Error(t, schemaOf(t, k).Validate(instance(t, []byte(text))), text)
 		_, err := decode("f.yaml", []byte(text), reflect.New(typeOf(k)).Interface())

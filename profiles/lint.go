@@ -141,26 +141,41 @@ func (p *problems) sorted() []Problem {
 	return p.list
 }
 
-// Lint reads a profile or a cluster file, one of the program by its name, and says what
-// is wrong or remarkable about it. err is an *Error where the file is not valid, or says
+// Lint reads a profile, a cluster file or a scenario, one of the program by its name, and says
+// what is wrong or remarkable about it. err is an *Error where the file is not valid, or says
 // why it cannot be read; remarks are made of valid files alone.
 func Lint(nameOrPath string) (kind Kind, remarks []Problem, err error) {
 	kind, err = KindOfFile(nameOrPath)
 	if err != nil {
 		return "", nil, err
 	}
-	if kind == KindCluster {
-		remarks, err = lintCluster(nameOrPath)
-		return kind, remarks, err
+	if kind != KindCluster && kind != KindScenario {
+		kind = KindProfile
+	}
+	remarks, err = LintAs(kind, nameOrPath)
+	return kind, remarks, err
+}
+
+// LintAs is Lint where the kind is known: a profile, a cluster file or a scenario.
+func LintAs(kind Kind, nameOrPath string) ([]Problem, error) {
+	switch kind {
+	case KindCluster:
+		return lintCluster(nameOrPath)
+	case KindScenario:
+		s, err := LoadScenario(nameOrPath)
+		if err != nil {
+			return nil, err
+		}
+		return s.Remarks(), nil
 	}
 	p, err := Load(nameOrPath)
 	if err != nil {
-		return KindProfile, nil, err
+		return nil, err
 	}
 	if p.src != nil && len(p.src.at) == 0 {
-		return KindProfile, []Problem{{File: nameOrPath, Text: "found no key in it: as a profile it has every default; see orrery profiles show"}}, nil
+		return []Problem{{File: nameOrPath, Text: "found no key in it: as a profile it has every default; see orrery profiles show"}}, nil
 	}
-	return KindProfile, p.remarks(), nil
+	return p.remarks(), nil
 }
 
 func lintCluster(nameOrPath string) ([]Problem, error) {

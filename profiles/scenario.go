@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -52,6 +53,9 @@ const (
 	EventBackfill = "backfill"
 )
 
+// onlyInScenarios are these kinds.
+var onlyInScenarios = []string{EventOutage, EventAdd, EventProfile, EventOrder, EventBackfill}
+
 // mostEvents bounds the events of a scenario, and mostLeftOut the names of what it leaves out.
 const (
 	mostEvents  = 10_000
@@ -78,10 +82,19 @@ func ParseScenario(file string, text []byte) (*Scenario, error) {
 	s := new(Scenario)
 	src, err := decode(file, text, s)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(otherKind(file, text, KindScenario), err)
 	}
 	s.src = src
 	return s, s.Check()
+}
+
+// Remarks says what of a valid scenario has no effect.
+func (s *Scenario) Remarks() []Problem {
+	all := problems{src: s.src}
+	if s.Empty() {
+		all.add("", "asks for nothing: a run under it is the run without it")
+	}
+	return all.sorted()
 }
 
 // NewScenarioEvent is an event with every key at its default.
@@ -278,7 +291,7 @@ const SpecScenario = "scenario"
 
 // onCluster says whether a cluster file has events of the kind.
 func (e *ScenarioEvent) onCluster() bool {
-	return !slices.Contains([]string{EventOutage, EventAdd, EventProfile, EventOrder, EventBackfill}, e.Kind)
+	return !slices.Contains(onlyInScenarios, e.Kind)
 }
 
 // Under is c with what s changes up to an instant: its events, its added nodes, and with profiles

@@ -24,7 +24,7 @@ func (m *Main) checkCommand() *cobra.Command {
 what that does to results: traces and raw logs of any format that 'orrery import'
 finds by itself (what their import dropped, repaired and assumed; more held at
 once than there is, by the log or by the cluster files beside it; jobs that are too large, exceeded or missing requests, gaps, overload),
-and profiles, cluster files, experiments, gates and scaling files, as
+and profiles, cluster files, experiments, gates, scaling files and scenarios, as
 'orrery lint' does.
 
 'orrery doctor' tests folders for studies, and 'orrery trace validate' the
@@ -43,7 +43,7 @@ input.`,
 			clusters := clustersAmong(args)
 			for _, path := range args {
 				if kind, err := profiles.KindOfFile(path); err == nil && kind != "" || isProfileName(path) {
-					found, err := lint(path)
+					found, err := lint(path, "")
 					if err != nil {
 						return err
 					}

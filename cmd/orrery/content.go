@@ -16,7 +16,7 @@ import (
 )
 
 // written are the files that people write, which say themselves what is wrong in them.
-var written = []string{"a profile file", "a cluster file", "an experiment file", "a gate file"}
+var written = []string{"a profile file", "a cluster file", "an experiment file", "a gate file", "a scenario file"}
 
 // contentRun is what the directory of a run is.
 const contentRun = "the directory of a run"

@@ -69,6 +69,7 @@ func exampleFolder(t *testing.T) {
 	capturedFolder(t, "captured")
 	require.NoError(t, os.WriteFile("gpus.csv", []byte(gpusCSV), 0o600))
 	require.NoError(t, os.WriteFile("scaling.yaml", []byte("demand: {shape: flash, base: 5, peak: 40, at: 20m, over: 10m, length: 1h}\npolicies: [{kind: fixed, size: 3}, {kind: hpa}]\nseeds: 2\n"), 0o600))
+	require.NoError(t, os.WriteFile("scenario.yaml", []byte("events: [{time: 1h, kind: outage, value: 10m}]\n"), 0o600))
 	require.NoError(t, os.Mkdir("cases", 0o700))
 	require.NoError(t, os.WriteFile("cases/borrowing.json", []byte(borrowing), 0o600))
 	require.Zero(t, inProcess(t, "sweep", "experiment.yaml", "--out", "study", "--report", "--quiet").code)

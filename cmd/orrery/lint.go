@@ -28,13 +28,15 @@ type finding struct {
 // it knew two of them, is another name for it.
 func (m *Main) lintCommand() *cobra.Command {
 	var print *printer
+	as := ""
 	cmd := &cobra.Command{
 		Use:   "lint FILE...",
-		Short: "Check profiles, cluster files, experiments, gates and scaling files",
+		Short: "Check profiles, cluster files, experiments, gates, scaling files and scenarios",
 		Long: `Check files of every kind; which one a file is, its keys tell: a profile, a cluster
-file, an experiment, a gate or a scaling file. Every key must exist, apply and be in its range; names
-must lead somewhere: profiles, metrics, traces, settings. Bounds must have the units of
-their metrics. All errors of a file are shown at once, with line, column and how to
+file, an experiment, a gate, a scaling file or a scenario. What has only events that
+a cluster file may have too is taken for one: --kind scenario says otherwise. Every
+key must exist, apply and be in its range; names must lead somewhere: profiles,
+metrics, traces, settings. Bounds must have the units of their metrics. All errors of a file are shown at once, with line, column and how to
 mend them. Valid files are searched for settings that have no effect, or one that may
 surprise: scores that are never reached, nodes lent that are never borrowed, checks that
 can never have enough evidence (warnings).
@@ -45,13 +47,14 @@ Exit codes: 0 all valid, warnings or none, 2 usage or a file that is not valid,
 3 no such file.`,
 		Example: `  orrery lint hpc-batch
   orrery lint experiment.yaml multifactor.yaml -o json
-  orrery lint experiment.yaml -o sarif`,
+  orrery lint experiment.yaml -o sarif
+  orrery lint scenario.yaml --kind scenario`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: wordsOrFiles(slices.Concat(profiles.Names(), profiles.ClusterNames())...),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var all []finding
 			for _, path := range args {
-				found, err := lint(path)
+				found, err := lint(path, profiles.Kind(as))
 				if err != nil {
 					return err
 				}
@@ -60,16 +63,31 @@ Exit codes: 0 all valid, warnings or none, 2 usage or a file that is not valid,
 			return m.printFindings(print, all)
 		},
 	}
+	cmd.Flags().Var(choice{word: &as, of: kindWords(), what: "kind"}, "kind", "`KIND` that all files are of; without it their keys tell")
+	completeWith(cmd, "kind", kindWords()...)
 	print = m.printAs(cmd, table.Text, table.JSON, table.Markdown, table.CSV, formatSARIF)
 	return cmd
 }
 
-// lint checks one file. An error is one that keeps it from being read.
-func lint(path string) ([]finding, error) {
-	kind, err := profiles.KindOfFile(path)
-	if err != nil {
-		return nil, lintError(path, err)
+// kindWords are the kinds of files, as people write them.
+func kindWords() (out []string) {
+	for _, k := range profiles.Kinds() {
+		out = append(out, string(k))
 	}
+	return out
+}
+
+// lint checks one file of a kind, which its keys tell where it is "". An error is one that keeps
+// the file from being read.
+func lint(path string, kind profiles.Kind) ([]finding, error) {
+	told := kind != ""
+	if !told {
+		var err error
+		if kind, err = profiles.KindOfFile(path); err != nil {
+			return nil, lintError(path, err)
+		}
+	}
+	var err error
 	var remarks []profiles.Problem
 	switch kind {
 	case profiles.KindExperiment:
@@ -79,7 +97,10 @@ func lint(path string) ([]finding, error) {
 	case profiles.KindScaling:
 		err = lintScaling(path)
 	default:
-		_, remarks, err = profiles.Lint(path)
+		remarks, err = profiles.LintAs(kind, path)
+	}
+	if kind == profiles.KindCluster && !told && err == nil {
+		remarks = append(mayBeScenario(path), remarks...)
 	}
 	var invalid *profiles.Error
 	var found []finding
@@ -108,7 +129,15 @@ func lintError(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return profileError(path, err)
 	}
-	return otherContent(path, &codedError{exitUsage, err}, "a profile, cluster, experiment, gate or scaling file", exitUsage, written...)
+	return otherContent(path, &codedError{exitUsage, err}, "a profile, cluster, experiment, gate, scaling or scenario file", exitUsage, written...)
+}
+
+// mayBeScenario says that a file that is taken for a cluster file could be a scenario.
+func mayBeScenario(path string) []profiles.Problem {
+	if !profiles.MayBeScenario(opening(path)) {
+		return nil
+	}
+	return []profiles.Problem{{File: path, Text: "is taken for a cluster file, and may be a scenario, which has events of the same kinds: check it as one by --kind scenario"}}
 }
 
 // lintExperiment checks an experiment and what it names, as far as that shows without

@@ -12,16 +12,13 @@ import (
 func (m *Main) schemaCommand() *cobra.Command {
 	var out string
 	var force bool
-	var kinds []string
-	for _, k := range profiles.Kinds() {
-		kinds = append(kinds, string(k))
-	}
+	kinds := kindWords()
 	cmd := &cobra.Command{
 		Use:   "schema FILE-KIND",
 		Short: "Print the JSON Schema of a kind of file, for editors",
 		Long: `Print the JSON Schema (draft 2020-12) of a kind of file: cluster, profile, experiment,
-gate or scaling, with what each key means, its unit, its range, its default and the
-words that it may be. Editors that know YAML schemas complete and check files by it: begin a file
+gate, scaling or scenario, with what each key means, its unit, its range, its default
+and the words that it may be. Editors that know YAML schemas complete and check files by it: begin a file
 with
 
     # yaml-language-server: $schema=cluster.schema.json
