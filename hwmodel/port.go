@@ -105,6 +105,9 @@ func (w Watts) Scaled(num, den int64) Watts {
 type Bytes struct {
 	Checkpoint Size // one checkpoint of the whole job
 	Input      Size // read before the work begins
+	// CheckpointOn and InputOn are the file systems that it is moved to and from, by their place
+	// among those of the site: 0 is the first.
+	CheckpointOn, InputOn int32
 }
 
 // Size is a number of bytes, which may be 0, or not known.

@@ -125,3 +125,11 @@ func goodName(name string) string {
 	}
 	return ""
 }
+
+func namesOf[T any](list []T, name func(T) string) []string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = name(x)
+	}
+	return out
+}

@@ -49,6 +49,7 @@ type Cluster struct {
 	Services     []Service     `yaml:"services" doc:"reactive services that a scaling policy sizes while the trace is replayed; they are submitted beside its jobs"`
 	Workloads    []Workload    `yaml:"workloads" doc:"classes of work, with what is known of their speed and draw; a job in none runs as recorded, and is counted"`
 	Storage      Storage       `yaml:"storage" doc:"how jobs share the way to their data"`
+	FileSystems  []FileSystem  `yaml:"file_systems" doc:"what jobs share instead of storage.bandwidth, each with a bandwidth of its own; jobs whose class of work names none use the first"`
 	Quorum       Quorum        `yaml:"quorum" doc:"the replicated state that grants nodes"`
 	Agents       Agents        `yaml:"agents" doc:"how long nodes take for what they are told"`
 	Failures     Failures      `yaml:"failures" doc:"what goes wrong by chance"`

@@ -228,15 +228,8 @@ func (c *Cluster) lists() []nameList {
 		{"reservations", namesOf(c.Reservations, func(x Reservation) string { return x.Name }), 4096},
 		{"workloads", namesOf(c.Workloads, func(x Workload) string { return x.Name }), 4096},
 		{"services", namesOf(c.Services, func(x Service) string { return x.Name }), 4096},
+		{"file_systems", c.fileSystemNames(), 64},
 	}
-}
-
-func namesOf[T any](list []T, name func(T) string) []string {
-	out := make([]string, len(list))
-	for i, x := range list {
-		out[i] = name(x)
-	}
-	return out
 }
 
 // name notes a name that cannot stand in results.

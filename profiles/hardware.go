@@ -46,6 +46,8 @@ type Workload struct {
 
 	CheckpointBytes *Bytes `yaml:"checkpoint_bytes" zero:"unknown" default:"unknown" min:"0B" unit:"size" doc:"of one checkpoint of a job, in all, where its row has no ckpt_bytes; unknown: all the memory of its GPUs, or of its nodes without GPUs"`
 	InputBytes      *Bytes `yaml:"input_bytes" zero:"unknown" default:"unknown" min:"0B" unit:"size" doc:"that a job stages before its work begins, in all, where its row has no mounts; see storage.stage_bandwidth. unknown: nothing"`
+	FileSystem      string `yaml:"file_system" unit:"name" doc:"of file_systems, that its jobs write checkpoints to and read them from; the first where it is left out"`
+	InputFileSystem string `yaml:"input_file_system" unit:"name" doc:"that its jobs stage their input from; file_system where it is left out"`
 }
 
 // GPUThroughput is the throughput of a class on a kind of GPU.
@@ -374,7 +376,7 @@ func (r *resolver) hardware() {
 		h.Names[t.GPU] = h.Names[name]
 	}
 	for i := range c.Workloads {
-		m.Classes = append(m.Classes, c.Workloads[i].class(number))
+		m.Classes = append(m.Classes, c.Workloads[i].class(number, c.FileSystems))
 	}
 	for _, name := range c.RecordedGPU {
 		h.Recorded |= 1 << (number(name) % mostModels)
@@ -412,8 +414,8 @@ func stated(p Power) hwmodel.Power {
 }
 
 // class is the class in the words of package hwmodel; number gives the id of a GPU model.
-func (w *Workload) class(number func(string) int32) hwmodel.Class {
-	k := hwmodel.Class{Name: w.Name, Spread: w.Spread == "draw", Bytes: w.bytes()}
+func (w *Workload) class(number func(string) int32, systems []FileSystem) hwmodel.Class {
+	k := hwmodel.Class{Name: w.Name, Spread: w.Spread == "draw", Bytes: w.bytes(systems)}
 	for _, t := range w.Throughput {
 		id := int(number(t.GPU))
 		k.Throughput = append(k.Throughput, make([]hwmodel.Factor, max(0, id+1-len(k.Throughput)))...)

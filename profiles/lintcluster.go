@@ -30,6 +30,7 @@ func (c *Cluster) remarks(site *Site) []Problem {
 	c.remarkNodes(&all)
 	c.remarkPower(&all, site)
 	c.remarkBoot(&all)
+	c.remarkFileSystems(&all)
 	return all.sorted()
 }
 

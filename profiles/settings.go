@@ -137,6 +137,7 @@ func (c *Cluster) apart() (*Cluster, error) {
 	out.NodeTypes, out.Groups, out.Tenants = slices.Clone(c.NodeTypes), slices.Clone(c.Groups), slices.Clone(c.Tenants)
 	out.QOS, out.Partitions, out.Reservations = slices.Clone(c.QOS), slices.Clone(c.Partitions), slices.Clone(c.Reservations)
 	out.Classes, out.Services, out.Workloads = slices.Clone(c.Classes), slices.Clone(c.Services), slices.Clone(c.Workloads)
+	out.FileSystems = slices.Clone(c.FileSystems)
 	return &out, nil
 }
 

@@ -47,6 +47,9 @@ func (p *Resolved) hardwareOf(w *world.SiteConfig, res *profiles.Site, cap int64
 	w.Power = world.PowerConfig{IdleBand: model.FixedOf(nodeBand), RowBand: model.FixedOf(rowBand), Slow: h.Slow, Cap: cap}
 	if t := h.Transfers; t != nil {
 		w.Storage = &world.StorageConfig{Bandwidth: t.Bandwidth, Stage: t.Stage, Stop: t.Stop}
+		for _, f := range t.FileSystems {
+			w.Storage.FileSystems = append(w.Storage.FileSystems, world.FileSystem{Name: f.Name, Bandwidth: int64(f.Bandwidth)})
+		}
 	}
 	w.Hardware = hwmodel.Recorded{}
 	m := h.Model

@@ -142,7 +142,7 @@ func TestChaos(t *testing.T) {
 		require.Zero(rt, [...]int64{int64(st.Waiting), int64(st.Running), st.BusyUnits, st.QueuedUnits, int64(usage.vclusters[0].Waiting), usage.vclusters[0].Nodes, int64(usage.vclusters[0].Running)})
 
 		if s := p.world.storage; s != nil {
-			require.Zero(rt, s.pool.Len())
+			require.Zero(rt, s.systems[0].pool.Len())
 		}
 		for _, k := range usage.Transfers {
 			require.LessOrEqual(rt, k.Done, k.Begun)

@@ -273,6 +273,8 @@ func TestBadStorage(t *testing.T) {
 		{StorageConfig{Bandwidth: 1, Stage: -1}, "the rate of staging is -1 B/s"},
 		{StorageConfig{Stop: -1}, "the rate of copies of checkpoints is -1 B/s"},
 		{StorageConfig{}, "without any rate"},
+		{StorageConfig{FileSystems: []FileSystem{{"a", 1}, {"b", -1}}}, "the bandwidth of file system 1 is -1 B/s"},
+		{StorageConfig{Bandwidth: 1, FileSystems: []FileSystem{{"a", 1}}}, "give one of them"},
 	} {
 		cfg := SiteConfig{Site: smallSite(1), Exit: preempt.DefaultConfig(), Storage: &c.storage}
 		require.ErrorContains(t, cfg.Validate(), c.want)

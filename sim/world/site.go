@@ -292,7 +292,7 @@ func (s *Site) Take(t model.Time, dst []model.Fact) []model.Fact {
 			s.answer(e.Ref())
 		case des.RankExpiry:
 			if e.Job() == byStorage {
-				s.moved()
+				s.moved(int32(e.Ref()))
 				continue
 			}
 			s.jobEvent(e)

@@ -16,6 +16,9 @@ import (
 // longer by one factor for all transfers while it is more.
 type StorageConfig struct {
 	Bandwidth int64 // B/s that all transfers share; 0 is no bound
+	// FileSystems are what is shared instead where there are several: each transfer is to or
+	// from one, and slows those of that one alone. hwmodel.Bytes says which, by its place here.
+	FileSystems []FileSystem
 	// Stage is at what a job stages its input before its work begins, in B/s; 0 stages
 	// nothing.
 	Stage int64
@@ -23,6 +26,12 @@ type StorageConfig struct {
 	// stops the job; it writes the copy to storage while it works on, and the checkpoint is
 	// safe when that is done. With 0 the job stands still for the whole writing.
 	Stop int64
+}
+
+// FileSystem is one of several.
+type FileSystem struct {
+	Name      string
+	Bandwidth int64 // B/s that its transfers share; 0 is no bound
 }
 
 // Transfer is a reason for which a job moves data.
@@ -47,11 +56,14 @@ func (k Transfer) String() string { return transferNames[k] }
 
 // TransferCounts is what came to pass with the transfers of one kind.
 type TransferCounts struct {
-	Kind  string `json:"kind"`
-	Begun int64  `json:"begun"`
-	Done  int64  `json:"done"` // the others were cut short, or were under way at the end
-	Asked int64  `json:"asked_bytes"`
-	Moved int64  `json:"moved_bytes"`
+	Kind string `json:"kind"`
+	// FileSystem is that to or from which they are, where there are several; of a copy, that
+	// to which it is written then.
+	FileSystem string `json:"file_system,omitempty"`
+	Begun      int64  `json:"begun"`
+	Done       int64  `json:"done"` // the others were cut short, or were under way at the end
+	Asked      int64  `json:"asked_bytes"`
+	Moved      int64  `json:"moved_bytes"`
 	// Time is from begin to end, over all transfers; Alone is what the same bytes take at the
 	// rates of the jobs.
 	Time  int64 `json:"job_us"`
@@ -60,18 +72,24 @@ type TransferCounts struct {
 
 // storage is what the transfers of a site share.
 type storage struct {
-	pool *work.Pool
-	set  model.Time  // of the last event that was set for the pool; Never for none
-	done []model.Ref // memory for transfers that are done
+	systems []fileSystem
+	done    []model.Ref // memory for transfers that are done
 }
 
-// byStorage is the job of the event at which a transfer is done.
+// fileSystem is a pool of its own.
+type fileSystem struct {
+	pool *work.Pool
+	set  model.Time // of the last event that was set for the pool; Never for none
+}
+
+// byStorage is the job of the event at which a transfer is done. Its ref is the file system.
 const byStorage model.JobID = -1
 
 // moving is the transfer of an attempt, which has one at a time.
 type moving struct {
 	kind  Transfer
-	waits bool // until the requested time of the attempt begins
+	on    int32 // the file system
+	waits bool  // until the requested time of the attempt begins
 	bytes int64
 	alone model.Duration // that they take at the rate of the job
 	since model.Time
@@ -82,14 +100,22 @@ func newStorage(c *StorageConfig, m *Meter) *storage {
 	if c == nil {
 		return nil
 	}
-	for k := Stage; k < numTransfers; k++ {
-		m.Transfers = append(m.Transfers, TransferCounts{Kind: k.String()})
+	list := c.FileSystems
+	if len(list) == 0 {
+		list = []FileSystem{{"", c.Bandwidth}}
 	}
-	capacity := c.Bandwidth
-	if capacity == 0 {
-		capacity = math.MaxInt64
+	st := &storage{}
+	for _, f := range list {
+		for k := Stage; k < numTransfers; k++ {
+			m.Transfers = append(m.Transfers, TransferCounts{Kind: k.String(), FileSystem: f.Name})
+		}
+		capacity := f.Bandwidth
+		if capacity == 0 {
+			capacity = math.MaxInt64
+		}
+		st.systems = append(st.systems, fileSystem{work.NewPool(capacity), model.Never})
 	}
-	return &storage{pool: work.NewPool(capacity), set: model.Never}
+	return st
 }
 
 // Validate says what is wrong with c and how to mend it, or nil.
@@ -102,7 +128,15 @@ func (c *StorageConfig) Validate() error {
 			return fmt.Errorf("world: the %s is %d B/s: give 0 or more", x.name, x.rate)
 		}
 	}
-	if *c == (StorageConfig{}) {
+	for i, f := range c.FileSystems {
+		if f.Bandwidth < 0 {
+			return fmt.Errorf("world: the bandwidth of file system %d is %d B/s: give 0 or more", i, f.Bandwidth)
+		}
+	}
+	switch {
+	case len(c.FileSystems) > 0 && c.Bandwidth > 0:
+		return errors.New("world: storage with a bandwidth and with file systems, which have one each: give one of them")
+	case len(c.FileSystems) == 0 && c.Bandwidth == 0 && c.Stage == 0 && c.Stop == 0:
 		return errors.New("world: storage without any rate: leave it out")
 	}
 	return nil
@@ -128,6 +162,23 @@ func (s *Site) toStage(l *siteJob, row traces.Opt[int64]) int64 {
 		return class.Size
 	}
 	return 0
+}
+
+// on is the file system of what l moves.
+func (s *Site) on(l *siteJob, kind Transfer) int32 {
+	if len(s.storage.systems) == 1 {
+		return 0
+	}
+	class := s.hardware.Bytes(&l.hw)
+	if kind == Stage {
+		return class.InputOn
+	}
+	return class.CheckpointOn
+}
+
+// counts are those of a transfer.
+func (s *Site) counts(m *moving) *TransferCounts {
+	return &s.Meter.Transfers[int(m.on)*(numTransfers-1)+int(m.kind)-1]
 }
 
 // first is what the attempt l moves before its work begins.
@@ -172,38 +223,41 @@ func (s *Site) open(ref model.Ref) {
 func (s *Site) move(ref model.Ref, kind Transfer, size, rate, by int64) {
 	l := s.jobs.At(ref)
 	alone := slower(transfer(size, rate), by)
-	l.moves = moving{kind: kind, bytes: size, alone: alone, since: s.now}
-	c := &s.Meter.Transfers[kind-1]
+	l.moves = moving{kind: kind, on: s.on(l, kind), bytes: size, alone: alone, since: s.now}
+	c := s.counts(&l.moves)
 	c.Begun++
 	c.Asked = model.Plus(c.Asked, size)
-	s.storage.pool.Join(s.now, ref, alone, min(rate, max(1, rate/by)))
-	s.planStorage()
+	f := &s.storage.systems[l.moves.on]
+	f.pool.Join(s.now, ref, alone, min(rate, max(1, rate/by)))
+	s.planStorage(l.moves.on)
 }
 
-// planStorage sets the event at which the next transfer is done. It comes before the steps
-// of jobs at its instant: a checkpoint that is whole at a deadline is in time.
-func (s *Site) planStorage() {
-	next := s.storage.pool.Next()
-	if next == s.storage.set {
+// planStorage sets the event at which the next transfer of a file system is done. It comes before
+// the steps of jobs at its instant: a checkpoint that is whole at a deadline is in time.
+func (s *Site) planStorage(on int32) {
+	f := &s.storage.systems[on]
+	next := f.pool.Next()
+	if next == f.set {
 		return
 	}
-	if s.storage.set = next; next != model.Never {
-		s.events.Push(des.NewEvent(next, des.RankExpiry, byStorage, 0))
+	if f.set = next; next != model.Never {
+		s.events.Push(des.NewEvent(next, des.RankExpiry, byStorage, model.Ref(on)))
 	}
 }
 
-// moved lets the transfers happen that are done now. An event that was overtaken finds none.
-func (s *Site) moved() {
-	pool := s.storage.pool
-	if pool.Next() != s.now {
+// moved lets the transfers of a file system happen that are done now. An event that was overtaken
+// finds none.
+func (s *Site) moved(on int32) {
+	f := &s.storage.systems[on]
+	if f.pool.Next() != s.now {
 		return
 	}
-	s.storage.done = pool.Take(s.now, s.storage.done[:0])
-	s.storage.set = model.Never
+	s.storage.done = f.pool.Take(s.now, s.storage.done[:0])
+	f.set = model.Never
 	for _, ref := range s.storage.done {
 		s.endTransfer(ref)
 	}
-	s.planStorage()
+	s.planStorage(on)
 }
 
 // endTransfer goes on with the attempt under ref when its transfer is done.
@@ -211,7 +265,7 @@ func (s *Site) endTransfer(ref model.Ref) {
 	l := s.jobs.At(ref)
 	m := l.moves
 	l.moves = moving{}
-	s.Meter.Transfers[m.kind-1].Done++
+	s.counts(&m).Done++
 	s.countTransfer(&m, m.bytes, m.alone)
 	switch m.kind {
 	case Stage:
@@ -254,8 +308,8 @@ func (s *Site) stopTransfer(ref model.Ref) {
 	}
 	left := m.since.Add(m.alone).Sub(s.now)
 	if m.kind != Copy {
-		left = min(s.storage.pool.Leave(s.now, ref), m.alone)
-		s.planStorage()
+		left = min(s.storage.systems[m.on].pool.Leave(s.now, ref), m.alone)
+		s.planStorage(m.on)
 	}
 	moved := part(m.bytes, m.alone-left, m.alone)
 	s.countTransfer(&m, moved, m.alone-left)
@@ -274,7 +328,7 @@ func part(size int64, num, den model.Duration) int64 {
 
 // countTransfer counts bytes of a transfer that has ended, and what they take alone.
 func (s *Site) countTransfer(m *moving, moved int64, alone model.Duration) {
-	c := &s.Meter.Transfers[m.kind-1]
+	c := s.counts(m)
 	c.Moved = model.Plus(c.Moved, moved)
 	c.Time, c.Alone = model.Plus(c.Time, int64(s.now.Sub(m.since))), model.Plus(c.Alone, int64(alone))
 }
@@ -283,8 +337,9 @@ func (s *Site) countTransfer(m *moving, moved int64, alone model.Duration) {
 // says when that is done. No other job slows it.
 func (s *Site) copyOut(ref model.Ref, size, by int64) model.Time {
 	alone := slower(transfer(size, s.cfg.Storage.Stop), by)
-	s.jobs.At(ref).moves = moving{kind: Copy, bytes: size, alone: alone, since: s.now}
-	c := &s.Meter.Transfers[Copy-1]
+	l := s.jobs.At(ref)
+	l.moves = moving{kind: Copy, on: s.on(l, Copy), bytes: size, alone: alone, since: s.now}
+	c := s.counts(&l.moves)
 	c.Begun++
 	c.Asked = model.Plus(c.Asked, size)
 	return s.now.Add(alone)
@@ -293,7 +348,7 @@ func (s *Site) copyOut(ref model.Ref, size, by int64) model.Time {
 // copied ends that, and begins to write the copy to storage.
 func (s *Site) copied(ref model.Ref, then Transfer, by int64) {
 	m := s.jobs.At(ref).moves
-	s.Meter.Transfers[Copy-1].Done++
+	s.counts(&m).Done++
 	s.countTransfer(&m, m.bytes, m.alone)
 	s.move(ref, then, m.bytes, s.cfg.Exit.Bandwidth, by)
 }

@@ -426,7 +426,7 @@ func TestTransferCounts(t *testing.T) {
 		{Kind: "stage", Begun: 2, Done: 1, Asked: 200, Moved: 150, Time: 25 * s, Alone: 15 * s},
 		{Kind: "read"}, {Kind: "write"}, {Kind: "copy"}, {Kind: "drain"}, {Kind: "leave"},
 	}, p.world.Meter.Transfers)
-	require.Zero(t, p.world.storage.pool.Len())
+	require.Zero(t, p.world.storage.systems[0].pool.Len())
 
 	p = play(t, func() SiteConfig { c := SiteConfig{Site: smallSite(1)}; copies(10)(&c); return c }(), batchOf(row(1, 0, manual, runs(103*sec), walltime(1000*sec))))
 	require.Equal(t, []TransferCounts{

@@ -112,7 +112,7 @@ func TestStagingAgainstFractions(t *testing.T) {
 		c := p.world.Meter.Transfers[Stage-1]
 		require.Equal(rt, asked, c.Asked)
 		require.InDelta(rt, asked-left, c.Moved, float64(n), "a byte for each that was lost")
-		require.Zero(rt, p.world.storage.pool.Len())
+		require.Zero(rt, p.world.storage.systems[0].pool.Len())
 		wrong, slack := false, float64(n+1)*(1+float64(int64(n)*rate)/float64(capacity))
 		for i := range p.sink.jobs {
 			r := &p.sink.jobs[i]
