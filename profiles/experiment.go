@@ -116,6 +116,9 @@ type Constraint struct {
 	AtLeast *Amount `yaml:"at_least" zero:"none" default:"none" unit:"of the metric" doc:"least value, likewise"`
 }
 
+// mostScenarios bounds the scenario files of an experiment, each of which is read.
+const mostScenarios = 1000
+
 // NewExperiment is an experiment with every key at its default.
 func NewExperiment() *Experiment {
 	e := new(Experiment)
@@ -192,7 +195,10 @@ func (e *Experiment) Validate() error {
 			k.add(fmt.Sprintf("traces[%d]", i), "found %s, which is traces[%d] already, want each trace once: leave one out", t, j)
 		}
 	}
-	for i, s := range e.Scenarios {
+	if n := len(e.Scenarios); n > mostScenarios {
+		k.add("scenarios", "found %d files, want at most %d", n, mostScenarios)
+	}
+	for i, s := range e.Scenarios[:min(len(e.Scenarios), mostScenarios)] {
 		if j := slices.IndexFunc(e.Scenarios[:i], func(o string) bool { return filepath.Clean(o) == filepath.Clean(s) }); j >= 0 {
 			k.add(fmt.Sprintf("scenarios[%d]", i), "found %s, which is scenarios[%d] already, want each scenario once: leave one out", s, j)
 		}

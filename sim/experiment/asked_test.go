@@ -92,13 +92,14 @@ func TestScenarioFiles(t *testing.T) {
 	require.Nil(t, rows[0].Under, "of one file there is nothing to divide")
 
 	for text, says := range map[string]string{
-		"scenarios: [none, none]":                     "e.yaml:3:19: scenarios[1]: found none, which is scenarios[0] already",
-		"scenarios: [gone.yaml]":                      "e.yaml:3:13: scenarios[0]: there is no file " + filepath.Join(dir, "gone.yaml"),
-		"scenarios: [outage.yaml, again.yaml]":        "asks for the same as outage.yaml",
-		"scenarios: [empty.yaml]":                     "asks for nothing: write none in its place",
-		"scenarios: [wrong.yaml]":                     "wrong.yaml:1:27: events[0].kind: ",
-		"scenarios: [order.yaml]":                     "order.yaml:1:10: events[0]: found the kind order, and the run is of a site",
-		"scenarios: [none, fewer.yaml, ./fewer.yaml]": "scenarios[2]: found ./fewer.yaml, which is scenarios[1] already",
+		"scenarios: [none, none]":                           "e.yaml:3:19: scenarios[1]: found none, which is scenarios[0] already",
+		"scenarios: [" + strings.Repeat("a, ", 1000) + "b]": "e.yaml:3:12: scenarios: found 1001 files, want at most 1000",
+		"scenarios: [gone.yaml]":                            "e.yaml:3:13: scenarios[0]: there is no file " + filepath.Join(dir, "gone.yaml"),
+		"scenarios: [outage.yaml, again.yaml]":              "asks for the same as outage.yaml",
+		"scenarios: [empty.yaml]":                           "asks for nothing: write none in its place",
+		"scenarios: [wrong.yaml]":                           "wrong.yaml:1:27: events[0].kind: ",
+		"scenarios: [order.yaml]":                           "order.yaml:1:10: events[0]: found the kind order, and the run is of a site",
+		"scenarios: [none, fewer.yaml, ./fewer.yaml]":       "scenarios[2]: found ./fewer.yaml, which is scenarios[1] already",
 	} {
 		write("empty.yaml", "description: nothing\n")
 		write("wrong.yaml", "events: [{time: 1h, kind: dwn}]\n")

@@ -128,7 +128,7 @@ func firstSentence(s *study.Study, rows []experiment.Row) string {
 		}
 		return fmt.Sprintf("Whether the points differ by more than noise is not known: it takes %d windows or more (orrery sweep --windows).", experiment.LeastWindows)
 	}
-	out := fmt.Sprintf("By %s the first is %s. Over %d windows %s worse; for %s there is no evidence of a difference.", s.Metrics[0].Name, s.Rows[0].Name, rows[0].Done, are(Behind), others(alike))
+	out := fmt.Sprintf("By %s the first is %s. Over %d windows %s worse; for %s there is no evidence of a difference.", s.Metrics[0].Name, s.Rows[0].Name, rows[0].Load.Windows, are(Behind), others(alike))
 	return out + " Each point is compared with the first window by window, by its own 95 % interval; the intervals in the table are of the means, over the windows."
 }
 

@@ -28,3 +28,11 @@ func TestBehind(t *testing.T) {
 	require.Equal(t, NotTold, Behind(row(-1, 2), less))
 	require.Empty(t, Behind(row(math.NaN(), 2), less))
 }
+
+// Seeds and scenario files of a window are one window, of which there are as many as the
+// comparison is over.
+func TestFirstSentenceCountsWindows(t *testing.T) {
+	s := &study.Study{Metrics: []study.Metric{{Name: "wait_mean"}}, Rows: []study.Row{{Name: "easy"}, {Name: "none", Verdict: NotTold}}}
+	rows := []experiment.Row{{Done: 8, Load: stat.Overload{Windows: 4}}, {Done: 8, Load: stat.Overload{Windows: 4}}}
+	require.Contains(t, firstSentence(s, rows), "By wait_mean the first is easy. Over 4 windows 0 others are worse; for 1 other there is no evidence of a difference.")
+}
