@@ -14,6 +14,9 @@ func (e *Experiment) Remarks() []Problem {
 	if len(e.Jitter.Seeds) == 0 && e.source.has("jitter.by") {
 		all.add("jitter.by", "has no effect without seeds: give jitter: {by: %s, seeds: [1, 2, 3]}", formatSpan(e.Jitter.By))
 	}
+	if len(e.Scenarios) == 1 && e.Scenarios[0] == NoScenario {
+		all.add("scenarios", "none alone is what there is without the key: list a scenario file beside it")
+	}
 	for i, p := range e.Profiles {
 		if slices.Contains(e.Profiles[:i], p) {
 			all.add(fmt.Sprintf("profiles[%d]", i), "%s is there already: its points are the same", p)
