@@ -162,6 +162,14 @@ func (d *decoder) block(n ast.Node, v reflect.Value, path string) {
 			d.mark(at, pair.Key)
 			d.add(at, "is there twice: leave one out")
 		default:
+			if _, list := pair.Value.(*ast.SequenceNode); list && f.tag("list") != "" {
+				if f, _ = findField(fields, f.tag("list")); d.src.has(join(path, f.key)) {
+					d.mark(at, pair.Value)
+					d.add(at, "is a list beside %s: leave one out", f.key)
+					continue
+				}
+				at = join(path, f.key)
+			}
 			d.mark(at, pair.Value)
 			d.value(pair.Value, v.FieldByIndex(f.Index), at, f)
 		}

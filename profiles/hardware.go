@@ -23,12 +23,20 @@ type RuntimeTerms struct {
 
 // Facility turns the power of nodes into energy, cost and carbon.
 type Facility struct {
-	PUE      float64 `yaml:"pue" default:"1" min:"1" max:"10" unit:"factor" doc:"what the facility draws for each watt of its nodes; of cost and carbon, not of energy"`
+	PUE      float64 `yaml:"pue" default:"1" min:"1" max:"10" unit:"factor" list:"pue_by_load" doc:"what the facility draws for each watt of its nodes; of cost and carbon, not of energy. A list in its place is pue_by_load"`
+	ByLoad   []PUEAt `yaml:"pue_by_load" doc:"the PUE by load, in the place of pue: lines lie between the loads, and beyond the ends the nearest counts"`
+	Capacity Power   `yaml:"it_capacity" zero:"none" default:"none" min:"1W" max:"1000000MW" unit:"power" doc:"that the nodes draw at load 1, by the design of the facility; for pue_by_load"`
 	Overhead Power   `yaml:"overhead" default:"0W" min:"0" unit:"power" doc:"that the facility draws beyond that, whatever the load"`
 	Price    float64 `yaml:"price" zero:"none" default:"none" min:"0" max:"1e6" unit:"currency/kWh" doc:"of energy, where the trace has no table of prices; a table may have prices of 0 and below"`
 	Carbon   float64 `yaml:"carbon" zero:"none" default:"none" min:"0" max:"1e5" unit:"g/kWh" doc:"emitted for energy, where the table of prices does not say"`
 	Currency string  `yaml:"currency" default:"EUR" unit:"name" doc:"of prices"`
 	JobPower string  `yaml:"job_power" of:"meter,nvml,nvml-corrected,unknown" default:"unknown" doc:"what measured the power of rows, which says how far it may be wrong: 4, 6, 4 and 10 %"`
+}
+
+// PUEAt is the PUE at a load.
+type PUEAt struct {
+	Load float64 `yaml:"load" default:"1" min:"0" max:"1" unit:"of it_capacity" doc:"what the nodes draw"`
+	PUE  float64 `yaml:"pue" default:"1" min:"1" max:"10" unit:"factor" doc:"what the facility draws for each watt of them"`
 }
 
 // Workload is a class of work.
@@ -191,6 +199,39 @@ func (c *Cluster) WithRuntime(runtime string) (*Cluster, error) {
 	return &out, out.validate()
 }
 
+// checkPUE holds the keys of the PUE against each other.
+func (f *Facility) checkPUE(k *checker) {
+	const at = "facility.pue_by_load"
+	switch {
+	case len(f.ByLoad) == 0 && f.Capacity > 0:
+		k.add("facility.it_capacity", "is there without a list of loads: give facility.pue as a list, as in pue: [{load: 0.3, pue: 1.5}, {load: 1, pue: 1.2}], or leave it out")
+	case len(f.ByLoad) > 0 && f.Capacity == 0:
+		k.add(at, "is there without facility.it_capacity: give what the nodes draw at load 1, for example it_capacity: 4MW")
+	case len(f.ByLoad) > 0 && f.PUE != 1:
+		k.add("facility.pue", "found %g beside pue_by_load: leave one out", f.PUE)
+	}
+	for i := 1; i < len(f.ByLoad); i++ {
+		if before, now := micro(f.ByLoad[i-1].Load), micro(f.ByLoad[i].Load); now <= before {
+			k.add(fmt.Sprintf("%s[%d].load", at, i), "found %g after %g: want them ascending, by a millionth or more", f.ByLoad[i].Load, f.ByLoad[i-1].Load)
+		}
+	}
+}
+
+// Curve is what the facility draws for its nodes.
+func (f *Facility) Curve() hwmodel.PUE {
+	if len(f.ByLoad) == 0 {
+		return hwmodel.FixedPUE(micro(f.PUE))
+	}
+	p := hwmodel.PUE{Capacity: int64(f.Capacity)}
+	for _, x := range f.ByLoad {
+		p.Points = append(p.Points, hwmodel.PUEPoint{Load: micro(x.Load), PUE: micro(x.PUE)})
+	}
+	return p
+}
+
+// micro is x in millionths.
+func micro(x float64) int64 { return int64(math.Round(float64(x * 1e6))) }
+
 // checkWorkloads holds the keys of classes of work against each other.
 func (c *Cluster) checkWorkloads(k *checker) {
 	gpus := c.gpuNames()
@@ -209,6 +250,7 @@ func (c *Cluster) checkWorkloads(k *checker) {
 		c.checkWorkload(k, i, gpus)
 	}
 	c.checkGPUs(k)
+	c.Facility.checkPUE(k)
 	if c.OverPowerCap == "slow" && !(c.Runtime == "modelled" && c.RuntimeTerms.Cap && slices.ContainsFunc(c.Workloads, func(w Workload) bool { return len(w.Caps) > 0 })) {
 		k.add("over_power_cap", "found slow, and nothing says what holding a GPU back costs: it needs runtime: modelled with runtime_terms.cap, and a class under workloads with caps; or use delay")
 	}

@@ -48,3 +48,24 @@ workloads:
 	require.Equal(t, []hwmodel.CapStep{{Draw: model.One / 2, Throughput: model.FixedOf(0.7)}}, m.Classes[1].Caps, "the file says them")
 	require.Equal(t, []int32{0, 0, 1, 1}, m.NodeGPU)
 }
+
+// A list in the place of the PUE is one by load, and stands in the canonical form as such. A number keeps
+// the form that it has had.
+func TestPUE(t *testing.T) {
+	parse := func(text string) *Cluster {
+		c, err := ParseCluster("c.yaml", []byte("groups: [{name: g, nodes: 2}]\nfacility: "+text+"\n"))
+		require.NoError(t, err)
+		_, err = c.Resolve()
+		require.NoError(t, err)
+		return c
+	}
+	c := parse("{it_capacity: 4MW, pue: [{load: 0.3, pue: 1.5}, {load: 1, pue: 1.2}]}")
+	require.Equal(t, hwmodel.PUE{Capacity: 4e6, Points: []hwmodel.PUEPoint{{Load: 300_000, PUE: 1_500_000}, {Load: 1_000_000, PUE: 1_200_000}}}, c.Facility.Curve())
+	again, err := ParseSite("site", c.JSON())
+	require.NoError(t, err)
+	require.Equal(t, c.Facility.Curve(), again.Facility.Curve())
+	require.Contains(t, string(c.JSON()), `"pue_by_load":[{"load":0.3,"pue":1.5},{"pue":1.2}]`)
+	number := parse("{pue: 1.3}")
+	require.Equal(t, hwmodel.FixedPUE(1_300_000), number.Facility.Curve())
+	require.Contains(t, string(number.JSON()), `"facility":{"pue":1.3}`)
+}

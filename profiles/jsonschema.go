@@ -88,7 +88,7 @@ type schemaWriter struct {
 func (s *schemaWriter) object(t reflect.Type) jsonObject {
 	var keys jsonObject
 	for _, f := range fieldsOf(t) {
-		keys = append(keys, jsonMember{f.key, s.key(f)})
+		keys = append(keys, jsonMember{f.key, s.key(t, f)})
 	}
 	return jsonObject{{"type", "object"}, {"additionalProperties", false}, {"properties", keys}}
 }
@@ -101,12 +101,16 @@ func (s *schemaWriter) ref(t reflect.Type) jsonObject {
 	return jsonObject{{"$ref", "#/$defs/" + t.Name()}}
 }
 
-// key describes the value of a key: what it may be, what it means, what it is when the
+// key describes the value of a key of t: what it may be, what it means, what it is when the
 // key is left out.
-func (s *schemaWriter) key(f field) jsonObject {
+func (s *schemaWriter) key(t reflect.Type, f field) jsonObject {
 	out := s.value(f, f.Type)
 	if zero := f.tag("zero"); zero != "" {
 		out = anyOf(out, jsonObject{{"const", zero}})
+	}
+	if key := f.tag("list"); key != "" { // or what another key of the block may be
+		list, _ := findField(fieldsOf(t), key)
+		out = anyOf(out, s.value(list, list.Type))
 	}
 	out = append(jsonObject{{"description", describeKey(f)}}, out...)
 	if def := f.tag("default"); def != "" {

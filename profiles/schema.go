@@ -22,7 +22,7 @@ type field struct {
 func (f *field) tag(name string) string { return f.tags[name] }
 
 // tagNames are the tags that a key may have.
-var tagNames = []string{"any", "default", "doc", "max", "min", "of", "same", "unit", "when", "yaml", "zero"}
+var tagNames = []string{"any", "default", "doc", "list", "max", "min", "of", "same", "unit", "when", "yaml", "zero"}
 
 func tagsOf(of reflect.StructTag) map[string]string {
 	out := map[string]string{}

@@ -93,17 +93,18 @@ func (r *run) powerFigures() []*plot.Figure {
 	return out
 }
 
-// energyRow is the energy of a group in kWh, and its part of the cost.
+// energyRow is the energy of a group in kWh, and what it cost.
 type energyRow struct {
 	of, name         string
 	low, value, high float64
-	cost             *float64 // at the mean price of the run; nil where no price is known
+	cost             *float64 // in the currency; nil where it is not known of all its jobs
 }
 
 const millijoulesPerKWh = 3.6e9
 
 // energyRows are those of the vClusters, of nodes without a job, and of the tenants, by
-// energy; nil where none is known. The cost of a group is at the mean price of the run.
+// energy; nil where none is known. What the facility draws at any load is in the cost of nodes
+// without a job.
 func (r *run) energyRows() []energyRow {
 	if r.site == nil || !r.power.energy {
 		return nil
@@ -114,27 +115,23 @@ func (r *run) energyRows() []energyRow {
 	}
 	low, _ := r.Table.Value("energy_low", metric.All)
 	high, _ := r.Table.Value("energy_high", metric.All)
-	var each *float64
-	if cost, priced := r.Table.Value("energy_cost", metric.All); priced {
-		x := float64(cost) / float64(all)
-		each = &x
-	}
-	row := func(of, name string, low, value, high float64) energyRow {
-		out := energyRow{of: of, name: name, low: low, value: value, high: high}
-		if each != nil {
-			cost := value * *each
-			out.cost = &cost
-		}
-		return out
-	}
 	var out []energyRow
 	rest := [3]float64{float64(low), float64(all), float64(high)}
+	left, priced := r.Table.Value("energy_cost", metric.All)
 	for _, by := range []string{metric.ByVCluster, metric.ByTenant} {
 		first := len(out)
 		for _, g := range r.site.groups(by, metric.All) {
 			if e := [3]float64{float64(g.EnergyLow) / millijoulesPerKWh, float64(g.Energy) / millijoulesPerKWh, float64(g.EnergyHigh) / millijoulesPerKWh}; g.Energy > 0 {
-				out = append(out, row(by, g.Name, e[0], e[1], e[2]))
+				row := energyRow{of: by, name: g.Name, low: e[0], value: e[1], high: e[2]}
+				if g.Cost != nil {
+					cost := float64(*g.Cost) / 1e6
+					row.cost = &cost
+				}
+				out = append(out, row)
 				if by == metric.ByVCluster {
+					if priced = priced && row.cost != nil; priced {
+						left -= *row.cost
+					}
 					rest[0], rest[1], rest[2] = rest[0]-e[0], rest[1]-e[1], rest[2]-e[2]
 				}
 			}
@@ -143,7 +140,11 @@ func (r *run) energyRows() []energyRow {
 			return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.name, b.name))
 		})
 		if by == metric.ByVCluster && rest[1] > 0 {
-			out = append(out, row("", "nodes without a job", max(0, min(rest[0], rest[1])), rest[1], max(rest[1], rest[2])))
+			row := energyRow{name: "nodes without a job", low: max(0, min(rest[0], rest[1])), value: rest[1], high: max(rest[1], rest[2])}
+			if priced {
+				row.cost = &left
+			}
+			out = append(out, row)
 		}
 	}
 	return out
@@ -170,7 +171,7 @@ func figureRows(rows []energyRow, currency string) []plot.EnergyRow {
 		}
 		says := fmt.Sprintf("%s (%s to %s)", u.Says(e.value), u.Number(e.low), u.Number(e.high))
 		if e.cost != nil {
-			says += ", " + page.Number(tidy(*e.cost)) + " " + currency
+			says += ", " + page.Number(tidyEither(*e.cost)) + " " + currency
 		}
 		out = append(out, plot.EnergyRow{Name: name, Low: e.low, Value: e.value, High: e.high, Says: says})
 	}
@@ -179,9 +180,9 @@ func figureRows(rows []energyRow, currency string) []plot.EnergyRow {
 
 // energyTable has all groups.
 func (r *run) energyTable() *table.Table {
-	out := table.New("of", "name", "energy (kWh)", "at least", "at most", "part", "cost at the mean price ("+r.power.currency+")")
+	out := table.New("of", "name", "energy (kWh)", "at least", "at most", "part", "cost ("+r.power.currency+")")
 	all, _ := r.Table.Value("energy", metric.All)
-	quantity := func(x float64) table.Cell { return table.Quantity(page.Number(tidy(x)), x) }
+	quantity := func(x float64) table.Cell { return table.Quantity(page.Number(tidyEither(x)), x) }
 	for _, e := range r.energyRows() {
 		cost := table.Cell{}
 		if e.cost != nil {
@@ -252,7 +253,7 @@ func (r *run) timeTable() *table.Table {
 	return out
 }
 
-// tidyEither is tidy for hours of either sign.
+// tidyEither is tidy for amounts of either sign.
 func tidyEither(h float64) float64 {
 	if h < 0 {
 		return -tidy(-h)

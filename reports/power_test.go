@@ -45,6 +45,9 @@ func TestPowerOfASite(t *testing.T) {
 
 	vclusters, cost := 0.0, 0.0
 	for _, e := range r.energyRows() {
+		if e.of == metric.ByVCluster {
+			require.InEpsilon(t, 48*3333e-6, *e.cost, 1e-12, "of its own jobs")
+		}
 		if e.of != metric.ByTenant {
 			vclusters += e.value
 			cost += *e.cost

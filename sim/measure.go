@@ -87,7 +87,8 @@ func (r *run) consequences() {
 	r.res.Hardware = rundir.HardwareOf(c)
 	if e := r.plan.Site.Energy; e != nil {
 		r.res.Power = &rundir.Power{
-			Sources: rundir.SourcesOf(c), JobPower: e.JobPower, PUE: float64(e.PUE) / 1e6, Overhead: e.Overhead, Currency: e.Currency, OverCapUS: c.OverCap,
+			Sources: rundir.SourcesOf(c), JobPower: e.JobPower, Overhead: e.Overhead, Currency: e.Currency, OverCapUS: c.OverCap,
 		}
+		r.res.Power.SetPUE(&e.PUE)
 	}
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
 	"orrery/sim/record"
@@ -29,7 +30,7 @@ func newPowerLog(out PowerWriter, w *world.SiteConfig) *powerLog {
 	if out == nil {
 		return nil
 	}
-	l := &powerLog{out: out, now: record.PowerRow{Price: record.Absent, Carbon: record.Absent}, told: record.PowerRow{Time: model.AbsentTime, Low: -1}, seen: model.AbsentTime}
+	l := &powerLog{out: out, now: record.PowerRow{Price: record.Absent, Carbon: record.Absent, Supply: record.Absent}, told: record.PowerRow{Time: model.AbsentTime, Low: -1}, seen: model.AbsentTime}
 	l.now.Cap = capOf(w.Power.Cap)
 	for _, c := range w.Changes {
 		if c.Kind == translate.PowerChange {
@@ -48,17 +49,20 @@ func capOf(w int64) int64 {
 }
 
 // reprice says what energy costs and emits from at on, but not before the last instant.
-func (l *powerLog) reprice(at model.Time, t *metric.Tariff) {
+func (l *powerLog) reprice(at model.Time, t *hwmodel.Tariff) {
 	if l == nil {
 		return
 	}
 	row := l.now
-	row.Price, row.Carbon = record.Absent, record.Absent
+	row.Price, row.Carbon, row.Supply = record.Absent, record.Absent, record.Absent
 	if t.Price.OK {
 		row.Price = t.Price.V
 	}
 	if t.Carbon.OK {
 		row.Carbon = t.Carbon.V
+	}
+	if t.Supply.OK {
+		row.Supply = t.Supply.V
 	}
 	l.set(max(at, l.seen), row)
 }

@@ -114,9 +114,12 @@ func over(sum *big.Int, by int64) float64 {
 
 const wattMicrosecondsPerKWh = 3_600_000_000_000
 
+// plainFacility draws what its nodes do.
+const plainFacility = "{price: 0.2, carbon: 350}"
+
 // anyPoweredRun is a short run of a site with jobs, prices, caps and failures, and its
 // directory.
-func anyPoweredRun(t *rapid.T, dir func() string) (string, *Outcome) {
+func anyPoweredRun(t *rapid.T, facility string, dir func() string) (string, *Outcome) {
 	m := &memory{size: 3, info: traces.Info{Name: "powered", Hash: "powered", Sorted: true, Epoch: 1_700_000_000_000_000}}
 	m.all.Attr = &traces.Attributes{}
 	now := int64(rapid.IntRange(0, 50).Draw(t, "first"))
@@ -131,7 +134,7 @@ func anyPoweredRun(t *rapid.T, dir func() string) (string, *Outcome) {
 		m.prices = append(m.prices, traces.Price{Time: model.Time(at * 1e6), Price: float64(rapid.IntRange(-50, 400).Draw(t, "price")) / 1000, Carbon: traces.Some(float64(rapid.IntRange(0, 500).Draw(t, "carbon")))})
 		at += int64(rapid.IntRange(1, 400).Draw(t, "until"))
 	}
-	file := poweredSite + "power_cap: 20kW\nfacility: {price: 0.2, carbon: 350}\n"
+	file := poweredSite + "power_cap: 20kW\nfacility: " + facility + "\n"
 	var events []string
 	for range rapid.IntRange(0, 4).Draw(t, "failures") {
 		node, down := rapid.SampledFrom([]string{"a-1", "a-4", "b-2"}).Draw(t, "node"), rapid.IntRange(0, 900).Draw(t, "down")
@@ -155,7 +158,7 @@ func anyPoweredRun(t *rapid.T, dir func() string) (string, *Outcome) {
 func TestEnergyIsTheIntegralOfPower(t *testing.T) {
 	parent, missedByLate, missedByPrice := t.TempDir(), 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		dir, out := anyPoweredRun(t, func() string {
+		dir, out := anyPoweredRun(t, plainFacility, func() string {
 			dir, err := os.MkdirTemp(parent, "")
 			require.NoError(t, err)
 			return filepath.Join(dir, "run")
@@ -194,7 +197,7 @@ func TestRowsOfPower(t *testing.T) {
 	m.all.Attr = &traces.Attributes{}
 	m.add(row{submit: 10, runtime: 600, walltime: 1000, nodes: 1})
 	m.all.Attr.AppendJob(&traces.Job{})
-	m.prices = []traces.Price{{Time: 300e6, Price: 0.5}}
+	m.prices = []traces.Price{{Time: 300e6, Price: 0.5, Supply: traces.Some[int64](4321)}}
 	dir := filepath.Join(t.TempDir(), "run")
 	file := poweredSite + `power_cap: 20kW
 facility: {carbon: 350}
@@ -204,12 +207,12 @@ events: [{time: 100s, kind: down, subject: b-1}, {time: 200s, kind: up, subject:
 	require.NoError(t, err)
 	idle, most := int64(6*700+4*150), int64(6*700+4*150+2200)
 	want := []record.PowerRow{
-		{Time: 10e6, Value: most, Cap: 20_000, Price: record.Absent, Carbon: 350_000},
-		{Time: 100e6, Value: most - 150, Cap: 20_000, Price: record.Absent, Carbon: 350_000},
-		{Time: 240e6, Value: most, Cap: 20_000, Price: record.Absent, Carbon: 350_000},
-		{Time: 300e6, Value: most, Cap: 20_000, Price: 500_000, Carbon: 350_000},
-		{Time: 400e6, Value: most, Cap: record.Absent, Price: 500_000, Carbon: 350_000},
-		{Time: 610e6, Value: idle, Cap: record.Absent, Price: 500_000, Carbon: 350_000},
+		{Time: 10e6, Value: most, Cap: 20_000, Price: record.Absent, Carbon: 350_000, Supply: record.Absent},
+		{Time: 100e6, Value: most - 150, Cap: 20_000, Price: record.Absent, Carbon: 350_000, Supply: record.Absent},
+		{Time: 240e6, Value: most, Cap: 20_000, Price: record.Absent, Carbon: 350_000, Supply: record.Absent},
+		{Time: 300e6, Value: most, Cap: 20_000, Price: 500_000, Carbon: 350_000, Supply: 4321},
+		{Time: 400e6, Value: most, Cap: record.Absent, Price: 500_000, Carbon: 350_000, Supply: 4321},
+		{Time: 610e6, Value: idle, Cap: record.Absent, Price: 500_000, Carbon: 350_000, Supply: 4321},
 	}
 	r, err := record.Open(dir)
 	require.NoError(t, err)
@@ -252,7 +255,7 @@ func TestDuckDBFindsTheEnergy(t *testing.T) {
 	}
 	for seed := range 4 {
 		made := rapid.Custom(func(t *rapid.T) run {
-			dir, out := anyPoweredRun(t, func() string { return filepath.Join(parent, strconv.Itoa(seed)) })
+			dir, out := anyPoweredRun(t, plainFacility, func() string { return filepath.Join(parent, strconv.Itoa(seed)) })
 			return run{dir, out}
 		}).Example(seed)
 		dir, out := made.dir, made.out

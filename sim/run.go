@@ -6,6 +6,7 @@ package sim
 import (
 	"context"
 
+	"orrery/hwmodel"
 	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
@@ -210,11 +211,11 @@ type run struct {
 	units   int64      // of the cluster
 	// examined is Work.Examined at the last look at the context.
 	examined uint64
-	site     *siteResults      // nil on a plain cluster
-	services *hosting.Services // nil for none
-	takings  *hosting.Takings  // nil without services
-	tariffs  []plan.TariffAt   // that are still ahead
-	power    *powerLog         // nil for none
+	site     *siteResults       // nil on a plain cluster
+	services *hosting.Services  // nil for none
+	takings  *hosting.Takings   // nil without services
+	tariffs  []hwmodel.TariffAt // that are still ahead
+	power    *powerLog          // nil for none
 	// state and sited are of world; sited is nil on a plain cluster.
 	state *world.State
 	sited *world.Meter

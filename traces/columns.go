@@ -123,6 +123,7 @@ var priceFields = []field[Price]{
 	numberField("time", microseconds, "from when it holds, until the next row", delta, func(p *Price) *model.Time { return &p.Time }),
 	realField("price", "EUR/kWh", "price of energy, below zero when one is paid to use it", func(p *Price) *float64 { return &p.Price }),
 	doubleField("carbon", "g/kWh", "carbon dioxide emitted for the energy", func(p *Price) *Opt[float64] { return &p.Carbon }),
+	optField("supply", "W", "power that is to be had for the nodes, as from wind and sun at the site; it limits nothing", delta, func(p *Price) *Opt[int64] { return &p.Supply }),
 }
 
 var loadFields = []field[Load]{

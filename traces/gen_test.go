@@ -77,7 +77,7 @@ func anyEvent(t *rapid.T) traces.Event {
 }
 
 func anyPrice(t *rapid.T) traces.Price {
-	return traces.Price{Time: anyTime.Draw(t, "time"), Price: finiteReal.Draw(t, "price"), Carbon: opt(t, "carbon", finiteReal)}
+	return traces.Price{Time: anyTime.Draw(t, "time"), Price: finiteReal.Draw(t, "price"), Carbon: opt(t, "carbon", finiteReal), Supply: opt(t, "supply", rapid.Int64Range(0, 1<<50))}
 }
 
 func anyLoad(t *rapid.T) traces.Load {

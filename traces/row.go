@@ -137,6 +137,7 @@ type Price struct {
 	Time   model.Time
 	Price  float64      // EUR/kWh
 	Carbon Opt[float64] // gCO2/kWh
+	Supply Opt[int64]   // W
 }
 
 // Load is one row of the load table: what was asked of a service from outside

@@ -108,6 +108,8 @@ func (v *Rules) Price(p *Price) (rule string) {
 		rule = "price that is no number"
 	case !atLeast(p.Carbon, 0):
 		rule = "carbon below 0"
+	case p.Supply.OK && p.Supply.V < 0:
+		rule = "supply below 0"
 	}
 	v.lastPrice = p.Time
 	return rule

@@ -19,6 +19,8 @@ type Drawn struct {
 	Capped           bool    // there was one
 	Price            float64 // mean, of each kWh
 	Priced           bool    // it was known
+	Supply           float64 // mean that was to be had
+	Supplied         bool    // it was known
 }
 
 func (d Drawn) span() (fromUS, toUS int64) { return d.StartUS, d.StartUS + d.WidthUS }
@@ -73,7 +75,7 @@ func PowerOverTime(all []Drawn, currency string, clock Clock, shown Shown) *Figu
 		legend: powerLegend(),
 	}
 	sum := powerSums(all)
-	u := powerScale(max(sum.high, sum.cap))
+	u := powerScale(sum.axis())
 	f.Note = fmt.Sprintf("mean %s, most %s", u.Says(sum.mean), u.Says(sum.most))
 	if sum.capped {
 		f.legend = append(f.legend, capEntries(sum.over)...)
@@ -88,6 +90,7 @@ func PowerOverTime(all []Drawn, currency string, clock Clock, shown Shown) *Figu
 		f.Note += fmt.Sprintf("; all at %s %s/kWh", short(sum.dear), currency)
 		sum.priced = false
 	}
+	f.legend = append(f.legend, sum.supplyEntries(sum.axis())...)
 	f.Note += shown.note()
 	f.Alt = f.Title + ": " + f.Note
 	drawn := reduceDrawn(shownDrawn(all, shown), stateColumns)
@@ -123,6 +126,25 @@ type powerSum struct {
 	over                  int64   // µs of stretches in which more than the cap was drawn
 	capped, priced        bool
 	cheap, dear           float64
+	supply                float64 // the most
+	supplied              bool
+}
+
+// axis is up to where a plot reaches: a supply much above what is drawn would flatten it.
+func (s *powerSum) axis() float64 {
+	top := max(s.high, s.cap)
+	return max(top, min(s.supply, 2*top))
+}
+
+// supplyEntries are those of the supply on an axis up to top.
+func (s *powerSum) supplyEntries(top float64) []entry {
+	switch {
+	case !s.supplied:
+		return nil
+	case s.supply > top:
+		return []entry{{text: "supply (mean), up to the axis", color: Green}}
+	}
+	return []entry{{text: "supply (mean)", color: Green}}
 }
 
 func powerSums(all []Drawn) powerSum {
@@ -136,6 +158,9 @@ func powerSums(all []Drawn) powerSum {
 		}
 		if d.over() {
 			s.over += d.WidthUS
+		}
+		if d.Supplied {
+			s.supplied, s.supply = true, max(s.supply, d.Supply)
 		}
 		if d.Priced {
 			if !s.priced {
@@ -164,7 +189,7 @@ func reduceDrawn(in []Drawn, n int) []Drawn {
 }
 
 func joinDrawn(group []Drawn) Drawn {
-	sum, priced := Drawn{StartUS: group[0].StartUS}, 0.0
+	sum, priced, supplied := Drawn{StartUS: group[0].StartUS}, 0.0, 0.0
 	for _, d := range group {
 		w := float64(d.WidthUS)
 		sum.WidthUS += d.WidthUS
@@ -179,12 +204,19 @@ func joinDrawn(group []Drawn) Drawn {
 			sum.Price += float64(d.Price * w)
 			priced += w
 		}
+		if d.Supplied {
+			sum.Supply += float64(d.Supply * w)
+			supplied += w
+		}
 	}
 	if w := float64(sum.WidthUS); w > 0 {
 		sum.Low, sum.Value, sum.High = sum.Low/w, sum.Value/w, sum.High/w
 	}
 	if priced > 0 {
 		sum.Price, sum.Priced = sum.Price/priced, true
+	}
+	if supplied > 0 {
+		sum.Supply, sum.Supplied = sum.Supply/supplied, true
 	}
 	return sum
 }
@@ -200,7 +232,7 @@ func PowerPair(names [2]string, all [2][]Drawn, clock Clock, shown Shown) *Figur
 	for i := range all {
 		pair.sum[i] = powerSums(all[i])
 		pair.drawn[i] = reduceDrawn(shownDrawn(all[i], shown), stateColumns)
-		pair.top = max(pair.top, pair.sum[i].high, pair.sum[i].cap)
+		pair.top = max(pair.top, pair.sum[i].axis())
 	}
 	u := powerScale(pair.top)
 	for i := range all {
@@ -211,6 +243,10 @@ func PowerPair(names [2]string, all [2][]Drawn, clock Clock, shown Shown) *Figur
 	}
 	if pair.sum[0].capped || pair.sum[1].capped {
 		f.legend = append(f.legend, capEntries(max(pair.sum[0].over, pair.sum[1].over))...)
+	}
+	more := pair.sum[0]
+	if more.supplied, more.supply = more.supplied || pair.sum[1].supplied, max(more.supply, pair.sum[1].supply); more.supplied {
+		f.legend = append(f.legend, more.supplyEntries(pair.top)...)
 	}
 	f.Note += shown.note()
 	f.Alt = f.Title + ": " + f.Note
@@ -245,7 +281,7 @@ func drawPower(c draw.Canvas, all []Drawn, u Scaled, sum powerSum, currency stri
 	if sum.priced {
 		part = draw.Crop(c, 0, 0, (c.Max.Y-c.Min.Y)/2, 0)
 	}
-	plots := []*plot.Plot{powerPlot(part, "power ("+u.Name+")", all, u, max(sum.high, sum.cap))}
+	plots := []*plot.Plot{powerPlot(part, "power ("+u.Name+")", all, u, sum.axis())}
 	if sum.priced {
 		price := newPlot(part, "", "price ("+currency+"/kWh)")
 		price.Y.Min, price.Y.Max, price.Y.Tick.Marker = min(0, sum.cheap*1.06), max(sum.dear*1.06, 0.01), linearTicks(4, false)
@@ -267,6 +303,7 @@ func powerPlot(c draw.Canvas, label string, all []Drawn, u Scaled, top float64) 
 		bandSteps{all, in(func(d Drawn) float64 { return d.Low }), in(func(d Drawn) float64 { return d.High }), alpha(Sky, 110)},
 		steps[Drawn]{all, in(func(d Drawn) float64 { return d.Value }), nil, Blue, 1.2 * pt},
 		someSteps{all, func(d Drawn) bool { return d.Capped }, in(func(d Drawn) float64 { return d.Cap }), draw.LineStyle{Color: Vermilion, Width: 1.2 * pt, Dashes: windowDashes}},
+		someSteps{all, func(d Drawn) bool { return d.Supplied }, in(func(d Drawn) float64 { return min(d.Supply, top) }), draw.LineStyle{Color: Green, Width: 1.2 * pt}},
 		overMarks{all})
 	return p
 }

@@ -3,6 +3,7 @@ package plot
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,9 @@ func sampleDrawn() []Drawn {
 	for i := range 24 * 12 {
 		d := Drawn{StartUS: int64(i) * 300 * secondUS, WidthUS: 300 * secondUS, Low: 800e3, Value: 900e3 + float64(i%7)*20e3, High: 1.1e6, Price: 0.2, Priced: true}
 		d.Most = d.Value
+		if i > 6*12 {
+			d.Supply, d.Supplied = 1.3e6*math.Sin(float64(i-6*12)/(12*12)*math.Pi), i < 18*12
+		}
 		if d.Capped = i < 12*12; d.Capped {
 			d.Cap = 1e6
 		} else {
@@ -82,6 +86,21 @@ func TestNotesOfPower(t *testing.T) {
 		all[i].Capped, all[i].Priced = false, false
 	}
 	require.Equal(t, "mean 960 kW, most 1,020 kW", PowerOverTime(all, "EUR", Clock{}, Shown{}).Note)
+}
+
+// A supply is on the axis as far as that does not flatten what is drawn.
+func TestSupplyOnTheAxis(t *testing.T) {
+	for supply, want := range map[float64]float64{0: 10, 15: 15, 20: 20, 500: 20} {
+		s := powerSums([]Drawn{{WidthUS: 1, Value: 8, Most: 8, High: 10, Supply: supply, Supplied: true}, {StartUS: 1, WidthUS: 1, Most: 8}})
+		require.InDelta(t, want, s.axis(), 0)
+		require.Len(t, s.supplyEntries(s.axis()), 1)
+		require.Equal(t, supply > want, s.supplyEntries(s.axis())[0].text != "supply (mean)")
+	}
+	none := powerSums([]Drawn{{WidthUS: 1, High: 10}})
+	require.Empty(t, none.supplyEntries(10))
+	joined := joinDrawn([]Drawn{{WidthUS: 3, Supply: 10, Supplied: true}, {StartUS: 3, WidthUS: 1, Supply: 2, Supplied: true}, {StartUS: 4, WidthUS: 9}})
+	require.True(t, joined.Supplied)
+	require.InDelta(t, 8, joined.Supply, 1e-12)
 }
 
 // Joining stretches changes neither the energy nor the most.

@@ -364,11 +364,42 @@ type JobRecord struct {
 	KeptGPU   int64 // µs of GPU time
 	LostGPU   int64 // µs of GPU time
 	Energy    Energy
+	Source    PowerSource // the least sure of its attempts
+	Bill      *Bill       // nil where nothing tells what energy costs and emits
 }
 
 // Energy is what the nodes of a job drew for it, the idle part of them included: at least,
 // most likely and at most, in mJ.
 type Energy struct{ Low, Value, High int64 }
+
+// Bill is what the facility drew for a job cost and emitted.
+type Bill struct {
+	Cost   Charge // 10^-6 of the currency
+	Carbon Charge // mg
+}
+
+// Charge is an amount at least, most likely and at most. It may not be known.
+type Charge struct {
+	Low, Value, High int64
+	Known            bool
+}
+
+// PowerSource says what the power of an attempt rests on, the surest first.
+type PowerSource uint8
+
+// Sources of the power of an attempt.
+const (
+	NoPowerSource PowerSource = iota // it has not begun
+	PowerOfRow                       // the row says what the nodes of the job drew
+	PowerOfClass                     // its class of work does
+	PowerOfNodes                     // the kind of its nodes, at full load
+	PowerUnknown                     // nothing is known, and nothing is added
+)
+
+var powerSources = [...]string{"", "row", "class", "node type", "none"}
+
+// String is the spelling in results, "" of NoPowerSource.
+func (s PowerSource) String() string { return powerSources[s] }
 
 // Holding is what was held, and how long: µs, summed over what is counted.
 type Holding struct {

@@ -20,11 +20,14 @@ var document = doctest.Part{File: "../../docs/METRICS.md", Begin: "<!-- definiti
 func markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "```\n%s\n```\n\n| metric | unit | windows | formula | edges | source |\n|---|---|---|---|---|---|\n", Legend)
-	for i, d := range slices.Concat(Definitions(), SiteDefinitions(), ServiceDefinitions()) {
+	for i, d := range slices.Concat(Definitions(), SiteDefinitions(), SupplyDefinitions(), ServiceDefinitions()) {
 		if i == len(definitions) {
 			b.WriteString("\nOf a site only:\n\n| metric | unit | windows | formula | edges | source |\n|---|---|---|---|---|---|\n")
 		}
 		if i == len(definitions)+len(siteDefinitions) {
+			b.WriteString("\nOf a site whose prices have a supply only:\n\n| metric | unit | windows | formula | edges | source |\n|---|---|---|---|---|---|\n")
+		}
+		if i == len(definitions)+len(siteDefinitions)+len(supplyDefinitions) {
 			b.WriteString("\nOf a site with [services](SERVICES.md#inside-a-cluster) only, over all of them; run.json has each of them:\n\n| metric | unit | windows | formula | edges | source |\n|---|---|---|---|---|---|\n")
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s | %s |\n", d.Name, d.Unit, strings.Join(d.Windows, ", "), d.Formula, d.Edge, d.Source)
@@ -43,7 +46,7 @@ func TestDocumentHoldsTheDefinitions(t *testing.T) {
 
 func TestDefinitionsAreComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, d := range slices.Concat(Definitions(), SiteDefinitions(), ServiceDefinitions()) {
+	for _, d := range slices.Concat(Definitions(), SiteDefinitions(), SupplyDefinitions(), ServiceDefinitions()) {
 		require.False(t, seen[d.Name], "%s is defined twice", d.Name)
 		seen[d.Name] = true
 		for _, text := range []string{d.Name, d.Unit, d.Formula, d.Edge} {

@@ -24,7 +24,8 @@ const (
 	groupColumns = column.VCluster | column.Tenant | column.Class
 	siteColumns  = groupColumns | column.Kind | column.Requeues | column.Preemptions | column.NumAttempts |
 		column.NodeUS | column.GPUUS | column.BorrowedUS | column.KeptUS | column.LostUS |
-		column.EnergyLow | column.Energy | column.EnergyHigh
+		column.EnergyLow | column.Energy | column.EnergyHigh |
+		column.CostLow | column.Cost | column.CostHigh | column.CarbonLow | column.Carbon | column.CarbonHigh
 )
 
 // observeSite reads what the table says more of row i at a site.
@@ -33,6 +34,10 @@ func (o *observation) observeSite(c *column.Jobs, i int) {
 	o.own = held{nodes: c.NodeUS[i], gpus: c.GPUUS[i], borrowed: c.BorrowedUS[i], kept: c.KeptUS[i], lost: c.LostUS[i]}
 	if len(c.Energy) > 0 { // not in tables of earlier versions
 		o.own.energy = [3]int64{c.EnergyLow[i], c.Energy[i], c.EnergyHigh[i]}
+	}
+	o.own.cost, o.own.carbon = charges{unknown: 1}, charges{unknown: 1}
+	if len(c.Cost) > 0 { // likewise
+		o.own.cost, o.own.carbon = chargeOf(c.CostLow[i], c.Cost[i], c.CostHigh[i]), chargeOf(c.CarbonLow[i], c.Carbon[i], c.CarbonHigh[i])
 	}
 	o.preemptions, o.requeues = int64(c.Preemptions[i]), int64(c.Requeues[i])
 	o.again = c.Attempts[i] > 0
@@ -72,6 +77,7 @@ type siteSums struct {
 	quotas []int64
 	held   int64 // within the window, by all: node·µs, or GPU·µs where jobs share nodes
 	lends  bool  // what was lent is known
+	power  bool  // so is what the site draws
 }
 
 func newSiteSums(cfg *SiteConfig, in *keyBudget) *siteSums {
@@ -243,6 +249,7 @@ func (r *reduction) groups() []column.Group {
 	if s == nil || !r.open {
 		return nil
 	}
+	s.power = r.power != nil
 	var out []column.Group
 	for i := range s.vclusters {
 		g := s.row(&s.vclusters[i], ByVCluster, s.cfg.VClusters[i], r.name)
@@ -293,6 +300,10 @@ func (s *siteSums) row(g *groupSum, by, name, window string) column.Group {
 		NodeUS: g.own.nodes, GPUUS: g.own.gpus, BorrowedUS: g.own.borrowed, KeptUS: g.own.kept, LostUS: g.own.lost,
 		EnergyLow: g.own.energy[atLeast], Energy: g.own.energy[mostLikely], EnergyHigh: g.own.energy[atMost],
 		Within: part(g.within, g.targeted), Starved: part(g.starved, g.eligible),
+	}
+	if s.power {
+		out.CostLow, out.Cost, out.CostHigh = g.own.cost.range3()
+		out.CarbonLow, out.Carbon, out.CarbonHigh = g.own.carbon.range3()
 	}
 	if by != ByClass && s.shared {
 		out.Share = part(s.used(g), s.held)

@@ -1,6 +1,8 @@
 package metric
 
 import (
+	"math"
+
 	"orrery/scheduler/model"
 	"orrery/sim/record/column"
 )
@@ -92,6 +94,48 @@ type held struct {
 	nodes, gpus, borrowed, lent, kept, lost int64
 
 	energy [3]int64 // of jobs alone, mJ: at least, most likely and at most
+	cost   charges  // of it, 10^-6 of the currency
+	carbon charges  // of it, mg
+}
+
+// charges are amounts of jobs, at least, most likely and at most.
+type charges struct {
+	sum     [3]int64
+	unknown int64 // jobs of which it is not known
+}
+
+// chargeOf is that of one job, whose amounts may be absent.
+func chargeOf(low, value, high int64) charges {
+	if value == column.Absent {
+		return charges{unknown: 1}
+	}
+	return charges{sum: [3]int64{low, value, high}}
+}
+
+func (c *charges) add(o *charges) {
+	for i, x := range o.sum {
+		c.sum[i] = signedPlus(c.sum[i], x)
+	}
+	c.unknown += o.unknown
+}
+
+// signedPlus is a + b, which saturates at both ends.
+func signedPlus(a, b int64) int64 {
+	switch {
+	case b > 0 && a > math.MaxInt64-b:
+		return math.MaxInt64
+	case b < 0 && a < -math.MaxInt64-b:
+		return -math.MaxInt64
+	}
+	return a + b
+}
+
+// range3 is the sum, nil where it is not known of some job.
+func (c *charges) range3() (low, value, high *int64) {
+	if c.unknown > 0 {
+		return nil, nil, nil
+	}
+	return &c.sum[atLeast], &c.sum[mostLikely], &c.sum[atMost]
 }
 
 func (h *held) add(o *held) {
@@ -104,6 +148,8 @@ func (h *held) add(o *held) {
 	for i := range h.energy {
 		h.energy[i] = model.Plus(h.energy[i], o.energy[i])
 	}
+	h.cost.add(&o.cost)
+	h.carbon.add(&o.carbon)
 }
 
 // Instants at which holdings are remembered.

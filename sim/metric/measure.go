@@ -226,7 +226,7 @@ func (m Measure) Unit() string {
 // metricNames are the names of the metrics of a run.
 func metricNames() []string {
 	var out []string
-	for _, list := range [][]definition{definitions, siteDefinitions, serviceDefinitions} {
+	for _, list := range [][]definition{definitions, siteDefinitions, supplyDefinitions, serviceDefinitions} {
 		for i := range list {
 			out = append(out, list[i].Name)
 		}
@@ -236,7 +236,7 @@ func metricNames() []string {
 
 // definitionOf finds the metric of a run with this name, nil for none.
 func definitionOf(name string) *definition {
-	for _, list := range [][]definition{definitions, siteDefinitions, serviceDefinitions} {
+	for _, list := range [][]definition{definitions, siteDefinitions, supplyDefinitions, serviceDefinitions} {
 		if i := slices.IndexFunc(list, func(d definition) bool { return d.Name == name }); i >= 0 {
 			return &list[i]
 		}

@@ -3,6 +3,8 @@ package metric
 import (
 	"math/big"
 
+	"orrery/hwmodel"
+	"orrery/internal/wide"
 	"orrery/scheduler/model"
 )
 
@@ -11,100 +13,84 @@ type Power struct{ Low, Value, High int64 }
 
 // PowerConfig says how energy becomes cost and carbon.
 type PowerConfig struct {
-	// PUE is what the facility draws for 1,000,000 W of its nodes, 1,000,000 or more, and
-	// Overhead what it draws beyond that whatever the load, in W.
-	PUE, Overhead int64
-}
-
-// Tariff is what energy costs and emits now. An amount that is not known is not OK.
-type Tariff struct {
-	Price  Amount // 10^-6 of the currency for each kWh; below 0 one is paid to use it
-	Carbon Amount // mg for each kWh
-}
-
-// Amount is a number that may not be known.
-type Amount struct {
-	V  int64
-	OK bool
+	PUE      hwmodel.PUE
+	Overhead int64 // that the facility draws beyond what the PUE says, whatever the load, W
+	Supplied bool  // a supply is known at some instant
 }
 
 // SetTariff says what energy costs and emits from now on, which before the first call of
 // another kind may be any instant.
-func (s *Series) SetTariff(now model.Time, t Tariff) {
+func (s *Series) SetTariff(now model.Time, t hwmodel.Tariff) {
 	if s.begun {
 		s.advance(max(now, s.seen))
 	}
 	s.tariff = t
 }
 
-// signedSum is a sum of numbers of either sign.
-type signedSum struct{ plus, minus sum }
-
-// addProduct3 adds x·y·z, of which x has the sign.
-func (s *signedSum) addProduct3(x int64, y, z uint64) {
-	if x < 0 {
-		s.minus.addProduct3(uint64(-x), y, z)
-		return
-	}
-	s.plus.addProduct3(uint64(x), y, z)
-}
-
-func (s signedSum) less(t *signedSum) signedSum {
-	return signedSum{s.plus.minus(t.plus), s.minus.minus(t.minus)}
-}
-
-func (s *signedSum) big() *big.Int { return new(big.Int).Sub(s.plus.big(), s.minus.big()) }
-
-// drawn are sums over time of power, and of power times price and carbon.
+// drawn are sums over time of power, and of power times the PUE and the price or carbon
+// intensity.
 type drawn struct {
-	energy       [3]sum       // W·µs, at least, most likely and at most
-	cost         [3]signedSum // of it, times the price
-	costOfTime   signedSum    // the price alone, for what is drawn at any load
-	carbon       [3]sum
-	carbonOfTime sum
-	unpriced     int64 // µs without a price
-	uncarboned   int64 // µs without a figure of carbon
+	energy       [3]sum      // W·µs, at least, most likely and at most
+	cost         [3]wide.Int // at the facility, times 10^6
+	costOfTime   wide.Int    // the price alone, for what is drawn at any load
+	carbon       [3]wide.Int
+	carbonOfTime wide.Int
+	beyond       [3]sum // W·µs above the supply
+	unpriced     int64  // µs without a price
+	uncarboned   int64  // µs without a figure of carbon
+	unsupplied   int64  // µs without a supply
 }
 
 func (d drawn) minus(o *drawn) drawn {
 	for i := range d.energy {
 		d.energy[i] = d.energy[i].minus(o.energy[i])
-		d.cost[i] = d.cost[i].less(&o.cost[i])
-		d.carbon[i] = d.carbon[i].minus(o.carbon[i])
+		d.cost[i] = d.cost[i].Minus(o.cost[i])
+		d.carbon[i] = d.carbon[i].Minus(o.carbon[i])
+		d.beyond[i] = d.beyond[i].minus(o.beyond[i])
 	}
-	d.costOfTime = d.costOfTime.less(&o.costOfTime)
-	d.carbonOfTime = d.carbonOfTime.minus(o.carbonOfTime)
+	d.costOfTime = d.costOfTime.Minus(o.costOfTime)
+	d.carbonOfTime = d.carbonOfTime.Minus(o.carbonOfTime)
 	d.unpriced -= o.unpriced
 	d.uncarboned -= o.uncarboned
+	d.unsupplied -= o.unsupplied
 	return d
 }
 
-// add adds a power over a span in µs. Where one is paid for energy, the least cost is that of the
-// highest power.
-func (d *drawn) add(p *Power, t *Tariff, span uint64) {
-	watts := [3]uint64{uint64(max(p.Low, 0)), uint64(max(p.Value, 0)), uint64(max(p.High, 0))}
+// add adds a power over a span in µs. The PUE is that of the most likely power. Where one is
+// paid for energy, the least cost is that of the highest power.
+func (d *drawn) add(p *Power, c *PowerConfig, t *hwmodel.Tariff, span uint64) {
+	watts := [3]int64{max(p.Low, 0), max(p.Value, 0), max(p.High, 0)}
 	for i, w := range watts {
-		d.energy[i].addProduct(w, span)
+		d.energy[i].addProduct(uint64(w), span)
 	}
+	drawn := wide.Product(span, uint64(c.PUE.At(p.Value)))
 	if t.Price.OK {
-		by := watts
+		each, by := drawn.Times(t.Price.V), watts
 		if t.Price.V < 0 {
 			by[0], by[2] = by[2], by[0]
 		}
 		for i, w := range by {
-			d.cost[i].addProduct3(t.Price.V, w, span)
+			d.cost[i] = d.cost[i].Plus(each.Times(w))
 		}
-		d.costOfTime.addProduct3(t.Price.V, 1, span)
+		d.costOfTime = d.costOfTime.Plus(wide.Product(span, 1).Times(t.Price.V))
 	} else {
 		d.unpriced += int64(span)
 	}
 	if t.Carbon.OK {
+		each := drawn.Times(t.Carbon.V)
 		for i, w := range watts {
-			d.carbon[i].addProduct3(uint64(t.Carbon.V), w, span)
+			d.carbon[i] = d.carbon[i].Plus(each.Times(w))
 		}
-		d.carbonOfTime.addProduct(uint64(t.Carbon.V), span)
+		d.carbonOfTime = d.carbonOfTime.Plus(wide.Product(span, 1).Times(t.Carbon.V))
 	} else {
 		d.uncarboned += int64(span)
+	}
+	if t.Supply.OK {
+		for i, w := range watts {
+			d.beyond[i].addProduct(uint64(max(w-t.Supply.V, 0)), span)
+		}
+	} else {
+		d.unsupplied += int64(span)
 	}
 }
 
@@ -120,7 +106,7 @@ const (
 	edgePower   = "null when the nodes and the jobs state no power"
 	edgePrice   = edgePower + ", or no price is known at some instant of the window"
 	edgeCarbon  = edgePower + ", or no carbon intensity is known at some instant of the window"
-	facilityIs  = " drawn by the facility: energy*PUE + overhead"
+	facilityIs  = " drawn by the facility: that of the nodes*PUE + overhead"
 	costFormula = "integral of the price times the power" + facilityIs + ", in the currency of the prices"
 )
 
@@ -152,10 +138,10 @@ func energyOf(end int) func(*reduction) value {
 	}
 }
 
-// facility is what it comes to at the meter of the facility, times 10^6.
-func (c *PowerConfig) facility(nodes, time *big.Int) *big.Int {
-	total := product(nodes, big.NewInt(c.PUE))
-	return total.Add(total, product(time, big.NewInt(c.Overhead), million))
+// facility is what it comes to at the meter of the facility, times 10^6: what goes with the
+// nodes, which has the PUE in it, and the overhead.
+func (c *PowerConfig) facility(nodes, time *wide.Int) *big.Int {
+	return new(big.Int).Add(nodes.Big(), product(time.Big(), big.NewInt(c.Overhead), million))
 }
 
 func costOf(end int) func(*reduction) value {
@@ -166,7 +152,7 @@ func costOf(end int) func(*reduction) value {
 		case d.unpriced > 0:
 			return undefined("no price is known at some instant of the window")
 		default:
-			return ratio(r.power.facility(d.cost[end].big(), d.costOfTime.big()), product(kWh, million, million), r.submitted, "", "")
+			return ratio(r.power.facility(&d.cost[end], &d.costOfTime), product(kWh, million, million), r.submitted, "", "")
 		}
 	}
 }
@@ -179,7 +165,29 @@ func carbonOf(end int) func(*reduction) value {
 		case d.uncarboned > 0:
 			return undefined("no carbon intensity is known at some instant of the window")
 		default:
-			return ratio(r.power.facility(d.carbon[end].big(), d.carbonOfTime.big()), product(kWh, million, million), r.submitted, "", "")
+			return ratio(r.power.facility(&d.carbon[end], &d.carbonOfTime), product(kWh, million, million), r.submitted, "", "")
 		}
+	}
+}
+
+// supplyDefinitions are those of a site whose supply is known.
+var supplyDefinitions = []definition{
+	{Definition{"energy_beyond_supply", "kWh", "integral of max(0, P - S), P the power that the nodes draw and S the supply", srcPower, edgeSupply, nil}, false, beyondOf(mostLikely)},
+	{Definition{"energy_beyond_supply_low", "kWh", "energy_beyond_supply, with every power at its least", srcPower, edgeSupply, nil}, false, beyondOf(atLeast)},
+	{Definition{"energy_beyond_supply_high", "kWh", "energy_beyond_supply, with every power at its most", srcPower, edgeSupply, nil}, false, beyondOf(atMost)},
+}
+
+const edgeSupply = "null when no supply is known at some instant of the window"
+
+// SupplyDefinitions lists the metrics that only a run with a supply has; they follow those of
+// its site.
+func SupplyDefinitions() []Definition { return published(supplyDefinitions) }
+
+func beyondOf(end int) func(*reduction) value {
+	return func(r *reduction) value {
+		if r.over.drawn.unsupplied > 0 {
+			return undefined("no supply is known at some instant of the window")
+		}
+		return ratio(r.over.drawn.beyond[end].big(), kWh, r.submitted, "", "")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/sim/record/column"
 )
@@ -106,8 +107,8 @@ type Series struct {
 	bins bins
 
 	held    holdings
-	reasons *reasons // nil when no reasons are known
-	tariff  Tariff   // since now
+	reasons *reasons       // nil when no reasons are known
+	tariff  hwmodel.Tariff // since now
 
 	services []Service // scaled ones of the run
 }
@@ -341,7 +342,7 @@ func (s *Series) integrate(to model.Time) {
 		s.windowMax = max(s.windowMax, st.QueuedJobs)
 	}
 	if s.cfg.Power != nil {
-		t.drawn.add(&st.Power, &s.tariff, d)
+		t.drawn.add(&st.Power, s.cfg.Power, &s.tariff, d)
 	}
 	s.held.elapsed = model.Plus(s.held.elapsed, int64(min(d, math.MaxInt64)))
 	s.bins.integrate(s.now, to, st)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/sim/record/column"
 )
@@ -218,27 +219,27 @@ func TestReasonsOfWaiting(t *testing.T) {
 
 func TestEnergyIsInKilowattHours(t *testing.T) {
 	cfg := siteConfig()
-	cfg.Power = &PowerConfig{PUE: 1_500_000, Overhead: 100}
+	cfg.Power = &PowerConfig{PUE: hwmodel.FixedPUE(1_500_000), Overhead: 100}
 	const hour = model.Time(model.Hour)
 	for _, c := range []struct {
 		name   string
-		before Tariff // until the second hour
+		before hwmodel.Tariff // until the second hour
 		want   map[string]any
 	}{
-		{"priced", Tariff{Price: Amount{200_000, true}, Carbon: Amount{300_000, true}}, map[string]any{
+		{"priced", hwmodel.Tariff{Price: hwmodel.Amount{V: 200_000, OK: true}, Carbon: hwmodel.Amount{V: 300_000, OK: true}}, map[string]any{
 			// 1 kW for two hours, the second at a negative price: 0.2 and -0.1 for each kWh of 1.6.
 			"energy": 2.0, "energy_low": 1.8, "energy_high": 2.4, "energy_cost": 0.2*1.6 - 0.1*1.6,
 			"energy_cost_low": 0.2*(0.9*1.5+0.1) - 0.1*(1.2*1.5+0.1), "energy_cost_high": 0.2*(1.2*1.5+0.1) - 0.1*(0.9*1.5+0.1),
 			"carbon": 0.3*1.6 + 0.5*1.6,
 		}},
-		{"no price at first", Tariff{Carbon: Amount{300_000, true}}, map[string]any{"energy": 2.0, "energy_cost": nil, "carbon": 1.28}},
+		{"no price at first", hwmodel.Tariff{Carbon: hwmodel.Amount{V: 300_000, OK: true}}, map[string]any{"energy": 2.0, "energy_cost": nil, "carbon": 1.28}},
 	} {
 		s, err := NewSeries(cfg)
 		require.NoError(t, err)
 		s.SetTariff(0, c.before)
 		s.CountSubmit(0, 1)
 		s.Observe(0, State{BusyUnits: 1, Power: Power{900, 1000, 1200}})
-		s.SetTariff(hour, Tariff{Price: Amount{-100_000, true}, Carbon: Amount{500_000, true}})
+		s.SetTariff(hour, hwmodel.Tariff{Price: hwmodel.Amount{V: -100_000, OK: true}, Carbon: hwmodel.Amount{V: 500_000, OK: true}})
 		s.CountEnd(2*hour, 1)
 		jobs := &batch{Jobs: column.Jobs{OfSite: true}}
 		jobs.Append(&model.JobRecord{Start: 0, End: 2 * hour, Runtime: 2 * model.Hour, Walltime: model.Forever, Procs: 1, State: model.Completed, Tenant: -1})
@@ -415,7 +416,7 @@ func TestHoldDoesNotAllocate(t *testing.T) {
 func TestPowerBehindTheEnd(t *testing.T) {
 	const hour = model.Time(model.Hour)
 	cfg := siteConfig()
-	cfg.Power, cfg.Marks = &PowerConfig{PUE: 1_000_000}, []model.Time{0, 2 * hour}
+	cfg.Power, cfg.Marks = &PowerConfig{PUE: hwmodel.FixedPUE(1_000_000)}, []model.Time{0, 2 * hour}
 	s, err := NewSeries(cfg)
 	require.NoError(t, err)
 	s.CountSubmit(0, 1)

@@ -104,6 +104,9 @@ func (r *reduction) metrics() []Metric {
 	if r.site != nil {
 		list = append(list[:len(list):len(list)], siteDefinitions...)
 	}
+	if r.power != nil && r.power.Supplied {
+		list = append(list[:len(list):len(list)], supplyDefinitions...)
+	}
 	if r.services != nil {
 		list = append(list[:len(list):len(list)], serviceDefinitions...)
 	}

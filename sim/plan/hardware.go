@@ -28,15 +28,9 @@ const (
 // Energy is how the power of a site becomes energy, cost and carbon.
 type Energy struct {
 	metric.PowerConfig
-	Tariffs  []TariffAt // ascending
+	Tariffs  []hwmodel.TariffAt // ascending
 	Currency string
 	JobPower string // what measured the power of rows
-}
-
-// TariffAt is what energy costs and emits from an instant on.
-type TariffAt struct {
-	At model.Time
-	metric.Tariff
 }
 
 // hardwareOf sets what the world asks of its hardware: which jobs are of which class of
@@ -104,30 +98,33 @@ func energyOf(w *world.SiteConfig, h *profiles.Hardware, src Tables) *Energy {
 	}
 	f := &h.Facility
 	e := &Energy{
-		PowerConfig: metric.PowerConfig{PUE: micro(f.PUE), Overhead: int64(f.Overhead)},
+		PowerConfig: metric.PowerConfig{PUE: f.Curve(), Overhead: int64(f.Overhead)},
 		Currency:    f.Currency, JobPower: f.JobPower,
 	}
-	first := metric.Tariff{}
+	first := hwmodel.Tariff{}
 	if f.Price > 0 {
-		first.Price = metric.Amount{V: micro(f.Price), OK: true}
+		first.Price = hwmodel.Amount{V: micro(f.Price), OK: true}
 	}
 	if f.Carbon > 0 {
-		first.Carbon = metric.Amount{V: int64(math.Round(float64(f.Carbon * 1e3))), OK: true}
+		first.Carbon = hwmodel.Amount{V: int64(math.Round(float64(f.Carbon * 1e3))), OK: true}
 	}
-	e.Tariffs = append(e.Tariffs, TariffAt{model.AbsentTime, first})
+	e.Tariffs = append(e.Tariffs, hwmodel.TariffAt{At: model.AbsentTime, Tariff: first})
 	for _, event := range src.Events() { // a trace has either these or a table
 		if x, err := strconv.ParseFloat(event.Value, 64); event.Kind == "price" && err == nil {
-			e.Tariffs = append(e.Tariffs, TariffAt{event.Time, metric.Tariff{Price: metric.Amount{V: micro(x), OK: true}, Carbon: first.Carbon}})
+			e.Tariffs = append(e.Tariffs, hwmodel.TariffAt{At: event.Time, Tariff: hwmodel.Tariff{Price: hwmodel.Amount{V: micro(x), OK: true}, Carbon: first.Carbon}})
 		}
 	}
 	for _, p := range src.Prices() {
-		now := metric.Tariff{Price: metric.Amount{V: micro(p.Price), OK: true}, Carbon: first.Carbon}
+		now := hwmodel.Tariff{Price: hwmodel.Amount{V: micro(p.Price), OK: true}, Carbon: first.Carbon}
 		if p.Carbon.OK {
-			now.Carbon = metric.Amount{V: int64(math.Round(float64(p.Carbon.V * 1e3))), OK: true}
+			now.Carbon = hwmodel.Amount{V: int64(math.Round(float64(p.Carbon.V * 1e3))), OK: true}
 		}
-		e.Tariffs = append(e.Tariffs, TariffAt{p.Time, now})
+		if p.Supply.OK {
+			now.Supply, e.Supplied = hwmodel.Amount{V: p.Supply.V, OK: true}, true
+		}
+		e.Tariffs = append(e.Tariffs, hwmodel.TariffAt{At: p.Time, Tariff: now})
 	}
-	slices.SortStableFunc(e.Tariffs, func(a, b TariffAt) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(e.Tariffs, func(a, b hwmodel.TariffAt) int { return cmp.Compare(a.At, b.At) })
 	return e
 }
 

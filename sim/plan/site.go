@@ -118,7 +118,9 @@ func (p *Resolved) siteOf(res *profiles.Site, file *profiles.Cluster, src Tables
 		return nil, err
 	}
 	sp.World.Rows.Route = route
-	sp.Energy = energyOf(&sp.World, res.Hardware, src)
+	if sp.Energy = energyOf(&sp.World, res.Hardware, src); sp.Energy != nil {
+		sp.World.Power.Tariffs, sp.World.Power.PUE = sp.Energy.Tariffs, sp.Energy.PUE
+	}
 	sp.World.Rows.NoFeatures = file.OfSizes()
 	sp.World.Rows.NoNodeNames = file.OfSizes() && len(file.Groups) > 0
 	for i := range res.VClusters {

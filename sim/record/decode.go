@@ -203,17 +203,20 @@ func (t *tableFile) dropSite() {
 		t.fields = t.fields[:n]
 		return
 	}
-	if n := slices.IndexFunc(t.fields, func(f field) bool { return f.name == firstOfNewer[t.name] }); n >= 0 &&
-		!slices.ContainsFunc(t.file.Schema().Fields(), func(c parquet.Field) bool { return c.Name() == t.fields[n].name }) {
-		t.fields = t.fields[:n]
+	for _, first := range firstOfNewer[t.name] {
+		if n := slices.IndexFunc(t.fields, func(f field) bool { return f.name == first }); n >= 0 &&
+			!slices.ContainsFunc(t.file.Schema().Fields(), func(c parquet.Field) bool { return c.Name() == first }) {
+			t.fields = t.fields[:n]
+		}
 	}
 }
 
 // firstOfNewer are the columns from which on a table has what earlier versions did not:
 // what shares of nodes are made of beside units, and in facts.parquet whether a pass is
-// followed by another; and what the nodes of jobs drew.
-var firstOfNewer = map[string]string{
-	TableAttempts: "share_gpus", TableFacts: "share_cpus", TableJobs: "energy_low_mj", TableTenants: "energy_low_mj", TableVClusters: "energy_low_mj",
+// followed by another; what the nodes of jobs drew, and then what that cost; and the supply.
+var firstOfNewer = map[string][]string{
+	TableAttempts: {"share_gpus"}, TableFacts: {"share_cpus"}, TablePower: {"supply_w"},
+	TableJobs: {"energy_low_mj", "energy_source"}, TableTenants: {"energy_low_mj", "energy_cost_low_micro"}, TableVClusters: {"energy_low_mj", "energy_cost_low_micro"},
 }
 
 func (t *tableFile) checkColumns() error {

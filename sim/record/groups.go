@@ -29,6 +29,7 @@ type groupRow struct {
 	EnergyLow   int64    `parquet:"energy_low_mj,delta"`
 	Energy      int64    `parquet:"energy_mj,delta"`
 	EnergyHigh  int64    `parquet:"energy_high_mj,delta"`
+	billRow
 }
 
 // WriteGroups writes tenants.parquet and vclusters.parquet from the groups by
@@ -63,5 +64,6 @@ func groupRowOf(g *Group) groupRow {
 		EnergyLow: g.EnergyLow, Energy: g.Energy, EnergyHigh: g.EnergyHigh,
 		WaitMean: g.WaitMean, WaitP50: g.WaitP50, WaitP90: g.WaitP90, WaitP95: g.WaitP95, WaitP99: g.WaitP99, WaitMax: g.WaitMax,
 		Within: g.Within, Starved: g.Starved, Share: g.Share, Target: g.Target, Deviation: g.Deviation, LentUS: g.LentUS, HeldUS: g.HeldUS,
+		billRow: billRow{g.CostLow, g.Cost, g.CostHigh, g.CarbonLow, g.Carbon, g.CarbonHigh},
 	}
 }

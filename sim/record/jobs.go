@@ -45,6 +45,29 @@ type siteJobRow struct {
 	EnergyLow   int64  `parquet:"energy_low_mj,delta"`
 	Energy      int64  `parquet:"energy_mj,delta"`
 	EnergyHigh  int64  `parquet:"energy_high_mj,delta"`
+	Source      string `parquet:"energy_source,optional,dict"`
+	billRow
+}
+
+// billRow is what the energy of a job, or of a group of jobs, cost and emitted.
+type billRow struct {
+	CostLow    *int64 `parquet:"energy_cost_low_micro,optional" encoding:"delta"`
+	Cost       *int64 `parquet:"energy_cost_micro,optional" encoding:"delta"`
+	CostHigh   *int64 `parquet:"energy_cost_high_micro,optional" encoding:"delta"`
+	CarbonLow  *int64 `parquet:"carbon_low_mg,optional" encoding:"delta"`
+	Carbon     *int64 `parquet:"carbon_mg,optional" encoding:"delta"`
+	CarbonHigh *int64 `parquet:"carbon_high_mg,optional" encoding:"delta"`
+}
+
+// of fills the row from a bill, which must not change; nil is one that is not known.
+func (row *billRow) of(b *model.Bill) {
+	*row = billRow{}
+	if b != nil && b.Cost.Known {
+		row.CostLow, row.Cost, row.CostHigh = &b.Cost.Low, &b.Cost.Value, &b.Cost.High
+	}
+	if b != nil && b.Carbon.Known {
+		row.CarbonLow, row.Carbon, row.CarbonHigh = &b.Carbon.Low, &b.Carbon.Value, &b.Carbon.High
+	}
 }
 
 // optional holds the values that a jobRow points to.
@@ -167,6 +190,8 @@ func (w *Writer) storeSiteJob(r *model.JobRecord) {
 	row.NodeUS, row.GPUUS, row.BorrowedUS = r.Allocated.Nodes, r.Allocated.GPUs, r.Allocated.Borrowed
 	row.KeptUS, row.LostUS = r.KeptGPU, r.LostGPU
 	row.EnergyLow, row.Energy, row.EnergyHigh = r.Energy.Low, r.Energy.Value, r.Energy.High
+	row.Source = r.Source.String()
+	row.billRow.of(r.Bill)
 	if w.siteJobs.full() {
 		w.fillUsers()
 		w.keep(w.siteJobs.spill())

@@ -15,6 +15,7 @@ type PowerRow struct {
 	Cap              int64 // W
 	Price            int64 // 10^-6 of the currency for each kWh
 	Carbon           int64 // mg for each kWh
+	Supply           int64 // W
 }
 
 // powerRow is PowerRow in the file.
@@ -26,8 +27,9 @@ type powerRow struct {
 	Cap    *int64 `parquet:"cap_w,optional" encoding:"delta"`
 	Price  *int64 `parquet:"price,optional" encoding:"delta"`
 	Carbon *int64 `parquet:"carbon,optional" encoding:"delta"`
+	Supply *int64 `parquet:"supply_w,optional" encoding:"delta"`
 
-	cap, price, carbon int64 // what pointers point at
+	cap, price, carbon, supply int64 // what pointers point at
 }
 
 // Power stores a row; they must come in order of time. It does nothing unless Meta.Power is
@@ -39,6 +41,7 @@ func (w *Writer) Power(p *PowerRow) {
 	row := w.power.next()
 	row.Time, row.Value, row.Low, row.High = int64(p.Time+w.meta.Epoch), p.Value, p.Low, p.High
 	row.Cap, row.Price, row.Carbon = known(&row.cap, p.Cap), known(&row.price, p.Price), known(&row.carbon, p.Carbon)
+	row.Supply = known(&row.supply, p.Supply)
 	if w.power.full() {
 		w.keep(w.power.spill())
 	}
@@ -63,11 +66,14 @@ func (r *Run) HasPower() bool {
 func (r *Run) Power(fn func(PowerRow) error) error {
 	return r.scanTable(TablePower, func(t *tableFile, v []vector, n int) error {
 		for i := range n {
-			err := fn(PowerRow{
+			row := PowerRow{
 				Time: model.Time(v[0].i64[i]) - t.epoch, Value: v[1].i64[i], Low: v[2].i64[i], High: v[3].i64[i],
-				Cap: v[4].i64[i], Price: v[5].i64[i], Carbon: v[6].i64[i],
-			})
-			if err != nil {
+				Cap: v[4].i64[i], Price: v[5].i64[i], Carbon: v[6].i64[i], Supply: Absent,
+			}
+			if len(t.fields) > 7 {
+				row.Supply = v[7].i64[i]
+			}
+			if err := fn(row); err != nil {
 				return err
 			}
 		}

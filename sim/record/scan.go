@@ -13,6 +13,7 @@ import (
 var stateCodes = wordsOf(model.Pending, model.Failed)
 var reasonCodes = wordsOf(model.ReasonNone, model.LastReason)
 var kindCodes = wordsOf(model.Bounded, model.Session)
+var sourceCodes = wordsOf(model.NoPowerSource, model.PowerUnknown)
 
 func wordsOf[T interface {
 	~uint8
@@ -58,7 +59,7 @@ func (t *tableFile) ScanOnly(want column.Set, fn func(*Columns) error) error {
 	has := func(i int) bool { return i < len(t.fields) && want>>i&1 != 0 }
 	return t.scan(has, func(v []vector, _ int) error {
 		c := &t.cols
-		*c = Columns{State: c.State[:0], Reason: c.Reason[:0], OfSite: len(t.fields) > colVCluster, Site: column.Site{Kind: c.Kind[:0]}}
+		*c = Columns{State: c.State[:0], Reason: c.Reason[:0], OfSite: len(t.fields) > colVCluster, Site: column.Site{Kind: c.Kind[:0], Source: c.Source[:0]}}
 		for i, set := range t.fillers(c) {
 			if has(i) {
 				if err := set(i, &v[i]); err != nil {
@@ -71,7 +72,7 @@ func (t *tableFile) ScanOnly(want column.Set, fn func(*Columns) error) error {
 }
 
 // fillers set the columns of c, in the order of siteJobRow and column.Set.
-func (t *tableFile) fillers(c *Columns) [30]func(i int, v *vector) error {
+func (t *tableFile) fillers(c *Columns) [37]func(i int, v *vector) error {
 	i32 := func(dst *[]int32) func(int, *vector) error {
 		return func(_ int, v *vector) error { *dst = v.i32; return nil }
 	}
@@ -91,7 +92,8 @@ func (t *tableFile) fillers(c *Columns) [30]func(i int, v *vector) error {
 		code(&c.State, stateCodes), i32(&c.Attempts), code(&c.Reason, reasonCodes),
 		i32(&c.VCluster), i32(&c.Tenant), i32(&c.Class), code(&c.Kind, kindCodes), i32(&c.GPUs), i32(&c.Requeues), i32(&c.Preemptions),
 		i64(&c.NodeUS), i64(&c.GPUUS), i64(&c.BorrowedUS), i64(&c.KeptUS), i64(&c.LostUS),
-		i64(&c.EnergyLow), i64(&c.Energy), i64(&c.EnergyHigh),
+		i64(&c.EnergyLow), i64(&c.Energy), i64(&c.EnergyHigh), code(&c.Source, sourceCodes),
+		i64(&c.CostLow), i64(&c.Cost), i64(&c.CostHigh), i64(&c.CarbonLow), i64(&c.Carbon), i64(&c.CarbonHigh),
 	}
 }
 

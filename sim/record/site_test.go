@@ -141,7 +141,7 @@ func TestSiteTablesAreExported(t *testing.T) {
 	writeSite(t, dir, 2)
 	var b bytes.Buffer
 	require.NoError(t, ExportCSV(dir, TableTenants, nil, &b))
-	require.Contains(t, b.String(), "\nice,all,2,0,0,0,0,0,0,0,0,,0.5,,,,,,,0.5,,,,9,0,0,0\n")
+	require.Contains(t, b.String(), "\nice,all,2,0,0,0,0,0,0,0,0,,0.5,,,,,,,0.5,,,,9,0,0,0,,,,,,\n")
 	for _, table := range Tables() {
 		b.Reset()
 		require.NoError(t, ExportCSV(dir, table, nil, &b), table)

@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"orrery/hwmodel"
+	"orrery/scheduler/model"
 	"orrery/sim/world"
 )
 
@@ -44,11 +45,32 @@ func HardwareOf(c *world.Consequences) *Hardware {
 type Power struct {
 	Sources  []SourceUS `json:"sources"` // of the power of running jobs
 	JobPower string     `json:"job_power"`
-	PUE      float64    `json:"pue"`
+	PUE      *float64   `json:"pue"` // nil where it depends on the load
+	ByLoad   []PUEAt    `json:"pue_by_load,omitempty"`
+	Capacity int64      `json:"it_capacity_w,omitempty"` // at load 1
 	Overhead int64      `json:"overhead_w"`
 	Currency string     `json:"currency"`
 	// OverCapUS is how long the nodes drew more than the cap of the site.
 	OverCapUS int64 `json:"over_cap_us"`
+}
+
+// PUEAt is the PUE at a load.
+type PUEAt struct {
+	Load float64 `json:"load"`
+	PUE  float64 `json:"pue"`
+}
+
+// SetPUE enters that of the facility.
+func (p *Power) SetPUE(of *hwmodel.PUE) {
+	if !of.Varies() {
+		x := float64(of.At(0)) / 1e6
+		p.PUE = &x
+		return
+	}
+	p.Capacity = of.Capacity
+	for _, at := range of.Points {
+		p.ByLoad = append(p.ByLoad, PUEAt{float64(at.Load) / 1e6, float64(at.PUE) / 1e6})
+	}
 }
 
 // SourceUS is node time held by jobs whose power has a source.
@@ -59,8 +81,8 @@ type SourceUS struct {
 
 // SourcesOf lists the node time by source.
 func SourcesOf(c *world.Consequences) []SourceUS {
-	out := make([]SourceUS, 0, world.NumSources)
-	for s := range world.NumSources {
+	var out []SourceUS
+	for s := model.PowerOfRow; s <= model.PowerUnknown; s++ {
 		out = append(out, SourceUS{s.String(), c.Sources[s]})
 	}
 	return out

@@ -28,23 +28,6 @@ type Hardware interface {
 	Bytes(j *hwmodel.Job) hwmodel.Bytes
 }
 
-// Source says what a power rests on, the surest first.
-type Source uint8
-
-// Sources of the power of an attempt.
-const (
-	FromRow     Source = iota // the row says what the nodes of the job drew
-	FromClass                 // its class of work does
-	FromNodes                 // the kind of its nodes, at full load
-	FromNothing               // nothing is known, and nothing is added
-	NumSources
-)
-
-var sourceNames = [NumSources]string{"row", "class", "node type", "none"}
-
-// String is the spelling in results.
-func (s Source) String() string { return sourceNames[s] }
-
 // PowerConfig is how sure powers are, and what happens above a cap.
 type PowerConfig struct {
 	// IdleBand is by how much the power of idle nodes may be wrong, as a part of it, and
@@ -54,6 +37,10 @@ type PowerConfig struct {
 	// delays starts by what jobs ask for.
 	Slow bool
 	Cap  int64 // W, 0 for none, until a change
+	// Tariffs are what energy costs and emits, ascending; none where what the site draws is
+	// not known. PUE is that of the facility.
+	Tariffs []hwmodel.TariffAt
+	PUE     hwmodel.PUE
 }
 
 // Consequences are what hardware has done with jobs, in µs of GPU time at work.
@@ -67,7 +54,7 @@ type Consequences struct {
 	// a term loses what the terms before it have left. Below 0 it has gained.
 	Lost [hwmodel.NumTerms]int64
 	// Sources is node time held, by what the power of its jobs rests on, µs.
-	Sources [NumSources]int64
+	Sources [model.PowerUnknown + 1]int64
 	// OverCap is how long the site drew more than its cap, µs.
 	OverCap int64
 }
@@ -78,17 +65,17 @@ type powered struct {
 	speed  hwmodel.Speed
 	least  model.Fixed // deepest cap at which its throughput is known
 	idle   hwmodel.Watts
-	full   hwmodel.Watts  // beyond idle at work, without a cap by the site
-	held   hwmodel.Watts  // beyond idle while it does not work
-	rests  bool           // held is known; else it draws as at work all the time
-	drawn  hwmodel.Watts  // beyond idle now
-	source Source         // of full
-	works  bool           // it draws as one that works
-	begins model.Time     // of its work, when it draws less until then; else AbsentTime
-	billed model.Time     // up to which its energy was counted
-	split  model.Duration // of its work, up to which losses were split
-	bends  int32          // its place in Site.flexible, from 1; 0 for none
-	counts bool           // it is in the sums of Site.held
+	full   hwmodel.Watts     // beyond idle at work, without a cap by the site
+	held   hwmodel.Watts     // beyond idle while it does not work
+	rests  bool              // held is known; else it draws as at work all the time
+	drawn  hwmodel.Watts     // beyond idle now
+	source model.PowerSource // of full
+	works  bool              // it draws as one that works
+	begins model.Time        // of its work, when it draws less until then; else AbsentTime
+	billed model.Time        // up to which its energy was counted
+	split  model.Duration    // of its work, up to which losses were split
+	bends  int32             // its place in Site.flexible, from 1; 0 for none
+	counts bool              // it is in the sums of Site.held
 }
 
 // plugIn says what the attempt under ref draws and how fast it is, once it has its nodes.
@@ -103,16 +90,18 @@ func (s *Site) plugIn(ref model.Ref) {
 	g := &w.where
 	switch beyond := l.holds.power - l.holds.idle; {
 	case l.alloc.Power > 0:
-		w.full, w.source = s.band(l.holds.power, s.cfg.Power.RowBand).Minus(idle), FromRow
+		w.full, w.source = s.band(l.holds.power, s.cfg.Power.RowBand).Minus(idle), model.PowerOfRow
 	case g.Active.Known && g.Milli > 0:
-		w.full, w.source = g.Active.Minus(g.Idle.Watts), FromClass
+		w.full, w.source = g.Active.Minus(g.Idle.Watts), model.PowerOfClass
 	case l.holds.power > 0:
-		w.full, w.source = hwmodel.Watts{Low: min(0, beyond), Value: beyond, High: max(0, beyond)}, FromNodes
+		w.full, w.source = hwmodel.Watts{Low: min(0, beyond), Value: beyond, High: max(0, beyond)}, model.PowerOfNodes
 	default:
-		w.source = FromNothing
+		w.source = model.PowerUnknown
 	}
+	l.rec.Source = max(l.rec.Source, w.source)
+	s.openBill(l)
 	// What the nodes draw beyond idle is the draw of their GPUs.
-	g.Active = hwmodel.Power{Watts: w.full.Plus(g.Idle.Watts), Known: w.source != FromNothing && w.full.Value > 0}
+	g.Active = hwmodel.Power{Watts: w.full.Plus(g.Idle.Watts), Known: w.source != model.PowerUnknown && w.full.Value > 0}
 	if w.rests = g.Milli > 0 && g.Held.Known; w.rests {
 		w.held = g.Held.Minus(g.Idle.Watts)
 	}
@@ -236,6 +225,7 @@ func (s *Site) bill(l *siteJob) {
 	e := &l.rec.Energy
 	e.Low, e.Value, e.High = billed(e.Low, total.Low, d), billed(e.Value, total.Value, d), billed(e.High, total.High, d)
 	s.Meter.Consequences.Sources[l.source] = model.Plus(s.Meter.Consequences.Sources[l.source], d.Of(int64(l.holds.nodes)))
+	s.charge(l, &total)
 	l.billed = s.now
 }
 

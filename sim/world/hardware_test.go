@@ -68,7 +68,7 @@ func TestPlacementCosts(t *testing.T) {
 	require.Equal(t, 8*20*gpu, c.Modelled)
 	require.Equal(t, [hwmodel.NumTerms]int64{hwmodel.ByPlacement: 4 * 10 * gpu}, c.Unknown, "the placement of the record of the second is not known")
 	require.Equal(t, [hwmodel.NumTerms]int64{hwmodel.ByPlacement: 8 * 10 * gpu}, c.Lost)
-	require.Equal(t, [NumSources]int64{FromClass: (2*20 + 10) * gpu}, c.Sources)
+	require.Equal(t, [model.PowerUnknown + 1]int64{model.PowerOfClass: (2*20 + 10) * gpu}, c.Sources)
 }
 
 // TestHeld: until its work begins a job draws what its GPUs draw held.

@@ -333,5 +333,8 @@ func (s *Site) advance(now model.Time) {
 	if s.begun && now > s.now && s.cfg.Power.Slow && s.cap > 0 && s.Meter.Draw.Value > s.cap {
 		s.Meter.Consequences.OverCap = model.Plus(s.Meter.Consequences.OverCap, int64(now.Sub(s.now)))
 	}
+	if s.prices != nil && (now > s.now || !s.begun) {
+		s.prices.reach(now, s.Meter.Draw.Value)
+	}
 	s.begun, s.now = true, now
 }

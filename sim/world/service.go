@@ -24,7 +24,7 @@ func (s *Site) SubmitService(now model.Time, of *model.Allocation, end model.Tim
 	s.State.Submitted++
 	if why = unsatisfiable(a); why != model.ReasonNone {
 		l.rec.State, l.rec.Reason = model.Rejected, why
-		s.leave(l.complete(), s.now)
+		s.leave(s.complete(l), s.now)
 		s.unused = append(s.unused, ref)
 		return why
 	}

@@ -50,6 +50,8 @@ type Site struct {
 	uneven   bool        // what is drawn has changed since throttle was found
 	flexible []model.Ref // attempts that a cap by the site is about
 	held     heldBack    // of them
+	prices   *prices     // of energy; nil where nothing tells what it costs and emits
+	bills    model.FreeList[bill]
 
 	services map[int64]model.Ref // reactive ones in the system, by the log's number
 	demands  map[int64]int32     // last change about a service that is not, by the log's number
@@ -78,6 +80,7 @@ type siteJob struct {
 	resumes bool           // ran before the replay began, and has not started in it
 	endless bool           // its row ended at its walltime and it has not run at the rate of then, see SetSpeed
 	unrated bool           // is counted in SiteCounts.Unrated
+	bill    *bill          // of its energy, nil before its first attempt and where nothing has a price
 }
 
 // attempt is a run of a job, from when the quorum grants its nodes until it has left them.
@@ -120,6 +123,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 	if m, ok := s.hardware.(*hwmodel.Model); ok {
 		s.Meter.Consequences.Terms = m.Terms
 	}
+	s.prices = newPrices(&cfg.Power)
 	s.storage = newStorage(cfg.Storage, &s.Meter)
 	if cfg.Checkpoints != nil {
 		s.decides = *cfg.Checkpoints
@@ -213,7 +217,7 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 	if why := unsatisfiable(a); why != model.ReasonNone {
 		s.Special.Note(met.Rejected(), a.ID)
 		l.rec.State, l.rec.Reason = model.Rejected, why
-		s.leave(l.complete(), s.now)
+		s.leave(s.complete(l), s.now)
 		s.unused = append(s.unused, ref)
 		s.gone(l.rec.Job, model.Rejected, why, f)
 		return false, nil
@@ -237,8 +241,9 @@ func (s *Site) gone(job model.JobID, outcome model.JobState, why model.Reason, f
 }
 
 // complete enters what the allocation says into the record of a job that leaves.
-func (l *siteJob) complete() *job {
+func (s *Site) complete(l *siteJob) *job {
 	r, a := &l.rec, l.alloc
+	s.closeBill(l)
 	r.User, r.Submit, r.GPUs, r.VCluster, r.Tenant, r.Class, r.Kind = a.User, a.Submit, a.Cards(), a.VCluster, a.Tenant, a.Class, a.Kind
 	return &l.job
 }
@@ -370,7 +375,7 @@ func (s *Site) withdraw(ref model.Ref, why model.Reason) {
 // proposal names it any more.
 func (s *Site) depart(ref model.Ref) {
 	l := s.jobs.At(ref)
-	s.leave(l.complete(), s.now)
+	s.leave(s.complete(l), s.now)
 	if l.alloc.Kind == model.Reactive {
 		delete(s.services, l.rec.ID)
 	}
@@ -396,7 +401,7 @@ func (s *Site) Abandon(now model.Time) int64 {
 			s.splitLoss(l, l.worked(now))
 			ran = l.kept + l.gained(l.worked(now))
 		}
-		s.abandon(l.complete(), now, ran, s.cfg.Expected && l.alloc.Kind == model.Bounded, s.cfg.Rows.Policy.Overrun)
+		s.abandon(s.complete(l), now, ran, s.cfg.Expected && l.alloc.Kind == model.Bounded, s.cfg.Rows.Policy.Overrun)
 	}
 	s.Close()
 	return n

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
 	"orrery/sim/record"
@@ -19,7 +20,7 @@ func GuestSite(t testing.TB, dir string) string {
 	w, err := record.Create(dir, meta)
 	require.NoError(t, err)
 	defer w.Abort()
-	s, err := metric.NewSeries(metric.Config{Power: &metric.PowerConfig{PUE: 1_000_000}, Units: 12, Site: &metric.SiteConfig{
+	s, err := metric.NewSeries(metric.Config{Power: &metric.PowerConfig{PUE: hwmodel.FixedPUE(1_000_000)}, Units: 12, Site: &metric.SiteConfig{
 		VClusters: meta.VClusters, Tenants: meta.Tenants, GPUs: 48, Reasons: true,
 		Targets: []model.Fixed{model.One / 2, model.One / 4, 0}, TargetWait: []model.Duration{3: model.Hour},
 	}})
@@ -27,7 +28,7 @@ func GuestSite(t testing.TB, dir string) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n = 96
 	half := model.Time(30 * model.Minute)
-	s.SetTariff(0, metric.Tariff{Price: metric.Amount{V: 200_000, OK: true}})
+	s.SetTariff(0, hwmodel.Tariff{Price: hwmodel.Amount{V: 200_000, OK: true}})
 	for i := range n {
 		now := model.Time(i) * half
 		own, night := int64(4+rng.IntN(4)), i%48 > 24
@@ -55,7 +56,8 @@ func GuestSite(t testing.TB, dir string) string {
 			Walltime: model.Forever, Procs: 1, Nodes: 1, Attempts: 1, State: model.Completed,
 			VCluster: model.VClusterID(i % 2), Tenant: model.TenantID(i % 3), Class: int32(3 + 2*(i%2)), Preemptions: int32(i % 2),
 			Allocated: model.Holding{Nodes: int64(half), GPUs: 4 * int64(half)}, KeptGPU: 3 * int64(half), LostGPU: int64(half),
-			Energy: model.Energy{Low: 50_000_000, Value: 60_000_000, High: 80_000_000},
+			Energy: model.Energy{Low: 50_000_000, Value: 60_000_000, High: 80_000_000}, Source: model.PowerOfNodes,
+			Bill: &model.Bill{Cost: model.Charge{Low: 2778, Value: 3333, High: 4444, Known: true}},
 		}
 		if i == 7 {
 			r.State = model.Failed
@@ -95,7 +97,7 @@ func guestHardware(gpuUS, lost int64) map[string]any {
 // guestPower records what the nodes draw from the job i on. The cap is gone on the second day.
 func guestPower(w *record.Writer, i int, now model.Time) {
 	if i%48 == 0 {
-		w.Power(&record.PowerRow{Time: now, Low: 40, Value: 50, High: 60, Cap: []int64{55, record.Absent}[i/48], Price: 200_000, Carbon: record.Absent})
+		w.Power(&record.PowerRow{Time: now, Low: 40, Value: 50, High: 60, Cap: []int64{55, record.Absent}[i/48], Price: 200_000, Carbon: record.Absent, Supply: record.Absent})
 	}
 }
 

@@ -12,7 +12,7 @@ func (r *Run) Drawn() ([]plot.Drawn, error) {
 	if !r.Files.HasPower() || len(r.Bins) == 0 {
 		return nil, nil
 	}
-	b := binnedPower{out: make([]plot.Drawn, len(r.Bins)), priced: make([]float64, len(r.Bins))}
+	b := binnedPower{out: make([]plot.Drawn, len(r.Bins)), priced: make([]float64, len(r.Bins)), supplied: make([]float64, len(r.Bins))}
 	for i := range r.Bins {
 		b.out[i] = plot.Drawn{StartUS: int64(r.Bins[i].Time), WidthUS: int64(r.Bins[i].Width)}
 	}
@@ -26,9 +26,11 @@ func (r *Run) Drawn() ([]plot.Drawn, error) {
 type binnedPower struct {
 	out    []plot.Drawn
 	priced []float64 // µs of each bin of which the price is known
-	row    record.PowerRow
-	any    bool
-	at     int // the first bin that row may reach into
+	// supplied is likewise of the supply.
+	supplied []float64
+	row      record.PowerRow
+	any      bool
+	at       int // the first bin that row may reach into
 }
 
 // add takes the next row, which ends the one before.
@@ -58,6 +60,10 @@ func (b *binnedPower) hold(until int64) {
 				d.Price += float64(float64(b.row.Price) / 1e6 * w)
 				b.priced[b.at] += w
 			}
+			if b.row.Supply != record.Absent {
+				d.Supply += float64(float64(b.row.Supply) * w)
+				b.supplied[b.at] += w
+			}
 		}
 		if d.StartUS+d.WidthUS > until {
 			return
@@ -78,6 +84,9 @@ func (b *binnedPower) finish() []plot.Drawn {
 		}
 		if w := b.priced[i]; w > 0 {
 			d.Price, d.Priced = d.Price/w, true
+		}
+		if w := b.supplied[i]; w > 0 {
+			d.Supply, d.Supplied = d.Supply/w, true
 		}
 	}
 	return b.out

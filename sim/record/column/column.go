@@ -56,6 +56,10 @@ type Site struct {
 	LostUS      []int64 // of GPUUS, work thrown away
 	// What its nodes drew for it, in mJ: at least, most likely and at most.
 	EnergyLow, Energy, EnergyHigh []int64
+	Source                        []uint8 // model.PowerSource
+	// What that cost, in 10^-6 of the currency, and emitted, in mg; Absent where it is not known.
+	CostLow, Cost, CostHigh       []int64
+	CarbonLow, Carbon, CarbonHigh []int64
 }
 
 // Len is the number of rows in the batch.
@@ -104,6 +108,21 @@ func (c *Site) add(r *model.JobRecord) {
 	c.KeptUS = append(c.KeptUS, r.KeptGPU)
 	c.LostUS = append(c.LostUS, r.LostGPU)
 	c.EnergyLow, c.Energy, c.EnergyHigh = append(c.EnergyLow, r.Energy.Low), append(c.Energy, r.Energy.Value), append(c.EnergyHigh, r.Energy.High)
+	c.Source = append(c.Source, uint8(r.Source))
+	var cost, carbon model.Charge
+	if r.Bill != nil {
+		cost, carbon = r.Bill.Cost, r.Bill.Carbon
+	}
+	addCharge(&c.CostLow, &c.Cost, &c.CostHigh, &cost)
+	addCharge(&c.CarbonLow, &c.Carbon, &c.CarbonHigh, &carbon)
+}
+
+func addCharge(low, value, high *[]int64, x *model.Charge) {
+	of := model.Charge{Low: Absent, Value: Absent, High: Absent}
+	if x.Known {
+		of = *x
+	}
+	*low, *value, *high = append(*low, of.Low), append(*value, of.Value), append(*high, of.High)
 }
 
 func (c *Site) slice(i, j int) Site {
@@ -111,7 +130,9 @@ func (c *Site) slice(i, j int) Site {
 		VCluster: c.VCluster[i:j], Tenant: c.Tenant[i:j], Class: c.Class[i:j], Kind: c.Kind[i:j], GPUs: c.GPUs[i:j],
 		Requeues: c.Requeues[i:j], Preemptions: c.Preemptions[i:j],
 		NodeUS: c.NodeUS[i:j], GPUUS: c.GPUUS[i:j], BorrowedUS: c.BorrowedUS[i:j], KeptUS: c.KeptUS[i:j], LostUS: c.LostUS[i:j],
-		EnergyLow: c.EnergyLow[i:j], Energy: c.Energy[i:j], EnergyHigh: c.EnergyHigh[i:j],
+		EnergyLow: c.EnergyLow[i:j], Energy: c.Energy[i:j], EnergyHigh: c.EnergyHigh[i:j], Source: c.Source[i:j],
+		CostLow: c.CostLow[i:j], Cost: c.Cost[i:j], CostHigh: c.CostHigh[i:j],
+		CarbonLow: c.CarbonLow[i:j], Carbon: c.Carbon[i:j], CarbonHigh: c.CarbonHigh[i:j],
 	}
 }
 
@@ -207,7 +228,7 @@ type Scanner interface {
 }
 
 // Set is a set of columns of Jobs.
-type Set uint32
+type Set uint64
 
 // The columns of Jobs, in the order of the file.
 const (
@@ -241,6 +262,13 @@ const (
 	EnergyLow
 	Energy
 	EnergyHigh
+	Source
+	CostLow
+	Cost
+	CostHigh
+	CarbonLow
+	Carbon
+	CarbonHigh
 	Every = 1<<iota - 1
 )
 
@@ -311,6 +339,13 @@ type Group struct {
 	EnergyLow  int64 `json:"energy_low_mj"`
 	Energy     int64 `json:"energy_mj"`
 	EnergyHigh int64 `json:"energy_high_mj"`
+	// What that cost, in 10^-6 of the currency, and emitted, in mg.
+	CostLow    *int64 `json:"energy_cost_low_micro"`
+	Cost       *int64 `json:"energy_cost_micro"`
+	CostHigh   *int64 `json:"energy_cost_high_micro"`
+	CarbonLow  *int64 `json:"carbon_low_mg"`
+	Carbon     *int64 `json:"carbon_mg"`
+	CarbonHigh *int64 `json:"carbon_high_mg"`
 
 	WaitMean *float64 `json:"wait_mean"` // s, as the percentiles
 	WaitP50  *float64 `json:"wait_p50"`
