@@ -97,6 +97,9 @@ func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 	}
 	if r.site != nil {
 		p.Glossary = append(p.Glossary, metric.SiteDefinitions()...)
+		if _, supplied := r.Table.Get("energy_beyond_supply", metric.All); supplied {
+			p.Glossary = append(p.Glossary, metric.SupplyDefinitions()...)
+		}
 		if _, services := r.Table.Get("service_missed", metric.All); services {
 			p.Glossary = append(p.Glossary, metric.ServiceDefinitions()...)
 		}

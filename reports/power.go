@@ -18,6 +18,7 @@ import (
 type power struct {
 	drawn    []plot.Drawn // on the bins of the series; nil without the table power
 	energy   bool         // run.json says what energy rests on
+	overhead bool         // and that the facility draws some power at any load
 	currency string
 	terms    []termHours // of modelled run times
 	modelled bool
@@ -35,6 +36,7 @@ type termHours struct {
 type runPower struct {
 	Power *struct {
 		Currency string `json:"currency"`
+		Overhead int64  `json:"overhead_w"`
 	} `json:"power"`
 	Hardware *struct {
 		GPUUS     int64    `json:"gpu_us"`
@@ -58,7 +60,7 @@ func readPower(r *rundata.Run) (*power, error) {
 	}
 	p := &power{}
 	if doc.Power != nil {
-		p.energy, p.currency = true, doc.Power.Currency
+		p.energy, p.currency, p.overhead = true, doc.Power.Currency, doc.Power.Overhead > 0
 	}
 	if doc.Hardware != nil {
 		p.modelled = true
@@ -98,6 +100,7 @@ type energyRow struct {
 	of, name         string
 	low, value, high float64
 	cost             *float64 // in the currency; nil where it is not known of all its jobs
+	says             string   // behind the cost
 }
 
 const millijoulesPerKWh = 3.6e9
@@ -144,6 +147,9 @@ func (r *run) energyRows() []energyRow {
 			if priced {
 				row.cost = &left
 			}
+			if r.power.overhead {
+				row.says = " with the overhead"
+			}
 			out = append(out, row)
 		}
 	}
@@ -171,7 +177,7 @@ func figureRows(rows []energyRow, currency string) []plot.EnergyRow {
 		}
 		says := fmt.Sprintf("%s (%s to %s)", u.Says(e.value), u.Number(e.low), u.Number(e.high))
 		if e.cost != nil {
-			says += ", " + page.Number(tidyEither(*e.cost)) + " " + currency
+			says += ", " + page.Number(tidyEither(*e.cost)) + " " + currency + e.says
 		}
 		out = append(out, plot.EnergyRow{Name: name, Low: e.low, Value: e.value, High: e.high, Says: says})
 	}
@@ -188,8 +194,11 @@ func (r *run) energyTable() *table.Table {
 		if e.cost != nil {
 			cost = quantity(*e.cost)
 		}
-		part := e.value / float64(all)
-		out.Row(e.of, e.name, quantity(e.value), quantity(e.low), quantity(e.high), percentCell(&part), cost)
+		part, name := e.value/float64(all), e.name
+		if e.says != "" {
+			name += " (cost" + e.says + ")"
+		}
+		out.Row(e.of, name, quantity(e.value), quantity(e.low), quantity(e.high), percentCell(&part), cost)
 	}
 	return out
 }

@@ -14,7 +14,7 @@ func (m *Main) metricsPage() string {
 	var b strings.Builder
 	b.WriteString("Metrics, as in metrics.json and replay -o json\n\n")
 	symbols(&b)
-	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions(), metric.ServiceDefinitions()) {
+	for _, d := range metric.AllDefinitions() {
 		fmt.Fprintf(&b, "\n%s [%s], windows: %s\n  %s\n", d.Name, d.Unit, strings.Join(d.Windows, ", "), d.Formula)
 		if d.Edge != "" {
 			fmt.Fprintf(&b, "  %s\n", d.Edge)
@@ -40,7 +40,7 @@ tune by kind (bounded, service, reactive, session) and size (1, 2-4, 5-16, …) 
 // metricNames are all names that metricPage knows, each once.
 func metricNames() []string {
 	var out []string
-	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions(), metric.ServiceDefinitions()) {
+	for _, d := range metric.AllDefinitions() {
 		out = append(out, d.Name)
 	}
 	for _, c := range metric.Columns() {
@@ -62,7 +62,7 @@ func metricPage(name string) string {
 			fmt.Fprintf(&b, "  %-8s %s\n", what, text)
 		}
 	}
-	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions(), metric.ServiceDefinitions()) {
+	for _, d := range metric.AllDefinitions() {
 		if d.Name != name {
 			continue
 		}

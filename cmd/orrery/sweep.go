@@ -176,7 +176,7 @@ func unmeasured(p *experiment.Plan, rows []experiment.Row) error {
 			continue
 		}
 		why := ""
-		for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
+		for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions(), metric.SupplyDefinitions()) {
 			if d.Name == c.Metric && d.Edge != "" {
 				why = " (" + d.Edge + ")"
 			}

@@ -45,7 +45,7 @@ func checkName(g *profiles.Gate, m *profiles.Measure, at string) error {
 	if slices.ContainsFunc(measures, func(d MeasureDefinition) bool { return d.Name == m.Metric }) {
 		return nil
 	}
-	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions(), metric.ServiceDefinitions()) {
+	for _, d := range metric.AllDefinitions() {
 		if d.Name != m.Metric {
 			continue
 		}
@@ -64,7 +64,7 @@ func checkParts(g *profiles.Gate, i int) error {
 	if at < 0 || g.Runs[at].Parts() == 1 || p.Of.By != metric.ByRun {
 		return nil
 	}
-	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions(), metric.ServiceDefinitions()) {
+	for _, d := range metric.AllDefinitions() {
 		if d.Name == p.Of.Metric && slices.Contains(d.Windows, metric.Steady) {
 			return nil
 		}
@@ -75,7 +75,7 @@ func checkParts(g *profiles.Gate, i int) error {
 // metricNames are those of runs, and the measures of gates.
 func metricNames() []string {
 	var out []string
-	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions(), metric.ServiceDefinitions()) {
+	for _, d := range metric.AllDefinitions() {
 		out = append(out, d.Name)
 	}
 	for i := range measures {

@@ -3,7 +3,6 @@ package metric
 import (
 	"flag"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +19,7 @@ var document = doctest.Part{File: "../../docs/METRICS.md", Begin: "<!-- definiti
 func markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "```\n%s\n```\n\n| metric | unit | windows | formula | edges | source |\n|---|---|---|---|---|---|\n", Legend)
-	for i, d := range slices.Concat(Definitions(), SiteDefinitions(), SupplyDefinitions(), ServiceDefinitions()) {
+	for i, d := range AllDefinitions() {
 		if i == len(definitions) {
 			b.WriteString("\nOf a site only:\n\n| metric | unit | windows | formula | edges | source |\n|---|---|---|---|---|---|\n")
 		}
@@ -46,7 +45,7 @@ func TestDocumentHoldsTheDefinitions(t *testing.T) {
 
 func TestDefinitionsAreComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, d := range slices.Concat(Definitions(), SiteDefinitions(), SupplyDefinitions(), ServiceDefinitions()) {
+	for _, d := range AllDefinitions() {
 		require.False(t, seen[d.Name], "%s is defined twice", d.Name)
 		seen[d.Name] = true
 		for _, text := range []string{d.Name, d.Unit, d.Formula, d.Edge} {

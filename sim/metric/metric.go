@@ -4,6 +4,8 @@
 // files, figures or how a schedule came about.
 package metric
 
+import "slices"
+
 //go:generate go test . -run Document -update
 
 // Windows of a metric.
@@ -42,6 +44,11 @@ func Definitions() []Definition { return published(definitions) }
 // SiteDefinitions lists the metrics that only the run of a site has; they
 // follow the others of a window.
 func SiteDefinitions() []Definition { return published(siteDefinitions) }
+
+// AllDefinitions lists the metrics of any run, in the order of a window.
+func AllDefinitions() []Definition {
+	return slices.Concat(Definitions(), SiteDefinitions(), SupplyDefinitions(), ServiceDefinitions())
+}
 
 func published(list []definition) []Definition {
 	out := make([]Definition, len(list))

@@ -251,7 +251,7 @@ func known(name string) error {
 
 // onWindows refuses a measure that windows do not have, which objectives are compared on.
 func onWindows(name string) error {
-	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions(), metric.ServiceDefinitions()) {
+	for _, d := range metric.AllDefinitions() {
 		if d.Name == name && !slices.Contains(d.Windows, metric.Steady) {
 			return usagef("the metric %s is measured over whole runs only, and not on windows: choose another, or make it a bound", name)
 		}

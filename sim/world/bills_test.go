@@ -133,10 +133,9 @@ func TestBillsAreThoseOfEveryInstant(t *testing.T) {
 		}
 		bills, site, jobless := map[int64]*naiveBill{}, naiveBill{}, naiveBill{}
 		for now := model.Time(0); s.Next() != model.Never; {
-			to, step := s.Next(), s.Next()
+			to := s.Next()
 			for now < to { // the stretches of one tariff up to the next event
-				in := tariffs[0]
-				step = to
+				in, step := tariffs[0], to
 				for _, x := range tariffs[1:] {
 					if x.At <= now {
 						in = x
