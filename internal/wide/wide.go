@@ -8,7 +8,8 @@ import (
 )
 
 // Int is a signed integer of 192 bits, in two's complement; the zero value is 0. What goes
-// beyond wraps around: a product of a price, a power and a span has 190 bits at most.
+// beyond wraps around: a price of 63 bits times a PUE of 24, a power of 40 (1 TW) and a span
+// of 61 has 188.
 type Int struct{ w0, w1, w2 uint64 } // the least significant word first
 
 // Product is x·y.
