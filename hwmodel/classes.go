@@ -17,6 +17,7 @@ type Class struct {
 	Caps       []CapStep // ascending by Draw, which is below One
 	Power      []Watts   // of one GPU at work, by GPU model; a Value of 0 is not known
 	Bytes      Bytes
+	Network    Communication
 	// Spread draws a value from the range of each factor for each job; else it is the middle.
 	Spread bool
 }
@@ -35,6 +36,16 @@ type Step struct {
 	PerNode int32 // GPUs on the fullest node, from which it holds; 0 for any
 	Groups  int32 // network groups from which it holds; 0 for any
 	Time    Factor
+}
+
+// Communication is how a class uses the network between groups.
+type Communication struct {
+	// Share is the part of a step, from 0 to One, that waits for communication on a placement
+	// over several groups while no other job uses their uplinks.
+	Share Factor
+	// Bandwidth is what one GPU, or a node without GPUs, sends out of its group meanwhile,
+	// B/s; 0 is that nothing of it is known.
+	Bandwidth int64
 }
 
 // CapStep is the throughput under a power cap, both relative to those without one.
@@ -57,13 +68,16 @@ type Model struct {
 	// NodeGPU, NodeGPUs and NodeGroup are the GPU model (-1 for none), the number of GPUs and
 	// the network group of each node.
 	NodeGPU, NodeGPUs, NodeGroup []int32
+	// Uplinks are what the links of the groups to the rest of the network carry, B/s; 0 is not
+	// known. There may be fewer than groups.
+	Uplinks []int64
 }
 
 var spreadStream = draw.StreamOf("spread of a class of work")
 
 // Place sums up in w what j has in p. Cost: the nodes of p.
 func (m *Model) Place(j *Job, p *model.Placement, w *Where) {
-	*w = Where{Idle: Power{Known: true}, Held: Power{Known: true}, Active: Power{Known: true}}
+	*w = Where{Linked: true, Idle: Power{Known: true}, Held: Power{Known: true}, Active: Power{Known: true}}
 	c, groups := m.class(j), groupSet{}
 	for _, word := range p.Words {
 		for mask := word.Mask; mask != 0; mask &= mask - 1 {
@@ -78,6 +92,7 @@ func (m *Model) Place(j *Job, p *model.Placement, w *Where) {
 	for i := range p.Shares {
 		h := &p.Shares[i]
 		m.add(c, w, &groups, int32(h.Node), h.Cards(), h.Thousandths())
+		w.Linked = w.Linked && h.Thousandths() > 0
 	}
 	w.Groups = groups.n
 }
@@ -87,6 +102,7 @@ func (m *Model) add(c *Class, w *Where, groups *groupSet, node, cards int32, mil
 	w.Nodes++
 	w.Fullest = max(w.Fullest, cards)
 	groups.add(m.NodeGroup[node])
+	w.Linked = w.Linked && m.uplink(m.NodeGroup[node]) > 0
 	if cards == 0 {
 		return
 	}
@@ -143,16 +159,15 @@ func (m *Model) class(j *Job) *Class {
 	return &m.Classes[j.Class-1]
 }
 
-// Speed is how fast the work of j runs on w, relative to its record, while the site holds
-// each GPU to x of what the job draws; One is no cap.
-func (m *Model) Speed(j *Job, w *Where, x model.Fixed) Speed {
+// Speed is how fast the work of j runs on w, relative to its record, within limits.
+func (m *Model) Speed(j *Job, w *Where, within Limits) Speed {
 	s := AsRecorded()
 	c := m.class(j)
 	for t := range NumTerms {
 		if !m.Terms.Has(t) {
 			continue
 		}
-		f, known := m.by(t, c, j, w, x)
+		f, known := m.by(t, c, j, w, within)
 		if !known {
 			s.Unknown = s.Unknown.With(t)
 		}
@@ -162,14 +177,16 @@ func (m *Model) Speed(j *Job, w *Where, x model.Fixed) Speed {
 }
 
 // by is one term; model.One where it is not known.
-func (m *Model) by(t Term, c *Class, j *Job, w *Where, x model.Fixed) (f model.Fixed, known bool) {
+func (m *Model) by(t Term, c *Class, j *Job, w *Where, within Limits) (f model.Fixed, known bool) {
 	switch t {
 	case ByType:
 		return m.byType(c, j, w)
 	case ByPlacement:
 		return m.byPlacement(c, j, w)
+	case ByContention:
+		return m.byContention(c, j, w, within.Network)
 	}
-	return m.byCap(c, w, x)
+	return m.byCap(c, w, within.Cap)
 }
 
 // byType is the throughput on the slowest GPU that j has, by that on the slowest of its

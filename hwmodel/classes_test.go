@@ -17,7 +17,8 @@ func known(v float64) hwmodel.Factor {
 }
 
 // site is four nodes of two GPUs each: fast ones (model 0) in group 0, slow ones (model 1)
-// in group 1. Of class 1 everything is known, of class 2 nothing.
+// in group 1, whose uplink carries half as much. Of class 1 everything is known, of class 2
+// nothing.
 //
 //	group 0: fast fast   group 1: slow slow
 func site() *hwmodel.Model {
@@ -29,11 +30,13 @@ func site() *hwmodel.Model {
 			Steps: []hwmodel.Step{
 				{Nodes: 1, Time: known(1)}, {Nodes: 1, PerNode: 2, Time: known(1.25)}, {Nodes: 2, Time: known(1.5)}, {Nodes: 2, Groups: 2, Time: known(2)},
 			},
-			Caps:  []hwmodel.CapStep{{Draw: model.One / 2, Throughput: 3 * model.One / 4}},
-			Power: []hwmodel.Watts{{Low: 300, Value: 400, High: 500}, {Low: 200, Value: 200, High: 200}},
+			Caps:    []hwmodel.CapStep{{Draw: model.One / 2, Throughput: 3 * model.One / 4}},
+			Network: hwmodel.Communication{Share: known(0.5), Bandwidth: 10},
+			Power:   []hwmodel.Watts{{Low: 300, Value: 400, High: 500}, {Low: 200, Value: 200, High: 200}},
 		}, {Name: "other"}},
 		Terms:   hwmodel.AllTerms,
 		NodeGPU: []int32{0, 0, 1, 1}, NodeGPUs: []int32{2, 2, 2, 2}, NodeGroup: []int32{0, 0, 1, 1},
+		Uplinks: []int64{100, 50},
 	}
 }
 
@@ -49,21 +52,23 @@ func on(m *hwmodel.Model, j *hwmodel.Job, nodes uint64) hwmodel.Where {
 
 func TestPlace(t *testing.T) {
 	m := site()
-	require.Equal(t, hwmodel.Where{Models: 1, Milli: 4000, Nodes: 2, Fullest: 2, Groups: 1,
+	require.Equal(t, hwmodel.Where{Models: 1, Milli: 4000, Nodes: 2, Fullest: 2, Groups: 1, Linked: true,
 		Idle: watts(200, 200, 200), Held: watts(320, 360, 400)}, on(m, &hwmodel.Job{}, 0b0011))
 	mixed := on(m, &hwmodel.Job{Cards: 1, Class: 1}, 0b0110)
-	require.Equal(t, hwmodel.Where{Models: 3, Milli: 2000, Nodes: 2, Fullest: 1, Groups: 2, Idle: watts(70, 70, 70),
+	require.Equal(t, hwmodel.Where{Models: 3, Milli: 2000, Nodes: 2, Fullest: 1, Groups: 2, Linked: true, Idle: watts(70, 70, 70),
 		Held: hwmodel.Power{Watts: hwmodel.Watts{Low: 80, Value: 90, High: 100}}, Active: watts(500, 600, 700)}, mixed,
 		"of whole nodes it uses what it asked for; what one of them draws held is not known")
 	var w hwmodel.Where
 	m.Place(&hwmodel.Job{}, &model.Placement{Shares: []model.NodeShare{{Node: 3, Units: 1, GPUs: 1}}}, &w)
-	require.Equal(t, hwmodel.Where{Models: 2, Milli: 1000, Nodes: 1, Fullest: 1, Groups: 1, Idle: watts(20, 20, 20)}, w)
+	require.Equal(t, hwmodel.Where{Models: 2, Milli: 1000, Nodes: 1, Fullest: 1, Groups: 1, Linked: true, Idle: watts(20, 20, 20)}, w)
 }
 
 // TestSpeed: each term alone, relative to the record.
 func TestSpeed(t *testing.T) {
 	m := site()
-	one := model.One
+	one, free := model.One, hwmodel.Free()
+	held := func(x model.Fixed) hwmodel.Limits { return hwmodel.Limits{Cap: x, Network: one} }
+	busy := func(times model.Fixed) hwmodel.Limits { return hwmodel.Limits{Cap: one, Network: times} }
 	packed := hwmodel.Where{Models: 1, Nodes: 1, Fullest: 1, Groups: 1}
 	for _, c := range []struct {
 		name     string
@@ -71,36 +76,39 @@ func TestSpeed(t *testing.T) {
 		recorded hwmodel.Where
 		nodes    uint64
 		cards    int32
-		x        model.Fixed
+		within   hwmodel.Limits
 		by       [hwmodel.NumTerms]model.Fixed
 		unknown  hwmodel.Terms
 	}{
-		{"as recorded", 1, packed, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 0},
-		{"as recorded, in no class", 0, packed, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByPlacement},
-		{"a slower GPU", 1, packed, 0b0100, 1, one, [...]model.Fixed{one / 2, one, one}, 0},
-		{"the slower of two counts", 1, hwmodel.Where{Models: 1, Nodes: 2, Fullest: 1, Groups: 2}, 0b0110, 1, one, [...]model.Fixed{one / 2, one, one}, 0},
-		{"recorded on a third kind", 1, hwmodel.Where{Models: 4, Nodes: 1, Fullest: 1, Groups: 1}, 0b0001, 1, one, [...]model.Fixed{4 * one, one, one}, 0},
-		{"in no class on another kind", 0, packed, 0b0100, 1, one, [...]model.Fixed{one, one, one}, 1<<hwmodel.ByType | 1<<hwmodel.ByPlacement},
-		{"the kind of the record is not known", 1, hwmodel.Where{Nodes: 1, Fullest: 1, Groups: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByType},
-		{"two nodes", 1, packed, 0b0011, 1, one, [...]model.Fixed{one, model.Ratio(2, 3), one}, 0},
-		{"a fuller node", 1, packed, 0b0001, 2, one, [...]model.Fixed{one, model.Ratio(4, 5), one}, 0},
-		{"two groups", 1, hwmodel.Where{Models: 3, Nodes: 2, Fullest: 1, Groups: 1}, 0b0110, 1, one, [...]model.Fixed{one, model.Ratio(3, 4), one}, 0},
-		{"the placement of the record is not known", 1, hwmodel.Where{Models: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByPlacement},
-		{"the groups of the record are not known", 1, hwmodel.Where{Models: 1, Nodes: 1, Fullest: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByPlacement},
-		{"the GPUs on a node of the record are not known", 1, hwmodel.Where{Models: 1, Nodes: 1, Groups: 1}, 0b0001, 1, one, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByPlacement},
-		{"held to its table", 1, packed, 0b0001, 1, one / 2, [...]model.Fixed{one, one, 3 * one / 4}, 0},
-		{"held between the table and 1", 1, packed, 0b0001, 1, 3 * one / 4, [...]model.Fixed{one, one, 7 * one / 8}, 0},
-		{"held, and nothing is known", 2, packed, 0b0001, 1, one / 2, [...]model.Fixed{one, one, one}, 1 << hwmodel.ByCap},
+		{"as recorded", 1, packed, 0b0001, 1, free, [...]model.Fixed{one, one, one, one}, 0},
+		{"as recorded, in no class", 0, packed, 0b0001, 1, free, [...]model.Fixed{one, one, one, one}, 1 << hwmodel.ByPlacement},
+		{"a slower GPU", 1, packed, 0b0100, 1, free, [...]model.Fixed{one / 2, one, one, one}, 0},
+		{"the slower of two counts", 1, hwmodel.Where{Models: 1, Nodes: 2, Fullest: 1, Groups: 2}, 0b0110, 1, free, [...]model.Fixed{one / 2, one, one, one}, 0},
+		{"recorded on a third kind", 1, hwmodel.Where{Models: 4, Nodes: 1, Fullest: 1, Groups: 1}, 0b0001, 1, free, [...]model.Fixed{4 * one, one, one, one}, 0},
+		{"in no class on another kind", 0, packed, 0b0100, 1, free, [...]model.Fixed{one, one, one, one}, 1<<hwmodel.ByType | 1<<hwmodel.ByPlacement},
+		{"the kind of the record is not known", 1, hwmodel.Where{Nodes: 1, Fullest: 1, Groups: 1}, 0b0001, 1, free, [...]model.Fixed{one, one, one, one}, 1 << hwmodel.ByType},
+		{"two nodes", 1, packed, 0b0011, 1, free, [...]model.Fixed{one, model.Ratio(2, 3), one, one}, 0},
+		{"a fuller node", 1, packed, 0b0001, 2, free, [...]model.Fixed{one, model.Ratio(4, 5), one, one}, 0},
+		{"two groups", 1, hwmodel.Where{Models: 3, Nodes: 2, Fullest: 1, Groups: 1}, 0b0110, 1, free, [...]model.Fixed{one, model.Ratio(3, 4), one, one}, 0},
+		{"the placement of the record is not known", 1, hwmodel.Where{Models: 1}, 0b0001, 1, free, [...]model.Fixed{one, one, one, one}, 1 << hwmodel.ByPlacement},
+		{"the groups of the record are not known", 1, hwmodel.Where{Models: 1, Nodes: 1, Fullest: 1}, 0b0001, 1, free, [...]model.Fixed{one, one, one, one}, 1 << hwmodel.ByPlacement},
+		{"the GPUs on a node of the record are not known", 1, hwmodel.Where{Models: 1, Nodes: 1, Groups: 1}, 0b0001, 1, free, [...]model.Fixed{one, one, one, one}, 1 << hwmodel.ByPlacement},
+		{"held to its table", 1, packed, 0b0001, 1, held(one / 2), [...]model.Fixed{one, one, one, 3 * one / 4}, 0},
+		{"held between the table and 1", 1, packed, 0b0001, 1, held(3 * one / 4), [...]model.Fixed{one, one, one, 7 * one / 8}, 0},
+		{"others on its links", 1, hwmodel.Where{Models: 3, Nodes: 2, Fullest: 1, Groups: 2}, 0b0110, 1, busy(3 * one), [...]model.Fixed{one, one, one / 2, one}, 0},
+		{"others on its links, and the links", 1, hwmodel.Where{Models: 1, Nodes: 2, Fullest: 1, Groups: 1}, 0b0011, 1, busy(3 * one), [...]model.Fixed{one, one, one, one}, 0},
+		{"others on links of which nothing is known", 2, hwmodel.Where{Models: 3, Nodes: 2, Fullest: 1, Groups: 2}, 0b0110, 1, busy(3 * one), [...]model.Fixed{one, one, one, one}, 1 << hwmodel.ByContention},
+		{"held, and nothing is known", 2, packed, 0b0001, 1, held(one / 2), [...]model.Fixed{one, one, one, one}, 1 << hwmodel.ByCap},
 	} {
 		j := hwmodel.Job{Class: c.class, Cards: c.cards, Recorded: c.recorded}
 		w := on(m, &j, c.nodes)
-		s := m.Speed(&j, &w, c.x)
+		s := m.Speed(&j, &w, c.within)
 		require.Equal(t, c.by, s.By, c.name)
 		require.Equal(t, c.unknown, s.Unknown, c.name)
 		for term := range hwmodel.NumTerms {
 			own := *m
 			own.Terms = hwmodel.AllTerms &^ (1 << term)
-			off := own.Speed(&j, &w, c.x)
+			off := own.Speed(&j, &w, c.within)
 			require.Equal(t, one, off.By[term], "%s: without %s", c.name, term)
 			require.False(t, off.Unknown.Has(term), "%s: without %s", c.name, term)
 		}
@@ -133,7 +141,7 @@ func TestCap(t *testing.T) {
 }
 
 func speedOf(m *hwmodel.Model, j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) hwmodel.Speed {
-	return m.Speed(j, w, x)
+	return m.Speed(j, w, hwmodel.Limits{Cap: x, Network: model.One})
 }
 
 // TestSpread: values drawn from a range are the same wherever a job runs, lie within it, and
@@ -148,7 +156,7 @@ func TestSpread(t *testing.T) {
 	for i := range n {
 		j := hwmodel.Job{Key: model.JobID(i), Class: 1, Cards: 1, Recorded: packed}
 		here, there := on(m, &j, 0b0011), on(m, &j, 0b1100)
-		s, o := m.Speed(&j, &here, model.One), m.Speed(&j, &there, model.One)
+		s, o := m.Speed(&j, &here, hwmodel.Free()), m.Speed(&j, &there, hwmodel.Free())
 		require.Equal(t, s.By[hwmodel.ByPlacement], o.By[hwmodel.ByPlacement])
 		for _, at := range []model.Fixed{model.One, 2 * model.One, 4 * model.One} {
 			if time := model.Ratio(int64(model.One), int64(s.By[hwmodel.ByPlacement])); time <= at+2 {
@@ -165,7 +173,7 @@ func TestSpread(t *testing.T) {
 func TestRecordedIsNeutral(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := hwmodel.Job{Class: rapid.Int32().Draw(t, "class"), Recorded: hwmodel.Where{Models: rapid.Uint64().Draw(t, "models")}}
-		s := hwmodel.Recorded{}.Speed(&j, &hwmodel.Where{Nodes: rapid.Int32().Draw(t, "nodes")}, model.Fixed(rapid.Int64Range(1, int64(model.One)).Draw(t, "x")))
+		s := hwmodel.Recorded{}.Speed(&j, &hwmodel.Where{Nodes: rapid.Int32().Draw(t, "nodes")}, hwmodel.Limits{Cap: model.Fixed(rapid.Int64Range(1, int64(model.One)).Draw(t, "x")), Network: model.Fixed(rapid.Int64Range(int64(model.One), 9*int64(model.One)).Draw(t, "times"))})
 		require.Equal(t, model.One, s.Rate())
 		require.Zero(t, s.Unknown)
 		require.Equal(t, model.One, hwmodel.Recorded{}.Least(&j))
@@ -181,7 +189,7 @@ func TestCapsAreMonotonous(t *testing.T) {
 	w := on(m, &j, 1)
 	last := model.Fixed(0)
 	for x := model.One / 4; x <= model.One; x += model.One / 64 {
-		f := m.Speed(&j, &w, x).By[hwmodel.ByCap]
+		f := m.Speed(&j, &w, hwmodel.Limits{Cap: x, Network: model.One}).By[hwmodel.ByCap]
 		require.GreaterOrEqual(t, f, last)
 		last = f
 	}

@@ -11,13 +11,14 @@ type Term uint8
 
 // The terms, in the order in which a loss of time is split among them.
 const (
-	ByType      Term = iota // other GPUs than those of the record
-	ByPlacement             // other numbers of nodes, and of GPUs on a node
-	ByCap                   // a limit on power below what the job draws
+	ByType       Term = iota // other GPUs than those of the record
+	ByPlacement              // other numbers of nodes, and of GPUs on a node
+	ByContention             // other jobs on the links of its network groups
+	ByCap                    // a limit on power below what the job draws
 	NumTerms
 )
 
-var termNames = [NumTerms]string{"type", "placement", "cap"}
+var termNames = [NumTerms]string{"type", "placement", "contention", "cap"}
 
 // String is the name of the term in files.
 func (t Term) String() string { return termNames[t] }
@@ -49,6 +50,9 @@ type Where struct {
 	Nodes   int32
 	Fullest int32 // most GPUs in use on one node
 	Groups  int32 // network groups
+	// Linked says that what it sends over the uplink of each of its groups is known, as far as
+	// its placement goes.
+	Linked bool
 
 	// Of the GPUs in use, in all: what they draw idle, while they are held, and at work by the
 	// class of the job; a part that is not known is not Known.
@@ -61,6 +65,15 @@ type Power struct {
 	Watts
 	Known bool
 }
+
+// Limits are what the site and its other jobs leave to a job.
+type Limits struct {
+	Cap     model.Fixed // to which part of what the job draws each GPU is held; One is no cap
+	Network model.Fixed // how many times slower its communication is than without other jobs; One is no slower
+}
+
+// Free is no limit.
+func Free() Limits { return Limits{Cap: model.One, Network: model.One} }
 
 // Speed is how fast work runs, relative to its record, by each term. A term that has no
 // effect, that is switched off, or of which too little is known, is model.One.
@@ -116,14 +129,34 @@ type Size struct {
 	Known bool
 }
 
+// Link is what a job sends over the uplink of one of its groups while it communicates and no
+// other job does, B/s.
+type Link struct {
+	Group  int32
+	Load   int64
+	Uplink int64 // what the link carries, above 0
+}
+
+// Oversubscribed is the load of a link by what it carries, from One up to MostOversubscribed.
+func Oversubscribed(load, uplink int64) model.Fixed {
+	return model.Ratio(max(load, 0), uplink).Clamp(model.One, MostOversubscribed)
+}
+
+// MostOversubscribed bounds how much slower communication gets: a million times, so that
+// work always goes on.
+const MostOversubscribed = model.One << 20
+
 // Recorded is hardware on which every job runs as its row says: the default.
 type Recorded struct{}
 
 // Place notes nothing.
 func (Recorded) Place(*Job, *model.Placement, *Where) {}
 
+// Links are of no network.
+func (Recorded) Links(_ *Job, _ *model.Placement, dst []Link) []Link { return dst }
+
 // Speed is that of the record.
-func (Recorded) Speed(*Job, *Where, model.Fixed) Speed { return AsRecorded() }
+func (Recorded) Speed(*Job, *Where, Limits) Speed { return AsRecorded() }
 
 // Cap has no effect.
 func (Recorded) Cap(*Job, *Where, model.Fixed) model.Fixed { return model.One }

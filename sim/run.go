@@ -429,8 +429,10 @@ func (r *run) instant(now model.Time) error {
 			return err
 		}
 		if round > 0 && len(r.facts) == 0 {
-			r.event = r.world.Next()
-			break
+			if r.event = r.world.Next(); r.event > now { // else a job that goes on faster is done now
+				break
+			}
+			continue
 		}
 		if r.plan.Spec.Cycle == 0 {
 			// A row that was dropped or rejected, and that no other waits for, is no fact and causes no pass.

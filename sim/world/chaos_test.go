@@ -19,7 +19,11 @@ const fastest = 3 * model.One
 
 // chaos draws a small world in which everything goes wrong now and then.
 func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []order) {
-	n := rapid.IntRange(1, 6).Draw(rt, "nodes")
+	return chaosOn(rt, rapid.IntRange(1, 6).Draw(rt, "nodes"))
+}
+
+// chaosOn is chaos on n nodes.
+func chaosOn(rt *rapid.T, n int) (cfg func() SiteConfig, rows *traces.Batch, orders []order) {
 	seconds := func(most int64, name string) model.Duration {
 		return model.Duration(rapid.Int64Range(0, most).Draw(rt, name)) * sec
 	}

@@ -12,14 +12,18 @@ import (
 
 // Hardware is what a site asks of the model of its hardware, hwmodel.Recorded or
 // hwmodel.Model. It is asked when an attempt begins, when its nodes change, and when the
-// power that it may draw does. Answers depend on the arguments alone, and nothing fails.
+// power that it may draw does, or what others send over its links. Answers depend on the
+// arguments alone, and nothing fails.
 type Hardware interface {
 	// Place sums up what a job has in a placement, for the other questions.
 	Place(j *hwmodel.Job, p *model.Placement, w *hwmodel.Where)
-	// Speed is how fast work goes on there relative to its record, while the site holds
-	// each GPU to x of what the job draws; model.One is no cap.
-	Speed(j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) hwmodel.Speed
-	// Cap is to what part of what they draw its GPUs are held under the same cap.
+	// Links appends what it sends over the uplinks of its network groups, ascending by group.
+	Links(j *hwmodel.Job, p *model.Placement, dst []hwmodel.Link) []hwmodel.Link
+	// Speed is how fast work goes on there relative to its record, within the limits that the
+	// site and its other jobs set.
+	Speed(j *hwmodel.Job, w *hwmodel.Where, within hwmodel.Limits) hwmodel.Speed
+	// Cap is to what part of what they draw its GPUs are held, while the site holds each GPU
+	// to x of what the job draws; model.One is no cap.
 	Cap(j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) model.Fixed
 	// Least is the deepest cap, as a part of what the job draws, that Speed knows; One is
 	// none.
@@ -106,6 +110,7 @@ func (s *Site) plugIn(ref model.Ref) {
 		w.held = g.Held.Minus(g.Idle.Watts)
 	}
 	s.bend(ref, s.cfg.Power.Slow && g.Milli > 0)
+	s.joinNetwork(ref)
 }
 
 // band is a power with its range.
@@ -140,9 +145,9 @@ func (s *Site) setSpeed(ref model.Ref) {
 		return
 	}
 	s.splitLoss(l, l.worked(s.now))
-	l.speed = s.hardware.Speed(&l.hw, &l.where, s.capOf(l))
+	l.speed = s.hardware.Speed(&l.hw, &l.where, hwmodel.Limits{Cap: s.capOf(l), Network: l.network.times()})
 	recorded := model.One
-	if ofRecord := s.Meter.Consequences.Terms &^ (1 << hwmodel.ByCap); ofRecord != 0 && l.speed.Unknown&ofRecord == ofRecord {
+	if ofRecord := s.Meter.Consequences.Terms & (1<<hwmodel.ByType | 1<<hwmodel.ByPlacement); ofRecord != 0 && l.speed.Unknown&ofRecord == ofRecord {
 		recorded = 0
 	}
 	s.SetSpeed(s.now, ref, l.speed.Rate(), recorded)
@@ -212,6 +217,7 @@ func (s *Site) unplug(ref model.Ref) {
 	s.splitLoss(l, l.worked(s.now))
 	s.draws(l, hwmodel.Watts{}, false)
 	s.bend(ref, false)
+	s.leaveNetwork(ref)
 }
 
 // bill counts what l has drawn since it was billed last, the idle part of its nodes

@@ -52,6 +52,7 @@ type Site struct {
 	held     heldBack    // of them
 	prices   *prices     // of energy; nil where nothing tells what it costs and emits
 	bills    model.FreeList[bill]
+	network  *network // nil where contention is not modelled
 
 	services map[int64]model.Ref // reactive ones in the system, by the log's number
 	demands  map[int64]int32     // last change about a service that is not, by the log's number
@@ -99,6 +100,7 @@ type attempt struct {
 	since   model.Time     // when what it holds last changed
 	// noPrologue says that it ends when it opens, for its prologue fails on a node.
 	noPrologue bool
+	network    sending
 	powered
 }
 
@@ -122,6 +124,9 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 	}
 	if m, ok := s.hardware.(*hwmodel.Model); ok {
 		s.Meter.Consequences.Terms = m.Terms
+		if m.Terms.Has(hwmodel.ByContention) {
+			s.network = &network{}
+		}
 	}
 	s.prices = newPrices(&cfg.Power)
 	s.storage = newStorage(cfg.Storage, &s.Meter)
@@ -154,9 +159,13 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 	return s
 }
 
-// Next is the instant of the next event, model.Never when nothing is under way.
+// Next is the instant of the next event, model.Never when nothing is under way. When that is
+// ahead the present one is over, and jobs take the speed that their links leave them.
 func (s *Site) Next() model.Time {
 	s.dropStale()
+	if s.network != nil && s.events.Next() > s.now {
+		s.settleNetwork()
+	}
 	return s.events.Next()
 }
 

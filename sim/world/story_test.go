@@ -56,6 +56,11 @@ type story struct {
 
 // play runs the story to its end and returns what happened, a line a fact.
 func play(t require.TestingT, cfg SiteConfig, rows *traces.Batch, orders ...order) *story {
+	return playWith(t, cfg, rows, func(*story, model.Time) {}, orders...)
+}
+
+// playWith is play with something to do after each instant.
+func playWith(t require.TestingT, cfg SiteConfig, rows *traces.Batch, after func(*story, model.Time), orders ...order) *story {
 	if cfg.Exit.Timeout == 0 {
 		cfg.Exit = preempt.DefaultConfig()
 		cfg.Exit.KillGrace, cfg.Exit.Bandwidth = 0, 10 // B/s: 4 GPUs of 25 B take 10 s
@@ -98,6 +103,7 @@ func play(t require.TestingT, cfg SiteConfig, rows *traces.Batch, orders ...orde
 		}
 		p.start(now)
 		p.world.Close()
+		after(p, now)
 	}
 	return p
 }
