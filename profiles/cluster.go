@@ -20,6 +20,7 @@ type Cluster struct {
 	JobRequeue       string `yaml:"job_requeue" of:"never,on-node-failure,always" default:"on-node-failure" doc:"after which failures a job whose row does not say returns to the queue; a preemption that loses its work counts as a failure of its nodes"`
 	JobRequeueMax    int32  `yaml:"job_requeue_max" default:"3" min:"0" max:"1000000000" unit:"times" doc:"how often such a job returns at most; with one more failure it ends as FAILED"`
 	Topology         string `yaml:"topology" of:"dragonfly,listed" default:"dragonfly" doc:"which groups are adjacent: all to all, or those that each group lists"`
+	GroupUplink      Rate   `yaml:"group_uplink" zero:"unknown" default:"unknown" min:"1B/s" unit:"rate" doc:"what the link of each group to the rest of the network carries one way, where the group does not say its own; jobs of classes with communication share it where runtime is modelled"`
 	PowerCap         Power  `yaml:"power_cap" zero:"none" default:"none" min:"0" unit:"power" doc:"what running jobs may draw in all"`
 	OverPowerCap     string `yaml:"over_power_cap" of:"delay,slow" default:"delay" doc:"what keeps power_cap: starts wait by what jobs are reckoned to draw, or GPUs are held back by what the site draws, those of classes with caps alike"`
 	StorageBandwidth Rate   `yaml:"storage_bandwidth" zero:"none" default:"none" min:"0" unit:"rate" doc:"storage traffic that running jobs may demand in all"`
@@ -100,6 +101,7 @@ type Group struct {
 	Type        string   `yaml:"type" unit:"name" doc:"the kind of these nodes; needed where there are several"`
 	Fingerprint string   `yaml:"fingerprint" unit:"name" doc:"conformance group of these nodes; without it each is a group of its own"`
 	Adjacent    []string `yaml:"adjacent" unit:"names" when:"topology=listed" doc:"groups one hop away; it holds both ways"`
+	Uplink      Rate     `yaml:"uplink" zero:"group_uplink" default:"group_uplink" min:"1B/s" unit:"rate" doc:"what the link of the dragonfly group to the rest of the network carries one way; once for each group"`
 }
 
 // VCluster is a part of the site with a queue of its own.

@@ -16,9 +16,10 @@ import (
 
 // RuntimeTerms says which reasons for a longer or shorter run time count.
 type RuntimeTerms struct {
-	Type      bool `yaml:"type" default:"true" doc:"other GPUs than those of the record"`
-	Placement bool `yaml:"placement" default:"true" doc:"other numbers of nodes, of GPUs on a node and of network groups"`
-	Cap       bool `yaml:"cap" default:"true" doc:"a limit on power below what the job draws"`
+	Type       bool `yaml:"type" default:"true" doc:"other GPUs than those of the record"`
+	Placement  bool `yaml:"placement" default:"true" doc:"other numbers of nodes, of GPUs on a node and of network groups"`
+	Contention bool `yaml:"contention" default:"true" doc:"other jobs on the uplinks of the network groups; without an uplink in the file there is no such term"`
+	Cap        bool `yaml:"cap" default:"true" doc:"a limit on power below what the job draws"`
 }
 
 // Facility turns the power of nodes into energy, cost and carbon.
@@ -51,6 +52,8 @@ type Workload struct {
 	Steps      []StepTime      `yaml:"steps" doc:"how long a step takes by placement, relative to one of the rows; of several rows that hold the last"`
 	Caps       []CapThroughput `yaml:"caps" doc:"throughput under caps on power, ascending; between them and up to 1 at 1 lines"`
 	Power      []GPUPower      `yaml:"power" doc:"that one GPU draws at work"`
+
+	Communication Communication `yaml:"communication" doc:"how a job that spans network groups uses the links between them"`
 
 	CheckpointBytes *Bytes `yaml:"checkpoint_bytes" zero:"unknown" default:"unknown" min:"0B" unit:"size" doc:"of one checkpoint of a job, in all, where its row has no ckpt_bytes; unknown: all the memory of its GPUs, or of its nodes without GPUs"`
 	InputBytes      *Bytes `yaml:"input_bytes" zero:"unknown" default:"unknown" min:"0B" unit:"size" doc:"that a job stages before its work begins, in all, where its row has no mounts; see storage.stage_bandwidth. unknown: nothing"`
@@ -355,6 +358,7 @@ func (c *Cluster) checkWorkload(k *checker, i int, gpus []string) {
 		}
 		k.within3(at, float64(p.Low), float64(p.Value), float64(p.High))
 	}
+	w.Communication.check(k, at+".communication")
 }
 
 // classColumns are the columns by which rows are put into classes.
@@ -431,9 +435,13 @@ func (r *resolver) hardware() {
 		r.checker.add("workloads", "names %d GPU models with those of the nodes, want at most %d", len(m.GPUs), mostModels)
 		return
 	}
-	for t, on := range map[hwmodel.Term]bool{hwmodel.ByType: c.RuntimeTerms.Type, hwmodel.ByPlacement: c.RuntimeTerms.Placement, hwmodel.ByCap: c.RuntimeTerms.Cap} { //detlint:ordered a set of bits
+	r.network(m)
+	terms := &c.RuntimeTerms
+	for t, on := range [hwmodel.NumTerms]bool{
+		hwmodel.ByType: terms.Type, hwmodel.ByPlacement: terms.Placement, hwmodel.ByContention: terms.Contention && len(m.Uplinks) > 0, hwmodel.ByCap: terms.Cap,
+	} {
 		if on {
-			m.Terms = m.Terms.With(t)
+			m.Terms = m.Terms.With(hwmodel.Term(t))
 		}
 	}
 	for i := range r.site.Nodes {
@@ -457,7 +465,7 @@ func stated(p Power) hwmodel.Power {
 
 // class is the class in the words of package hwmodel; number gives the id of a GPU model.
 func (w *Workload) class(number func(string) int32, systems []FileSystem) hwmodel.Class {
-	k := hwmodel.Class{Name: w.Name, Spread: w.Spread == "draw", Bytes: w.bytes(systems)}
+	k := hwmodel.Class{Name: w.Name, Spread: w.Spread == "draw", Bytes: w.bytes(systems), Network: w.Communication.model()}
 	for _, t := range w.Throughput {
 		id := int(number(t.GPU))
 		k.Throughput = append(k.Throughput, make([]hwmodel.Factor, max(0, id+1-len(k.Throughput)))...)

@@ -31,6 +31,7 @@ func (c *Cluster) remarks(site *Site) []Problem {
 	c.remarkPower(&all, site)
 	c.remarkBoot(&all)
 	c.remarkFileSystems(&all)
+	c.remarkNetwork(&all)
 	return all.sorted()
 }
 

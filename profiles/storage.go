@@ -60,6 +60,7 @@ func size(b *Bytes) hwmodel.Size {
 func (c *Cluster) checkHardware(k *checker) {
 	c.checkWorkloads(k)
 	c.checkTransfers(k)
+	c.checkUplinks(k)
 }
 
 // checkTransfers holds the keys of transfers against each other.
