@@ -146,11 +146,10 @@ func (s *Site) setSpeed(ref model.Ref) {
 	}
 	s.splitLoss(l, l.worked(s.now))
 	l.speed = s.hardware.Speed(&l.hw, &l.where, hwmodel.Limits{Cap: s.capOf(l), Network: l.network.times()})
-	recorded := model.One
 	if ofRecord := s.Meter.Consequences.Terms & (1<<hwmodel.ByType | 1<<hwmodel.ByPlacement); ofRecord != 0 && l.speed.Unknown&ofRecord == ofRecord {
-		recorded = 0
+		s.countUnrated(l) // what is not relative to the record counts all the same
 	}
-	s.SetSpeed(s.now, ref, l.speed.Rate(), recorded)
+	s.SetSpeed(s.now, ref, l.speed.Rate(), model.One)
 }
 
 // capOf is to what part of its own draw the site holds l now. What cannot be held so far is

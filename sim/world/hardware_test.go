@@ -152,6 +152,17 @@ func TestLimitAndCap(t *testing.T) {
 	require.Less(t, lower.sink.jobs[0].Energy.Value, free.sink.jobs[0].Energy.Value*lower.sink.jobs[0].End.Sub(0).Of(1)/free.sink.jobs[0].End.Sub(0).Of(1))
 }
 
+// TestCapWithoutRecord: a cap slows a job whose record is not known as well; it would save
+// energy and cost no time else.
+func TestCapWithoutRecord(t *testing.T) {
+	p := play(t, modelled(1, func(c *SiteConfig) {
+		c.Rows.Hardware.Default = 0
+		c.Power = PowerConfig{Slow: true, Cap: 100 + 440/2 - 40}
+	}), recordedOn(batchOf(row(1, 0, walltime(100*sec))), traces.Absent))
+	require.Equal(t, model.Time(40*sec/3), p.sink.jobs[0].End, "three quarters of the speed at half the draw")
+	require.EqualValues(t, 1, p.world.Meter.Unrated)
+}
+
 // TestWhatCannotBeHeldBack: a job in no class, and one without GPUs, draw what they draw under
 // any cap; that the cap was not known to cost them is counted for those with GPUs.
 func TestWhatCannotBeHeldBack(t *testing.T) {

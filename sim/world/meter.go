@@ -58,7 +58,7 @@ type SiteCounts struct {
 	// Refused are the proposals that the quorum refused, by reason.
 	Refused map[string]int64 `json:"refused,omitempty"`
 	Moot    int64            `json:"moot_changes"`      // of the cluster file or the trace, that found nothing to change
-	Unrated int64            `json:"unrated,omitempty"` // jobs that worked at rate 1 for want of the speed at which their runtime was recorded
+	Unrated int64            `json:"unrated,omitempty"` // jobs whose hardware counted as that of their record, for want of the speed of that
 	Lost    int64            `json:"lost_gpu_us"`       // GPU time of work thrown away, µs
 	// Transfers are those through shared storage, one entry a kind; absent where each takes its
 	// size ÷ its rate whatever others do.

@@ -28,9 +28,8 @@ func (s *Site) SetSpeed(now model.Time, ref model.Ref, here, recorded model.Fixe
 	rate := model.One
 	if recorded > 0 {
 		rate = model.Ratio(int64(here), int64(recorded))
-	} else if !l.unrated {
-		l.unrated = true
-		s.Meter.Unrated++
+	} else {
+		s.countUnrated(l)
 	}
 	if s.standsStill(ref) {
 		s.stall(ref)
@@ -45,6 +44,14 @@ func (s *Site) SetSpeed(now model.Time, ref model.Ref, here, recorded model.Fixe
 		l.work.SetEndless()
 	}
 	s.retime(ref)
+}
+
+// countUnrated counts a job of which it is not known at what speed it was recorded.
+func (s *Site) countUnrated(l *siteJob) {
+	if !l.unrated {
+		l.unrated = true
+		s.Meter.Unrated++
+	}
 }
 
 // retime sets anew what lies ahead of the attempt under ref as far as that has moved with
