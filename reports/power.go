@@ -204,7 +204,7 @@ func (r *run) energyTable() *table.Table {
 }
 
 // termWords say in a few words what a term loses time to.
-var termWords = map[string]string{"type": "other GPUs than recorded", "placement": "other placement than recorded", "cap": "power cap"}
+var termWords = map[string]string{"type": "other GPUs than recorded", "placement": "other placement than recorded", "contention": "other jobs on the network", "cap": "power cap"}
 
 // unknownStep is what is said of a step of which nothing is known.
 const unknownStep = "not known"

@@ -53,7 +53,7 @@ func twoGroups() *networked {
 
 func of(tenant string) func(*traces.Job) { return func(j *traces.Job) { j.Tenant = tenant } }
 
-// onNodes starts row i at an instant on some nodes.
+// on starts row i at an instant on some nodes.
 func (s *single) on(now model.Time, i int, nodes uint64) {
 	f := s.submit(i)
 	require.Equal(s.t, model.FactAssigned, s.propose(now, model.Proposal{Ref: f.Ref, Job: f.Job, Placement: whole(nodes)}).Kind)
