@@ -69,7 +69,7 @@ func (s *Site) joinNetwork(ref model.Ref) {
 			l.network.alone = max(l.network.alone, hwmodel.Oversubscribed(x.Load, x.Uplink))
 		}
 	}
-	if len(*own) > 0 || l.network.above > 0 {
+	if len(*own) > 0 { // else no other job slows it
 		n.joined = append(n.joined, ref)
 	}
 }

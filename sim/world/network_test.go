@@ -117,6 +117,7 @@ func TestContentionByHand(t *testing.T) {
 			var rows []traces.Job
 			for _, b := range c.starts {
 				nodes(int32(bits.OnesCount64(b.nodes)))(&b.row)
+				b.row.Submit = b.at * at
 				rows = append(rows, b.row)
 			}
 			s := newSingle(t, func(cfg *SiteConfig) {
@@ -172,6 +173,59 @@ func TestContentionIsCounted(t *testing.T) {
 	require.Equal(t, 8*10*gpu, c.Unknown[hwmodel.ByContention], "a class that does not say what it sends; in one group it does not matter")
 	require.Equal(t, 4*10*gpu, c.Modelled)
 	require.Zero(t, c.Lost)
+}
+
+// TestTakesItsPlace: a job that starts as another ends, and sends as much, is slowed as that
+// was, though the loads of the links stay what they were.
+func TestTakesItsPlace(t *testing.T) {
+	s := newSingle(t, func(c *SiteConfig) { *c = twoGroups().on(*c) },
+		row(1, 0, nodes(2), runs(10*sec), walltime(1000*sec), of("ada")), row(2, 0, nodes(2), runs(30*sec), walltime(1000*sec), of("ada")),
+		row(3, 16*at, nodes(2), runs(10*sec), walltime(1000*sec), of("ada")))
+	s.on(0, 0, 0b0101)
+	s.on(0, 1, 0b1010)
+	s.until(16 * at)
+	s.Take(16*at, nil)
+	s.on(16*at, 2, 0b0101)
+	require.Equal(t, map[int64]model.Time{1: 16 * at, 2: 42 * at, 3: 32 * at}, s.toEnd())
+}
+
+// TestShrinks: a job that alone overloads its links shrinks to one that does not, and then into
+// one group, beside another all the while. Both take 1.5 times as long to communicate at first,
+// for the large one has to take turns with itself, and the small one three times; then twice.
+//
+//	job 1   nodes 0, 1, 3, 4    nodes 0, 3    node 0
+//	job 2   nodes 2, 5
+//	        0                 13            29      32
+func TestShrinks(t *testing.T) {
+	six := &networked{groups: []int32{0, 0, 0, 1, 1, 1}, uplinks: []int64{400, 400}, tenants: twoGroups().tenants}
+	s := newSingle(t, func(c *SiteConfig) {
+		c.Site = smallSite(6)
+		*c = six.on(*c)
+	}, row(1, 0, runs(23*sec), walltime(1000*sec), of("ada"), func(j *traces.Job) { j.Kind, j.NodesMax = "reactive", traces.Some[int32](4) }),
+		row(2, 0, nodes(2), runs(1000*sec), walltime(10000*sec), of("ada")))
+	f := s.submit(0)
+	p := model.Proposal{Ref: f.Ref, Job: f.Job, Placement: whole(0b000001)}
+	require.Equal(t, model.FactAssigned, s.propose(0, p).Kind)
+	p.Kind, p.Placement = model.ProposeResize, whole(0b011011)
+	require.Equal(t, model.FactResized, s.propose(0, p).Kind)
+	s.on(0, 1, 0b100100)
+	rates := func() [2]model.Fixed {
+		s.Next()
+		return [2]model.Fixed{s.jobs.At(0).work.Rate(), s.jobs.At(1).work.Rate()}
+	}
+	of := func(times float64) model.Fixed {
+		return model.Ratio(int64(model.One), int64(model.One+model.FixedOf(0.6).Mul(model.FixedOf(times-1))))
+	}
+	require.Equal(t, [2]model.Fixed{of(1.5), of(3)}, rates())
+	s.until(13 * at)
+	p.Placement = whole(0b001001)
+	require.Equal(t, model.FactResized, s.propose(13*at, p).Kind)
+	require.Equal(t, [2]model.Fixed{of(2), of(2)}, rates())
+	s.until(29 * at)
+	p.Placement = whole(0b000001)
+	require.Equal(t, model.FactResized, s.propose(29*at, p).Kind)
+	require.Equal(t, [2]model.Fixed{model.One, model.One}, rates())
+	require.Equal(t, 32*at, s.toEnd()[1])
 }
 
 // TestMovesBetweenGroups: a job is on the links of the nodes that it holds, and of no others,
