@@ -34,7 +34,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 bad input.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
-	cmd.AddCommand(m.captureNVMLCommand(), m.captureInspectCommand(), m.captureMergeCommand(), m.captureAnonymiseCommand(), m.captureConvertCommand(), m.captureJoinCommand(), m.captureSlurmCommand(), m.captureSampleCommand())
+	cmd.AddCommand(m.captureNVMLCommand(), m.captureInspectCommand(), m.captureMergeCommand(), m.captureAnonymiseCommand(), m.captureConvertCommand(), m.captureJoinCommand(), m.captureSensorCommand(), m.captureSlurmCommand(), m.captureSampleCommand())
 	return cmd
 }
 

@@ -68,6 +68,7 @@ func exampleFolder(t *testing.T) {
 	telemetryFolder(t, "telemetry")
 	capturedFolder(t, "captured")
 	require.NoError(t, os.WriteFile("gpus.csv", []byte(gpusCSV), 0o600))
+	sensorFiles(t, 0)
 	require.NoError(t, os.WriteFile("scaling.yaml", []byte("demand: {shape: flash, base: 5, peak: 40, at: 20m, over: 10m, length: 1h}\npolicies: [{kind: fixed, size: 3}, {kind: hpa}]\nseeds: 2\n"), 0o600))
 	require.NoError(t, os.WriteFile("scenario.yaml", []byte("events: [{time: 1h, kind: outage, value: 10m}]\n"), 0o600))
 	require.NoError(t, os.Mkdir("cases", 0o700))

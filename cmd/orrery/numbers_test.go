@@ -29,6 +29,7 @@ var jsonRuns = map[string][]struct {
 	"capture inspect":   {{"capture inspect telemetry", 0}},
 	"capture join":      {{"capture join telemetry --jobs month.trace --out measured.trace", 0}},
 	"capture merge":     {{"capture merge telemetry --out all.trace", 0}},
+	"capture sensor":    {{"capture sensor smi.csv --meter watts.csv --load toggles.csv", 0}, {"capture sensor smi.csv", 0}},
 	"capture slurm":     {{"capture slurm --out captured --bundle-only", 0}},
 	"scale":             {{"scale scaling.yaml --out scaled", 0}},
 	"doctor":            {{"doctor --study .", 0}},

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sensorFiles are readings of a sensor that is renewed each 100 ms, sees all of the time and reads 5 % too low, polled each 10 ms and stamped in
+// local time, a meter's beside it, and the load, which is on and off for times that grow.
+func sensorFiles(t *testing.T, zone time.Duration) {
+	t.Helper()
+	begin := time.Date(2026, 7, 3, 20, 0, 0, 0, time.UTC)
+	toggles := []int{3000, 6000}
+	for at, half := 7000.0, 20.0; at < 13_000; at, half = at+2*half, half*1.04 {
+		toggles = append(toggles, int(at), int(at+half))
+	}
+	on := func(ms int) bool {
+		n := 0
+		for _, at := range toggles {
+			if at <= ms {
+				n++
+			}
+		}
+		return n%2 == 1
+	}
+	const long = 16_000
+	var watts [long]float64
+	var smi, meter, load strings.Builder
+	smi.WriteString("timestamp, power.draw [W], power.draw.instant [W]\n")
+	meter.WriteString("time_us,watts\n")
+	load.WriteString("timestamp\n")
+	for ms := range watts {
+		if watts[ms] = 100 + float64(ms%7)/10; on(ms) {
+			watts[ms] += 300
+		}
+		if ms%2 == 0 {
+			fmt.Fprintf(&meter, "%d,%.1f\n", begin.UnixMicro()+int64(ms)*1000, watts[ms])
+		}
+	}
+	for ms := 200; ms < long; ms += 10 {
+		renewed := ms / 100 * 100
+		sum := 0.0
+		for i := renewed - 100; i < renewed; i++ {
+			sum += watts[i]
+		}
+		fmt.Fprintf(&smi, "%s, [N/A], %.2f W\n", begin.Add(zone+time.Duration(ms)*time.Millisecond).Format("2006/01/02 15:04:05.000"), 0.95*sum/100+float64(renewed%3)/100)
+	}
+	for _, at := range toggles {
+		fmt.Fprintf(&load, "%d\n", begin.UnixMicro()+int64(at)*1000)
+	}
+	for name, text := range map[string]string{"smi.csv": smi.String(), "watts.csv": meter.String(), "toggles.csv": load.String()} {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+}
+
+func TestCaptureSensor(t *testing.T) {
+	t.Chdir(t.TempDir())
+	sensorFiles(t, 2*time.Hour)
+	read := func(args ...string) (one map[string]any, stderr string) {
+		t.Helper()
+		got := inProcess(t, append([]string{"capture", "sensor", "smi.csv", "-o", "json"}, args...)...)
+		require.Zero(t, got.code, got.stderr)
+		var all []map[string]any
+		require.NoError(t, json.Unmarshal([]byte(got.stdout), &all))
+		require.Len(t, all, 1, "the column without a reading is left out")
+		require.Equal(t, "power.draw.instant", all[0]["column"])
+		return all[0], got.stderr
+	}
+	metered, said := read("--meter", "watts.csv", "--load", "toggles.csv")
+	require.Contains(t, said, "Times of nvidia-smi are UTC+02:00")
+	require.Contains(t, said, "Column power.draw of GPU 0 has no reading")
+	require.InDelta(t, 100, metered["period_ms"], 1)
+	require.InDelta(t, 100, metered["window_ms"], 5)
+	require.Equal(t, true, metered["window_identified"])
+	require.InDelta(t, 0.95, metered["gain"], 0.005)
+	require.InDelta(t, 0, metered["offset_w"], 1)
+	require.Less(t, metered["energy_error_raw"], -0.04)
+	require.InDelta(t, 0, metered["energy_error_corrected"], 0.005)
+	zoned, _ := read("--meter", "watts.csv", "--load", "toggles.csv", "--zone", "+02:00")
+	require.Equal(t, metered["window_ms"], zoned["window_ms"])
+
+	alone, _ := read()
+	require.Nil(t, alone["gain"])
+	require.Nil(t, alone["energy_error_raw"])
+	require.InDelta(t, -0.06, alone["band_low"], 0.02)
+	require.InDelta(t, 0.06, alone["band_high"], 0.02)
+	published, _ := read("--gpu", "NVIDIA GeForce RTX 3090")
+	require.InDelta(t, 100, published["window_ms"], 1e-9)
+	require.Equal(t, "published", published["window_from"])
+
+	for want, args := range map[string][]string{
+		"they have no time in common":     {"--meter", "watts.csv", "--zone", "UTC"},
+		"expected an instant in µs":       {"--load", "smi.csv"},
+		"one instant in µs since 1970":    {"--meter", "watts.csv", "--meter-start", "toggles.csv"},
+		"no such file":                    {"--meter", "nowhere.csv"},
+		"found 15 readings of power":      {"short"},
+		"found 1 readings of power":       {"one"},
+		"found no line":                   {"empty"},
+		"expected the first line of nvid": {"words"},
+	} {
+		smi, err := os.ReadFile("smi.csv")
+		require.NoError(t, err)
+		lines := strings.SplitAfter(string(smi), "\n")
+		file := "other.csv"
+		switch args[0] {
+		case "short":
+			smi, args = []byte(strings.Join(lines[:16], "")), nil
+		case "one":
+			smi, args = []byte(strings.Join(lines[:2], "")), nil
+		case "empty":
+			smi, args = nil, nil
+		case "words":
+			smi, args = []byte("these are words\n"), nil
+		}
+		require.NoError(t, os.WriteFile(file, smi, 0o600))
+		got := inProcess(t, append([]string{"capture", "sensor", file}, args...)...)
+		require.Equal(t, exitInput, got.code, "%v: %s", args, got.stderr)
+		require.Contains(t, got.stderr, want)
+	}
+	for _, args := range [][]string{{"--meter-start", "toggles.csv"}, {"--zone", "Nowhere"}, {"--meter", "watts.csv", "--meter-zone", "Nowhere"}} {
+		require.Equal(t, exitUsage, inProcess(t, append([]string{"capture", "sensor", "smi.csv"}, args...)...).code, "%v", args)
+	}
+}
+
+// TestCaptureSensorOfBundles: samples of an agent have the time in UTC; windows show no period.
+func TestCaptureSensorOfBundles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	sensorFiles(t, 0)
+	require.Zero(t, inProcess(t, "capture", "convert", "smi.csv", "--from", "smi-csv", "--node", "n1", "--out", "n1.trace").code)
+	got := inProcess(t, "capture", "sensor", "n1.trace", "--meter", "watts.csv", "-o", "json")
+	require.Zero(t, got.code, got.stderr)
+	var all []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &all))
+	require.Len(t, all, 1)
+	require.Equal(t, "n1", all[0]["node"])
+	require.Equal(t, "power", all[0]["column"])
+	require.InDelta(t, 100, all[0]["period_ms"], 1)
+	require.InDelta(t, 0.95, all[0]["gain"], 0.005)
+	require.Equal(t, exitUsage, inProcess(t, "capture", "sensor", "n1.trace", "--zone", "UTC").code)
+}
