@@ -260,7 +260,9 @@ func (a *analysis) energy(from, to model.Time) Energy {
 			shift = r.Lag + r.Window/2 + notNaN(r.Period, r.Interval)/2
 		}
 		e.Corrected = (held(s, from, to, shift) - float64(r.Offset*e.Seconds)) / r.Gain
-		best, share = e.Corrected, min(max(leastBand, (r.GainRange.High-r.GainRange.Low)/2/r.Gain), CardBand)
+		if best = e.Corrected; r.Levels > 1 { // of one level alone the offset is not known
+			share = min(max(leastBand, (r.GainRange.High-r.GainRange.Low)/2/r.Gain), CardBand)
+		}
 	}
 	edge := a.edges(!math.IsNaN(e.Corrected))
 	e.Band = Range{best/(1+share)/(1+extra) - edge, best/(1-share)/(1-extra) + edge}
