@@ -62,6 +62,7 @@ type Record struct {
 	Mode     string         `json:"mode,omitempty"`
 	Interval model.Duration `json:"interval_us,omitempty"`
 	Window   model.Duration `json:"window_us,omitempty"`
+	Jitter   model.Duration `json:"jitter_us,omitempty"` // of mode: samples are taken up to so much later than their rows say
 	Bundle   string         `json:"bundle,omitempty"`
 }
 

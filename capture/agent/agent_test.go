@@ -604,6 +604,23 @@ func TestStopsWhileTheInventoryIsTakenAgain(t *testing.T) {
 	close(release)
 }
 
+// TestJitterKeepsTheRows: samples that are asked for later are rows of the instants at which they were due.
+func TestJitterKeepsTheRows(t *testing.T) {
+	o := options(t)
+	o.Interval, o.Audit, o.Jitter = 20*time.Millisecond, 100*time.Millisecond, 0.5
+	measure(t, &source{gpus: 2, driver: "1"}, o)
+	set, sum := read(t, o.Out)
+	accounted(t, sum, 20*model.Millisecond)
+	require.Positive(t, sum.Series[0].Rows)
+	require.Equal(t, 10*model.Millisecond, records(t, set, capture.RecordMode)[0].Jitter)
+	for row, err := range set.Telemetry() {
+		require.NoError(t, err)
+		require.Zero(t, row.Time%model.Time(20*model.Millisecond))
+	}
+	o.Jitter = 0.6
+	require.ErrorContains(t, o.Validate(), "jitter 0.6")
+}
+
 func TestOptionsSayWhatIsWrong(t *testing.T) {
 	o := agent.Defaults()
 	o.Out, o.Node, o.Interval, o.Window, o.MaxDisk, o.Mode = "x", "../n", 7*time.Millisecond, time.Second, 5, "fast"

@@ -193,7 +193,7 @@ func (k *keeper) begin(t *tick) bool {
 }
 
 func (k *keeper) modeRecord() capture.Record {
-	return capture.Record{Record: capture.RecordMode, Mode: string(k.mode), Interval: k.interval, Window: model.Duration(k.o.window(k.mode) / time.Microsecond)}
+	return capture.Record{Record: capture.RecordMode, Mode: string(k.mode), Interval: k.interval, Jitter: model.Duration(k.o.Jitter * float64(k.interval)), Window: model.Duration(k.o.window(k.mode) / time.Microsecond)}
 }
 
 func (k *keeper) bulk(b bulk) {

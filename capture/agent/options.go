@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
 )
 
 // Mode is how much is written.
@@ -30,6 +33,7 @@ type Options struct {
 	Node     string        // name of the node, as schedulers have it
 	Root     string        // where the file systems of the node are: "/" unless in a container
 	Interval time.Duration // between samples, 10 ms to 1 min
+	Jitter   float64       // share of the interval, 0 to 0.5, by up to which each sample is asked for later than it was due
 	Mode     Mode
 	Window   time.Duration // of prod, a multiple of Interval
 	Audit    time.Duration // of audit, a multiple of Interval
@@ -65,6 +69,7 @@ func (o *Options) Validate() error {
 	check(o.Out != "", "the folder for bundles is not named")
 	check(o.Node != "" && !strings.ContainsAny(o.Node, "/ \t\n") && !strings.HasPrefix(o.Node, "."), "node name %q: want a name without blanks, slashes and a dot in front", o.Node)
 	check(o.Interval >= 10*time.Millisecond && o.Interval <= time.Minute, "interval %s: want 10ms to 1m", o.Interval)
+	check(o.Jitter >= 0 && o.Jitter <= 0.5, "jitter %v: want a share of the interval, 0 to 0.5", o.Jitter)
 	check(o.Mode == Prod || o.Mode == Debug || o.Mode == Audit, "mode %q: want prod, debug or audit", o.Mode)
 	for _, w := range []time.Duration{o.Window, o.Audit} {
 		check(w >= o.Interval && w%max(o.Interval, 1) == 0 && w <= time.Hour, "window %s: want a multiple of the interval %s, 1h at most", w, o.Interval)
@@ -76,6 +81,16 @@ func (o *Options) Validate() error {
 	check(o.For >= 0, "run for %s: want 0 or more", o.For)
 	check(o.HungAfter > 0, "hung after %s: want more than 0", o.HungAfter)
 	return errors.Join(wrong...)
+}
+
+// delay is by how much later than it was due the sample of an instant is asked for: without it, samples and a load that repeats in step
+// with them show one part of the load alone.
+func (o *Options) delay(due model.Time) model.Duration {
+	if o.Jitter == 0 {
+		return 0
+	}
+	rng := draw.New(0, draw.StreamOf("capture/agent/jitter"), uint64(due), 0)
+	return model.Duration(rng.Float64() * o.Jitter * float64(o.Interval/time.Microsecond))
 }
 
 // window is the length of the windows of a mode, 0 when every sample is written.

@@ -71,7 +71,7 @@ func (s *sampler) run(ctx context.Context) {
 
 func (s *sampler) until() time.Duration {
 	at, _ := s.clock.now()
-	return max(time.Duration(s.due.Sub(at))*time.Microsecond, 0)
+	return max(time.Duration(s.due.Add(s.o.delay(s.due)).Sub(at))*time.Microsecond, 0)
 }
 
 // instant ends the tick of the instant before and begins that of this one.

@@ -106,6 +106,7 @@ func multipleOf(interval, d time.Duration) time.Duration {
 func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.Out, "out", "", "write bundles into `DIR`, which is made when it is not there")
 	f.DurationVar(&s.Interval, "interval", s.Interval, "take a sample every `DUR`, 10ms to 1m")
+	f.Float64Var(&s.Jitter, "jitter", 0, "take each sample later than it is due by up to this `SHARE` of the interval, 0 to 0.5, against loads that repeat in step with it")
 	f.StringVar(&s.mode, "mode", string(s.Mode), "what is written: `prod` (windows of 30 s), debug (every sample) or audit (windows of 10 s)")
 	f.DurationVar(&s.Window, "window", s.Window, "length of the windows of prod, a multiple of the interval; by default the next one")
 	f.DurationVar(&s.Audit, "audit-window", s.Audit, "length of the windows of audit, likewise")
