@@ -208,8 +208,23 @@ func TestTheZoneIsFound(t *testing.T) {
 	for i := range other.Watts {
 		other.Watts[i] = 500 - other.Watts[i]
 	}
-	_, ok = sensor.FindShift(p.read(meter, 1), other.Moved(-3*model.Hour), nil)
+	_, ok = sensor.FindShift(p.read(meter, 1), other.Moved(-3*model.Hour-5*model.Minute), nil)
+	require.False(t, ok)
+	var long, opposite sensor.Series
+	for i := range 600 {
+		long.Add(day.Add(model.Duration(i)*model.Second), float64(100+i%7*50))
+		opposite.Add(day.Add(model.Duration(i)*model.Second), float64(500-i%7*50))
+	}
+	_, ok = sensor.FindShift(long, opposite.Moved(-3*model.Hour), nil)
 	require.False(t, ok, "a time in common by chance is no zone")
+	aliased := nvidia(0.1, 0.025)
+	meter, _ = card(0.1, 0.1, 8, 5)
+	aliased.stampsAhead = 3600
+	for seed := range uint64(6) {
+		found, ok := sensor.FindShift(aliased.read(meter, seed), meter, nil)
+		require.True(t, ok)
+		require.Equal(t, model.Hour, found.By)
+	}
 }
 
 func TestPowerByTheCounter(t *testing.T) {

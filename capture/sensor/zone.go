@@ -22,8 +22,13 @@ type Shift struct {
 	Sure bool           // no other one explains the stamps about as well
 }
 
-// leastFollow is the correlation below which readings do not follow a meter: a zone is not believed by a time in common alone.
-const leastFollow = 0.6
+// Which zones are believed: one with which the readings follow the meter, or one with which short recordings have nearly all of their time in
+// common, which happens by chance in few of a hundred cases. Readings that alias do not follow.
+const (
+	leastFollow = 0.6 // correlation
+	mostShort   = model.Minute
+	nearlyAll   = 0.8
+)
 
 // FindShift finds the zone of the stamps of readings: that of those with a time in common in which the readings follow the meter best, or
 // the load where there is no meter. UTC stands where no other one explains more. Without a meter and a load there is none to find.
@@ -51,6 +56,8 @@ func FindShift(readings, meter Series, load []model.Time) (Shift, bool) {
 	if most <= 0 {
 		return Shift{}, false
 	}
+	shorter := min(readings.Times[n-1].Sub(readings.Times[0]), o.to.Sub(o.from))
+	short := max(readings.Times[n-1].Sub(readings.Times[0]), o.to.Sub(o.from)) <= mostShort
 	best, second := math.Inf(-1), math.Inf(-1)
 	found := Shift{}
 	try := func(by model.Duration, bonus float64) {
@@ -58,7 +65,7 @@ func FindShift(readings, meter Series, load []model.Time) (Shift, bool) {
 			return
 		}
 		switch score := o.follow(readings, by); {
-		case by != 0 && score < leastFollow:
+		case by != 0 && score < leastFollow && !(short && float64(common(by)) >= nearlyAll*float64(shorter)):
 		case score+bonus > best:
 			best, second = score+bonus, best
 			found.By = by

@@ -115,13 +115,27 @@ func (v *sensorVerb) run(_ *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	var found []sensed
+	var few []error
 	for i := range columns {
 		c := &columns[i]
-		if c.result, err = sensor.Analyse(&sensor.Input{Readings: c.series, Meter: meterSeries, Load: load, Kind: c.kind}); err != nil {
+		c.result, err = sensor.Analyse(&sensor.Input{Readings: c.series, Meter: meterSeries, Load: load, Kind: c.kind})
+		switch {
+		case err == nil:
+			found = append(found, *c)
+			continue
+		case errors.Is(err, sensor.ErrTooFew):
+			few = append(few, err)
+			v.m.say("Column %s of GPU %d is left out: %v.", c.column, c.gpu, err)
+		default:
 			return input(fmt.Errorf("%s: column %s of GPU %d: %w", quoted(args[0]), c.column, c.gpu, err))
 		}
 	}
-	return v.show(columns, v.meter != "")
+	if len(found) == 0 {
+		return input(fmt.Errorf("%s: %w", quoted(args[0]), few[0]))
+	}
+	prefer(found)
+	return v.show(found, v.meter != "")
 }
 
 // readColumns are those with readings.
@@ -150,28 +164,43 @@ func (v *sensorVerb) readColumns(path string, meterSeries sensor.Series, load []
 	if len(columns) == 0 {
 		return nil, input(&traces.DataError{File: path, Found: "no reading of power", Expected: "readings in power.draw, power.draw.instant or power.draw.average, or samples of power in a bundle"})
 	}
-	prefer(columns)
+	asOthers(columns)
 	return columns, nil
 }
 
-// prefer marks the column of each GPU that energy is to be taken from. A column of which it is not said what it is, and that repeats one of
-// which it is, is that.
-func prefer(columns []sensed) {
-	for i := 0; i < len(columns); {
-		j := i
-		var kinds []sensor.Kind
-		for ; j < len(columns) && columns[j].node == columns[i].node && columns[j].gpu == columns[i].gpu; j++ {
-		}
-		for k := i; k < j; k++ {
-			for o := i; o < j && columns[k].kind.Reading == sensor.NotSaid; o++ {
+// ofGPU is how many of the columns, which are grouped by GPU, are of the first one's.
+func ofGPU(columns []sensed) (n int) {
+	for n < len(columns) && columns[n].node == columns[0].node && columns[n].gpu == columns[0].gpu {
+		n++
+	}
+	return n
+}
+
+// asOthers gives a column of which it is not said what it is, and that repeats one of which it is, the kind of that one.
+func asOthers(columns []sensed) {
+	for len(columns) > 0 {
+		n := ofGPU(columns)
+		for k := range n {
+			for o := 0; o < n && columns[k].kind.Reading == sensor.NotSaid; o++ {
 				if columns[o].kind.Reading != sensor.NotSaid && sensor.Same(columns[k].series, columns[o].series) {
 					columns[k].kind = columns[o].kind
 				}
 			}
+		}
+		columns = columns[n:]
+	}
+}
+
+// prefer marks the column of each GPU that energy is to be taken from.
+func prefer(columns []sensed) {
+	for len(columns) > 0 {
+		n := ofGPU(columns)
+		var kinds []sensor.Kind
+		for k := range n {
 			kinds = append(kinds, columns[k].kind)
 		}
-		columns[i+sensor.Preferred(kinds)].taken = true
-		i = j
+		columns[sensor.Preferred(kinds)].taken = true
+		columns = columns[n:]
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
 )
 
 // sensorFiles are readings of a sensor that is renewed each 100 ms, sees all of the time and reads 5 % too low, polled each 10 ms and stamped in
@@ -143,4 +146,21 @@ func TestCaptureSensorOfBundles(t *testing.T) {
 	require.InDelta(t, 100, all[0]["period_ms"], 1)
 	require.InDelta(t, 0.95, all[0]["gain"], 0.005)
 	require.Equal(t, exitUsage, inProcess(t, "capture", "sensor", "n1.trace", "--zone", "UTC").code)
+
+	telemetryFolder(t, "telemetry") // some samples of each GPU, and fewer of its counter
+	got = inProcess(t, "capture", "sensor", "telemetry", "-o", "json")
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stderr, "Column energy of GPU 1 is left out: found 14 readings of power")
+
+	w, err := traces.NewWriter("windows.trace", traces.Meta{Source: "test", Epoch: 1_795_000_000_000_000, EpochKnown: true})
+	require.NoError(t, err)
+	for s := range 40 {
+		require.NoError(t, w.WriteTelemetry(&traces.Telemetry{Node: "n1", GPU: traces.Some[int32](0), Time: model.Time(s) * model.Time(30*model.Second), Stat: "mean", Width: traces.Some(30 * model.Second), Power: traces.Some(100.0)}))
+	}
+	_, err = w.Close()
+	require.NoError(t, err)
+	got = inProcess(t, "capture", "sensor", "windows.trace")
+	require.Equal(t, exitInput, got.code)
+	require.Contains(t, got.stderr, "no samples of a GPU, and 40 rows of windows")
+	require.Contains(t, got.stderr, "--mode debug --interval 10ms")
 }
