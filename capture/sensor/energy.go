@@ -304,7 +304,7 @@ func held(s Series, from, to model.Time, shift float64) float64 {
 }
 
 // edges is what an average smears over the edges of a time, J, of the difference of power there. Readings that were set back by half a window
-// lose an eighth of it at each edge; others come later by half a window and half a period.
+// lose an eighth of it at each edge, and half of the time between readings; others come later by half a window and half a period.
 func (a *analysis) edges(setBack bool) float64 {
 	w := a.r.Window
 	if !a.r.Identified {
@@ -319,7 +319,7 @@ func (a *analysis) edges(setBack bool) float64 {
 	}
 	swing := quantile(0.95, all) - quantile(0.05, all)
 	if setBack {
-		return swing * w / 4
+		return swing * (w/4 + a.r.Interval/2)
 	}
 	return swing * (w + notNaN(a.r.Period, a.r.Interval)) / 2
 }

@@ -43,6 +43,7 @@ func (a *analysis) window() {
 	switch {
 	case a.meter != nil && a.windowBy(a.meter, ByMeter):
 	case a.meter == nil && a.square != nil && a.windowBy(a.square, ByLoad):
+	case a.in.Kind.Window <= 0 && a.meter != nil:
 	case a.in.Kind.Window <= 0:
 		a.r.warn("without a meter, and without a card whose window is published, the window is not known")
 	default:
