@@ -40,7 +40,12 @@ type Site struct {
 	Partitions   []Partition
 	Reservations []Reservation
 
-	PowerCap  int64 // W that running jobs may draw in all, 0 for no cap
+	PowerCap int64 // W that running jobs may draw in all, 0 for no cap
+	// CountIdle says that nodes which no job holds count against PowerCap too, each with its
+	// IdlePower unless it is down.
+	CountIdle bool
+	// Sheds says that jobs are made to leave while more than PowerCap is reckoned.
+	Sheds     bool
 	Bandwidth int64 // B/s of storage that running jobs may demand in all, 0 for no cap
 	// SensitivePool bounds the nodes held by sensitive jobs, 0 for no bound.
 	SensitivePool int32

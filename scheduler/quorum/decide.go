@@ -221,9 +221,9 @@ func (s *Site) checkLimits(j *jobState, p *model.Placement, a *demand) model.Rea
 		}
 	}
 	switch {
-	case s.power.exceeded(a.power, j.demand.power):
+	case s.power.exceeded(a.power, j.demand.power, s.idle.without(p)):
 		return model.ReasonPower
-	case s.bandwidth.exceeded(a.bandwidth, j.demand.bandwidth):
+	case s.bandwidth.exceeded(a.bandwidth, j.demand.bandwidth, 0):
 		return model.ReasonBandwidth
 	case j.IsSensitive() && s.pool > 0 && a.nodes > j.demand.nodes && s.sensitive+a.nodes > s.pool:
 		return model.ReasonSensitivePool
@@ -231,9 +231,10 @@ func (s *Site) checkLimits(j *jobState, p *model.Placement, a *demand) model.Rea
 	return model.ReasonNone
 }
 
-// exceeded says whether request, where before was held, is too much.
-func (h share) exceeded(request, before int64) bool {
-	return h.limit > 0 && request > before && h.used+request > h.limit
+// exceeded says whether request, where before was held, is too much beside what is used and beside
+// that jobs do not use.
+func (h share) exceeded(request, before, beside int64) bool {
+	return h.limit > 0 && request > before && h.used+beside+request > h.limit
 }
 
 // checkWords says what is wrong with the whole nodes of p, and how many of them

@@ -36,6 +36,7 @@ type Site struct {
 	guests model.NodeSet // nodes with jobs that are at home elsewhere
 
 	power, bandwidth share
+	idle             idleNodes
 	pool             int32 // most nodes of sensitive work, 0 for no bound
 	sensitive        int32 // nodes held by sensitive jobs
 
@@ -109,6 +110,7 @@ func NewSite(site *model.Site) *Site {
 	for i := range site.Tenants {
 		s.tenants[i].limits = site.Tenants[i].Limits
 	}
+	s.idle = newIdleNodes(site, s.classes)
 	gpus := int32(0)
 	for i := range site.Nodes {
 		n := &site.Nodes[i]
@@ -171,6 +173,7 @@ func (s *Site) present(ref model.Ref) bool {
 
 // setState notes the state of node n.
 func (s *Site) setState(n model.NodeID, state model.NodeState) {
+	s.idle.setUp(n, state != model.Down, s.busy.Has(n))
 	s.nodes[n].state = state
 	if s.ready.Remove(n); state == model.Ready {
 		s.ready.Add(n)
@@ -189,6 +192,7 @@ func (s *Site) add(ref, owner model.Ref, by int32) {
 	for _, w := range j.held.Words {
 		busy[w.Word] ^= w.Mask
 	}
+	s.idle.words(j.held.Words, by)
 	if j.demand.borrowed > 0 {
 		s.addBorrowed(j, by)
 	}
@@ -264,6 +268,7 @@ func (s *Site) addShare(j *jobState, h *model.NodeShare, owner model.Ref, by int
 		s.parts.Remove(h.Node)
 		s.busy.Remove(h.Node)
 	}
+	s.idle.part(h.Node, s.busy.Has(h.Node))
 	home := s.site.Nodes[h.Node].Home
 	if !foreign(j, home) {
 		return

@@ -166,9 +166,10 @@ func addDelay(p *pass, ref model.Ref, c *choice) {
 }
 
 // searchOf is the search for victims for j; ok is false where the answer is for j alone, as that of
-// a service which is to grow: it wants other nodes than its own.
+// a service which is to grow: it wants other nodes than its own. Where idle nodes count, a cap may have less room
+// when victims have left.
 func searchOf(p *pass, j *job, trigger preempt.Trigger, below int32) (search victimSearch, ok bool) {
-	if j.phase == running || p.core.preemptsByQOS || len(p.core.site.Reservations) > 0 || len(p.core.promises.list) > 0 || !countsNodes(p, j) || !p.core.caps.Fits(j.needs) {
+	if j.phase == running || p.core.preemptsByQOS || len(p.core.site.Reservations) > 0 || len(p.core.promises.list) > 0 || !countsNodes(p, j) || !p.core.caps.Fits(j.needs) || p.core.caps.Idle.Counts() {
 		return victimSearch{}, false
 	}
 	return victimSearch{j.kind, trigger, j.Class, below, j.NodesMin}, true
@@ -179,11 +180,11 @@ func searchFailed(p *pass, search victimSearch) bool {
 	return slices.Contains(refusedSince(p).searches, search)
 }
 
-// drawn is what j takes of the caps on the nodes.
+// drawn is what j takes of the caps on the nodes at the instant of the reservation, which must be known.
 func drawn(p *pass, j *job, placement *model.Placement) caps.Usage {
 	needs := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
 	if p.core.caps.Cap.Power > 0 { // it takes a look at each node
-		needs.Power = p.core.nodeClasses.Draw(j.Allocation, placement)
+		needs.Power, needs.Idle = p.core.nodeClasses.Draw(j.Allocation, placement), p.qs.reservation.Idle.On(placement)
 	}
 	return needs
 }

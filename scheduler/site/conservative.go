@@ -158,11 +158,12 @@ func (p *pass) layTimeline() {
 	plan.Begin(p.now, p.qs.free.Idle(), &p.core.caps)
 	clashes := p.clashes()
 	p.core.walk++
+	idle := p.core.idleTrial()
 	p.qs.ends.Ascend(p.now, func(at model.Time, ref model.Ref, _ int32) bool {
 		if at == model.Never {
 			return false
 		}
-		plan.Release(at, p.comesFree(ref, clashes), p.core.jobs[ref].needs)
+		plan.Release(at, p.comesFree(ref, clashes), idle.Leave(p.core.jobs[ref].needs, &p.core.jobs[ref].placement))
 		return true
 	})
 	for i := range p.core.site.Reservations {
@@ -192,12 +193,15 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 		if at > p.now {
 			return plan.CapsFit(at, until, j.needs) && p.chooseIn(ref, at, nodes, &c.nodes)
 		}
-		return p.chooseIn(ref, at, nodes, &c.nodes) && p.core.overLimits(j, &c.nodes, 0) == model.ReasonNone && plan.CapsFit(at, until, caps.Usage{Power: p.core.nodeClasses.Draw(j.Allocation, &c.nodes), Bandwidth: j.needs.Bandwidth})
+		return p.chooseIn(ref, at, nodes, &c.nodes) && p.core.overLimits(j, &c.nodes, 0) == model.ReasonNone && plan.CapsFit(at, until, caps.Usage{Power: p.core.nodeClasses.Draw(j.Allocation, &c.nodes), Bandwidth: j.needs.Bandwidth, Idle: p.core.caps.Idle.On(&c.nodes)})
 	})
 	if at == p.now {
 		plan.Drop(had)
+		idle := p.core.caps.Idle.On(&c.nodes)
 		p.propose(ref, c)
-		plan.Take(at, plan.Until(at, j.left), p.core.buf.nodesOf(&c.nodes), j.needs)
+		needs := j.needs
+		needs.Idle = idle
+		plan.Take(at, plan.Until(at, j.left), p.core.buf.nodesOf(&c.nodes), needs)
 		return true, true
 	}
 	p.core.note(ref, p.shortOf(ref))
@@ -212,7 +216,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 func (p *pass) shortOf(ref model.Ref) model.Reason {
 	j := &p.core.jobs[ref]
 	switch {
-	case !p.core.caps.Fits(caps.Usage{Power: j.needs.Power}):
+	case !p.core.caps.Fits(caps.Usage{Power: j.needs.Power, Idle: j.needs.Idle}):
 		return model.ReasonPower
 	case !p.core.caps.Fits(j.needs):
 		return model.ReasonBandwidth

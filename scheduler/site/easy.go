@@ -21,7 +21,11 @@ func (p *pass) harmless(j *job, placement *model.Placement) bool {
 // harmlessGain is harmless for what a running service gains, and draws more by it, until
 // it is predicted to end.
 func (p *pass) harmlessGain(until model.Time, gained *model.Placement, more caps.Usage) bool {
-	return p.outOfTheWay(until) || p.leavesRoom(gained, more)
+	if p.outOfTheWay(until) {
+		return true
+	}
+	more.Idle = p.qs.reservation.Idle.On(gained)
+	return p.leavesRoom(gained, more)
 }
 
 // outOfTheWay says whether a job that is predicted to leave at the instant does so before
@@ -46,6 +50,9 @@ func (p *pass) reservation() *future.Reservation {
 func (p *pass) reserve() *future.Reservation {
 	r := &p.qs.reservation
 	j := &p.core.jobs[r.Ref]
+	if p.core.caps.Idle.Counts() {
+		r.Idle.CopyFrom(&p.core.caps.Idle)
+	}
 	o := future.Outlook{Now: p.now, Ends: &p.qs.ends, Free: p.qs.free, Caps: &p.core.caps}
 	b := future.Blocked{Nodes: j.NodesMin, Left: j.left, Needs: j.needs, Mask: j.kind.mask}
 	switch {
@@ -56,7 +63,7 @@ func (p *pass) reserve() *future.Reservation {
 	default:
 		r.Count(&o, b, p.qs.free.Count(j.kind.class), p.core.ready, func(ref model.Ref) (*model.Placement, caps.Usage) {
 			leaves := &p.core.jobs[ref]
-			return &leaves.placement, leaves.needs
+			return &leaves.placement, r.Idle.Leave(leaves.needs, &leaves.placement)
 		})
 	}
 	return r
@@ -86,7 +93,7 @@ func (p *pass) forecast(r *future.Reservation, o *future.Outlook, b future.Block
 		if matters {
 			p.giveInForecast(forecast, ref, clashes)
 		}
-		return leaves.needs, matters
+		return r.Idle.Leave(leaves.needs, &leaves.placement), matters
 	})
 }
 

@@ -147,6 +147,9 @@ func (c *codedPlanner) Allows(ref model.Ref, n int32) bool {
 	if j.Power > 0 {
 		needs.Power = j.Power * int64(n) / int64(j.NodesMin)
 	}
+	if c.core.caps.Idle.Counts() { // more nodes may draw less than they do idle
+		needs.Power = 0
+	}
 	u := claimOf(j.Allocation, j.kind, n)
 	return c.core.limited(j, &u) == model.ReasonNone && c.core.caps.Fits(needs)
 }

@@ -93,6 +93,7 @@ type nodeChoice struct {
 	watts      int64 // of the node at work that draws most
 	least      int64 // W of the node at work that draws least, borrowed ones included
 	part       int64 // likewise of one GPU, rounded down
+	leastIdle  int64 // W of the node that draws least without a job, 0 where that does not count
 	all        bool  // every node of the site
 	held       *held // nil until it is asked for
 }
@@ -147,6 +148,9 @@ func (s *nodeState) newKind(a *model.Allocation) *nodeChoice {
 	k.leastGPUs, most = s.gpusWithin(k)
 	k.gpusDiffer = most > k.leastGPUs
 	k.least, k.part = s.leastPower(k)
+	if s.site.CountIdle {
+		k.leastIdle = s.leastIdle(k)
+	}
 	s.kinds = append(s.kinds, k)
 	return k
 }
@@ -186,6 +190,17 @@ func (s *nodeState) leastPower(k *nodeChoice) (node, gpu int64) {
 		return 0, 0
 	}
 	return node, gpu
+}
+
+// leastIdle is the least that a node of a kind draws without a job.
+func (s *nodeState) leastIdle(k *nodeChoice) (least int64) {
+	first := k.mask.Next(0)
+	for n := first; n >= 0; n = k.mask.Next(n + 1) {
+		if w := s.site.Nodes[n].IdlePower; n == first || w < least {
+			least = w
+		}
+	}
+	return least
 }
 
 // lend counts the nodes of other vClusters that j holds, sign times.

@@ -89,6 +89,7 @@ func (s *Core) changed(f *model.Fact) {
 	switch f.Kind {
 	case model.FactNode:
 		up := f.State == model.Ready
+		s.caps.SetUp(f.Node, f.State != model.Down)
 		s.setReady(f.Node, up)
 		for i := range s.vclusters {
 			s.vclusters[i].free.SetAvailable(f.Node, up)
@@ -199,6 +200,9 @@ func (s *Core) enter(ref model.Ref) {
 		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref, Job: j.Job,
 		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, place.ShareOf(j.Allocation)), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(j.Allocation, j.kind),
 		Rank: int8(rankClass(j)), Below: int8(belowOf(s.site, j)), Alike: j.alike,
+	}
+	if s.caps.Idle.Counts() { // a start may draw less than its nodes did, and give others room in the same pass
+		row.Needs.Power = 0
 	}
 	if j.IsSensitive() { // its nodes depend on what it is not known to ask for
 		row.Alike = -1

@@ -25,6 +25,7 @@ type buffers struct {
 	extra       model.NodeSet
 	lender      model.NodeSet
 	trial       *place.Free
+	idle        caps.Idle
 	detailed    trial
 	counted     countedTrial
 	lent        []int32
@@ -162,7 +163,7 @@ func (s *Core) overCap(j *job, nodes *model.Placement) model.Reason {
 	}
 	n := nodes.Nodes()
 	switch {
-	case !s.caps.Fits(caps.Usage{Power: s.nodeClasses.DrawOn(j.Allocation, nodes, n)}):
+	case !s.caps.Fits(caps.Usage{Power: s.nodeClasses.DrawOn(j.Allocation, nodes, n), Idle: s.caps.Idle.On(nodes)}):
 		return model.ReasonPower
 	case !s.caps.Fits(caps.Usage{Bandwidth: j.Demand(n)}):
 		return model.ReasonBandwidth
@@ -234,9 +235,18 @@ func (s *Core) setNeeds(j *job) {
 func (s *Core) countNeeds(j *job, sign int64) {
 	s.caps.Used.Power += sign * j.needs.Power
 	s.caps.Used.Bandwidth += sign * j.needs.Bandwidth
+	s.caps.Hold(&j.placement, int32(sign))
 	if j.IsSensitive() {
 		s.caps.Sensitive += int32(sign) * j.placement.Nodes()
 	}
+}
+
+// idleTrial is a copy of the nodes that no job holds on which jobs may leave, valid until the next.
+func (s *Core) idleTrial() *caps.Idle {
+	if s.caps.Idle.Counts() {
+		s.buf.idle.CopyFrom(&s.caps.Idle)
+	}
+	return &s.buf.idle
 }
 
 // overPool says whether sensitive work would hold too many nodes with n more of j.
@@ -291,6 +301,9 @@ func (p *pass) allowed(j *job, have, most int32) int32 {
 		needs := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(n)}
 		if j.Power > 0 {
 			needs.Power = j.Power * int64(n) / int64(j.NodesMin)
+		}
+		if p.core.caps.Idle.Counts() { // more nodes may draw less than they do idle
+			needs.Power = 0
 		}
 		return p.core.ledger.CheckResize(&j.usage, n) != model.ReasonNone || !p.core.caps.Cap.Allows(needs, left)
 	}

@@ -26,7 +26,7 @@ type resize struct {
 	gained model.Placement     // those of them that it does not hold yet
 	usage  quota.ResourceUsage // the service's, as it was
 	nodes  int32               // gained, 0 for one that shrinks
-	more   caps.Usage          // that it takes for them
+	more   caps.Usage          // that it takes for them, less what they draw idle
 	reason model.Reason        // for which it shrinks, where it is to be told
 	lent   bool                // some of gained are of other vClusters
 	pooled bool                // they count as nodes of sensitive work
@@ -287,7 +287,9 @@ func (p *pass) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
 	x.lent = foreignNodes(&p.core.nodeState, j, &x.gained) > 0
 	needs := caps.Usage{Power: p.core.nodeClasses.Draw(j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
 	x.more = needs.Minus(j.needs)
+	x.more.Idle = p.core.caps.Idle.On(&x.gained)
 	left := p.core.caps.Used.Minus(j.needs)
+	needs.Idle = x.more.Idle
 	return p.core.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.core.overLimits(j, &x.gained, j.usage.Milli) == model.ReasonNone && p.core.caps.Cap.Allows(needs, left) && !p.core.overPool(j, x.nodes)
 }
 
@@ -371,6 +373,7 @@ func (s *Core) reserveMore(x *resize, sign int32) {
 	s.ledger.ReserveMore(&x.usage, x.nodes, s.nodeClasses.Thousandths(&x.gained, x.nodes), x.gained.Shares, sign)
 	s.caps.Used.Power += int64(sign) * x.more.Power
 	s.caps.Used.Bandwidth += int64(sign) * x.more.Bandwidth
+	s.caps.Hold(&x.gained, sign)
 	if x.pooled {
 		s.caps.Sensitive += sign * x.nodes
 	}

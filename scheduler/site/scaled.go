@@ -174,7 +174,7 @@ func whyNotThese(p *pass, ref model.Ref, nodes *model.Placement) model.Reason {
 	switch r := s.overLimits(j, nodes, j.usage.Milli); {
 	case r != model.ReasonNone:
 		return r
-	case !s.caps.Cap.Allows(caps.Usage{Power: s.nodeClasses.Draw(j.Allocation, &x.whole)}, left):
+	case !s.caps.Cap.Allows(caps.Usage{Power: s.nodeClasses.Draw(j.Allocation, &x.whole), Idle: s.caps.Idle.On(nodes)}, left):
 		return model.ReasonPower
 	case !s.caps.Cap.Allows(caps.Usage{Bandwidth: j.Demand(x.whole.Nodes())}, left):
 		return model.ReasonBandwidth

@@ -43,6 +43,9 @@ func capsAllow(s *Core, j *job, used caps.Usage) bool {
 	if j.Power > 0 {
 		needs.Power = j.Power * int64(n) / int64(j.NodesMin)
 	}
+	if !j.Divides() {
+		needs.Idle = j.kind.leastIdle * int64(j.more)
+	}
 	return s.caps.Allow(needs, used.Minus(j.needs))
 }
 

@@ -198,6 +198,9 @@ func New(cfg Config) *Core {
 	s.promises = newPromises(cfg.Site, s.home)
 	n := len(cfg.Site.Nodes)
 	s.caps.Cap, s.caps.Pool = caps.Usage{Power: cfg.Site.PowerCap, Bandwidth: cfg.Site.Bandwidth}, cfg.Site.SensitivePool
+	if cfg.Site.CountIdle {
+		s.caps.CountIdle(cfg.Site)
+	}
 	s.vclusters = make(queueStates, len(cfg.Policies))
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
@@ -303,11 +306,15 @@ func (k *nodeChoice) unitsHeld(a *model.Allocation, p *model.Placement, n int32,
 func (k *nodeChoice) unitsOf(a *model.Allocation) int32 { return max(k.gpusOf(a), 1) }
 
 // needsOf is what a asks for before its nodes are known: the power that it
-// states, else what as many nodes of those that draw most among those it may use can draw.
+// states, else what as many nodes of those that draw most among those it may use can draw. Where idle
+// nodes count, whole nodes take off at least what the one of them draws that draws least.
 func needsOf(a *model.Allocation, k *nodeChoice) caps.Usage {
 	u := caps.Usage{Power: a.Power, Bandwidth: a.IODemand}
 	if u.Power == 0 {
 		u.Power = k.watts * int64(a.NodesMin)
+	}
+	if !a.Divides() {
+		u.Idle = k.leastIdle * int64(a.NodesMin)
 	}
 	return u
 }

@@ -19,7 +19,7 @@ func trialFor(p *pass, ref model.Ref) preempt.Trial {
 		return t
 	}
 	t := &p.core.buf.counted
-	*t = countedTrial{s: p.core, job: j, usable: t.usable, given: t.given, used: p.core.caps.Used}
+	*t = countedTrial{s: p.core, job: j, usable: t.usable, given: t.given, used: p.core.caps.Used, idle: p.core.idleTrial()}
 	copy(t.usable, usableNodes(p, ref))
 	for _, f := range p.qs.inFlight { // proposed before they knew of this job, and on these nodes in any case
 		t.leaveOut(&p.core.jobs[f].placement)
@@ -49,6 +49,7 @@ type countedTrial struct {
 	given  []int32       // by node, the jobs with a share of it that were made to leave
 	free   int32         // usable nodes that no job holds then
 	used   caps.Usage    // without those that were made to leave
+	idle   *caps.Idle    // likewise
 	flying bool          // some nodes are in flight
 }
 
@@ -65,7 +66,7 @@ func (t *countedTrial) leaveOut(flying *model.Placement) {
 
 func (t *countedTrial) Give(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
-	t.used = t.used.Minus(r.needs)
+	t.used = t.used.Minus(t.idle.Leave(r.needs, &r.placement))
 	if len(r.placement.Shares) == 0 && !t.flying {
 		t.free += v.Usable
 		return
@@ -83,7 +84,7 @@ func (t *countedTrial) Give(v *preempt.Victim) {
 
 func (t *countedTrial) Take(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
-	t.used = t.used.Plus(r.needs)
+	t.used = t.used.Plus(t.idle.Return(r.needs, &r.placement))
 	if len(r.placement.Shares) == 0 && !t.flying {
 		t.free -= v.Usable
 		return
@@ -106,7 +107,7 @@ func (t *countedTrial) Fits() bool {
 
 // newTrial is a trial in which no job has left yet, valid until the next.
 func newTrial(p *pass, ref model.Ref) trial {
-	t := trial{s: p.core, qs: p.qs, ref: ref, now: p.now, free: p.core.buf.trial, used: p.core.caps.Used}
+	t := trial{s: p.core, qs: p.qs, ref: ref, now: p.now, free: p.core.buf.trial, used: p.core.caps.Used, idle: p.core.idleTrial()}
 	t.free.CopyFrom(p.qs.free)
 	return t
 }
@@ -119,6 +120,7 @@ type trial struct {
 	now  model.Time
 	free *place.Free // without those that were made to leave so far
 	used caps.Usage  // likewise
+	idle *caps.Idle  // likewise
 }
 
 func (t *trial) Give(v *preempt.Victim) {
@@ -132,13 +134,13 @@ func (t *trial) Give(v *preempt.Victim) {
 			t.free.Retake(&x.gained)
 		}
 	}
-	t.used = t.used.Minus(r.needs)
+	t.used = t.used.Minus(t.idle.Leave(r.needs, &r.placement))
 }
 
 func (t *trial) Take(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
 	t.free.Take(&r.placement)
-	t.used = t.used.Plus(r.needs)
+	t.used = t.used.Plus(t.idle.Return(r.needs, &r.placement))
 }
 
 func (t *trial) Fits() bool {

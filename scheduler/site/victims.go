@@ -17,7 +17,7 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger, below int32, 
 	c := newCandidates(p, ref, trigger)
 	classes := j.kind.heldByClass(p.core.active, p.core.jobs).byClass[:below]
 	counted, ok := without.(*countedTrial)
-	ok = ok && !p.core.preemptsByQOS // which has jobs count as of other classes
+	ok = ok && !p.core.preemptsByQOS && !p.core.caps.Idle.Counts() // which has jobs count as of other classes, and caps have less room with more victims
 	switch {
 	case alike:
 		c.free = counted.usable

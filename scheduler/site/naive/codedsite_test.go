@@ -216,6 +216,14 @@ func (s *naiveCoded) capped(j *codedJob, nodes []int) bool {
 	for _, o := range s.jobs {
 		allPower, allBand = allPower+draw(o, o.nodes), allBand+demand(o, o.nodes)
 	}
+	if s.cfg.Site.CountIdle {
+		for n := range s.cfg.Site.Nodes {
+			held := slices.Contains(nodes, n) || slices.ContainsFunc(s.jobs, func(o *codedJob) bool { return slices.Contains(o.nodes, n) })
+			if s.up[n] != model.Down && !held {
+				allPower += s.cfg.Site.Nodes[n].IdlePower
+			}
+		}
+	}
 	return (s.power == 0 || power == 0 || allPower <= s.power) && (s.band == 0 || band == 0 || allBand <= s.band)
 }
 

@@ -158,7 +158,7 @@ func (d *naiveDraw) st() {
 			n.Memory = int64(d.n("memory", 1, 3)) * 10
 		}
 		if d.has(withCaps) {
-			n.BusyPower = int64(d.n("watts", 1, 3)) * 100
+			n.BusyPower, n.IdlePower = int64(d.n("watts", 1, 3))*100, 50*int64(d.n("idle watts", 0, 3))
 		}
 		if d.has(withNodeStates) && d.chance("bad", 15) {
 			n.State = model.NodeState(d.n("state", 1, 4))
@@ -260,6 +260,7 @@ func (d *naiveDraw) shared(st *model.Site) {
 	}
 	if d.has(withCaps) {
 		st.PowerCap, st.Bandwidth = 100*int64(d.n("power cap", 0, 15)), int64(d.n("bandwidth cap", 0, 10))
+		st.CountIdle = d.chance("idle nodes count", 40)
 	}
 }
 

@@ -45,9 +45,9 @@ func (s *naiveSite) lack(l *naiveVCluster, j *naiveJob) model.Reason {
 	}
 	own := func(o *naiveJob) bool { return o == j }
 	switch {
-	case !s.withinCaps(s.drawOf(j, whole), 0, own):
+	case !s.withinCaps(naiveNeeds{power: s.drawOf(j, whole), on: whole.nodes}, own):
 		return model.ReasonPower
-	case !s.withinCaps(0, j.Demand(int32(len(whole.nodes))), own):
+	case !s.withinCaps(naiveNeeds{band: j.Demand(int32(len(whole.nodes)))}, own):
 		return model.ReasonBandwidth
 	}
 	return model.ReasonPriority

@@ -161,43 +161,10 @@ func (s *naiveSite) room(j *naiveJob, view *naiveView) *naiveChoice {
 	j.on = s.confined(j)
 	defer func() { j.on = nil }()
 	c := s.choose(view, j, int(j.NodesMin), s.now)
-	if c == nil || !s.withinCaps(s.drawOf(j, c), j.Demand(int32(len(c.nodes))), func(*naiveJob) bool { return false }) {
+	if c == nil || !s.withinCaps(s.needsOn(j, c), func(*naiveJob) bool { return false }) {
 		return nil
 	}
 	return c
-}
-
-// withinCaps says whether so much more keeps the caps. Who asks for nothing
-// breaks none.
-func (s *naiveSite) withinCaps(needs, io int64, gone func(*naiveJob) bool) bool {
-	if s.power == 0 && s.band == 0 {
-		return true // there are none
-	}
-	power, band := needs, io
-	for _, o := range s.holders {
-		if !gone(o) {
-			power += s.draws(o)
-			band += o.Demand(int32(len(o.nodes)))
-		}
-		if most := o.most(); o.grows() && !(gone(o) && o.behind) { // the growth that is in flight stays
-			power += s.drawOf(o, most) - s.draws(o)
-			band += o.Demand(int32(len(most.nodes))) - o.Demand(int32(len(o.nodes)))
-		}
-	}
-	return (s.power == 0 || needs == 0 || power <= s.power) && (s.band == 0 || io == 0 || band <= s.band)
-}
-
-// stated is the power and bandwidth that j is reckoned with as long as its nodes are
-// not known: as many of those that draw most of the nodes that it may use.
-func (s *naiveSite) stated(j *naiveJob) (power, band int64) {
-	if j.Power > 0 {
-		return j.Power, j.IODemand
-	}
-	most := int64(0)
-	for _, n := range s.may(j) {
-		most = max(most, s.st.Nodes[n].BusyPower)
-	}
-	return most * int64(j.NodesMin), j.IODemand
 }
 
 // draws is the power of what j holds, which is worked out once for the same nodes.
@@ -279,17 +246,18 @@ func (s *naiveSite) shadow(l *naiveVCluster, j *naiveJob) model.Time {
 func (s *naiveSite) roomAt(l *naiveVCluster, j *naiveJob, t model.Time, beside *naiveJob, c *naiveChoice) bool {
 	gone := func(o *naiveJob) bool { return s.sees(l, o) && s.endOf(o) <= t || o == beside || o == j }
 	v := s.view(l, gone)
-	power, band := s.stated(j)
+	needs := s.stated(j)
 	if beside != nil {
 		v.take(s, c)
-		if power > 0 {
-			power += s.drawOf(beside, c)
+		if needs.power > 0 {
+			needs.power += s.drawOf(beside, c)
+			needs.on = c.nodes
 		}
-		if band > 0 {
-			band += beside.Demand(int32(len(c.nodes)))
+		if needs.band > 0 {
+			needs.band += beside.Demand(int32(len(c.nodes)))
 		}
 	}
-	return s.withinCaps(power, band, gone) && s.chooseOwn(v, j, int(j.NodesMin), t) != nil
+	return s.withinCaps(needs, gone) && s.chooseOwn(v, j, int(j.NodesMin), t) != nil
 }
 
 // mayOvertake is the backfill rule.
@@ -330,7 +298,7 @@ func (s *naiveSite) grow(l *naiveVCluster, started []*naiveJob, blocked *naiveJo
 		for size := int(j.NodesMax); size > int(j.NodesMin); size-- {
 			own := func(o *naiveJob) bool { return o == j }
 			c := s.chooseOwn(s.view(l, own), j, size, s.now)
-			if c == nil || !s.withinLimits(j, size, c) || !s.withinCaps(s.drawOf(j, c), j.Demand(int32(size)), own) {
+			if c == nil || !s.withinLimits(j, size, c) || !s.withinCaps(s.needsOn(j, c), own) {
 				continue
 			}
 			j.nodes, j.gpus = c.nodes, c.gpus

@@ -184,12 +184,12 @@ func (s *naiveSite) factConcerns(l *naiveVCluster, f *model.Fact) bool {
 
 // fails notes that no victims were found for j.
 func (s *naiveSite) fails(j *naiveJob) {
-	power, band := s.stated(j)
+	needs := s.stated(j)
 	if j.phase == naiveRunning {
 		j.more = 1
-		power, band = s.statedMore(j)
+		needs = s.statedMore(j)
 	}
-	j.failed = naiveFailed{s.vclusterOf(j).factSeq + 1, s.factSeq + 1, !s.withinCaps(power, band, func(o *naiveJob) bool { return o == j })}
+	j.failed = naiveFailed{s.vclusterOf(j).factSeq + 1, s.factSeq + 1, !s.withinCaps(needs, func(o *naiveJob) bool { return o == j })}
 }
 
 // hasFailed says whether that has been so since, and nothing has happened that could change it.
@@ -263,11 +263,11 @@ func (s *naiveSite) victims(l *naiveVCluster, j *naiveJob, trigger preempt.Trigg
 	})
 	fits := func(victims []*naiveJob) *naiveChoice {
 		gone := func(o *naiveJob) bool { return slices.Contains(victims, o) }
-		power, band := s.stated(j)
+		needs := s.stated(j)
 		if j.phase == naiveRunning {
-			power, band = s.statedMore(j)
+			needs = s.statedMore(j)
 		}
-		if !s.withinCaps(power, band, func(o *naiveJob) bool { return o == j || gone(o) }) {
+		if !s.withinCaps(needs, func(o *naiveJob) bool { return o == j || gone(o) }) {
 			return nil
 		}
 		return s.chooseSought(s.view(l, gone), j)

@@ -100,11 +100,11 @@ func (s *naiveSite) reclaim(l *naiveVCluster, j *naiveJob, all bool) bool {
 		}
 	}
 	slices.SortFunc(guests, func(a, b *naiveJob) int { return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(b.Job, a.Job)) })
-	power, band := s.stated(j)
+	needs := s.stated(j)
 	if j.phase == naiveRunning {
-		power, band = s.statedMore(j)
+		needs = s.statedMore(j)
 	}
-	within := s.withinCaps(power, band, func(o *naiveJob) bool { return o == j })
+	within := s.withinCaps(needs, func(o *naiveJob) bool { return o == j })
 	had := map[*naiveJob]*naiveChoice{}
 	fits := false
 	for _, g := range guests {

@@ -60,20 +60,6 @@ func (s *naiveSite) chooseSought(v *naiveView, j *naiveJob) *naiveChoice {
 	return nil
 }
 
-// statedMore is the power and bandwidth that j, which runs, is reckoned with beside more nodes
-// that are not known: each may be the one that draws most of those that it may use.
-func (s *naiveSite) statedMore(j *naiveJob) (power, band int64) {
-	size := int64(len(j.nodes) + j.more)
-	if j.Power > 0 {
-		return j.Power * size / int64(j.NodesMin), j.Demand(int32(size))
-	}
-	most := int64(0)
-	for _, n := range s.may(j) {
-		most = max(most, s.st.Nodes[n].BusyPower)
-	}
-	return s.drawOf(j, j.has()) + most*int64(j.more), j.Demand(int32(size))
-}
-
 // comesHome says whether nodes of l are given back by services of other vClusters, which is
 // not granted yet.
 func (s *naiveSite) comesHome(l *naiveVCluster) bool {

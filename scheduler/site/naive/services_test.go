@@ -138,7 +138,7 @@ func (s *naiveSite) extend(l *naiveVCluster, j *naiveJob, blocked *naiveJob, sha
 	}
 	own := func(o *naiveJob) bool { return o == j }
 	s.extendOn(j, s.view(l, nil), s.borrowsMore(l, j, blocked), func(whole, more *naiveChoice) bool {
-		return s.withinCaps(s.drawOf(j, whole), j.Demand(int32(len(whole.nodes))), own) && s.mayGain(l, j, more, blocked, shadow)
+		return s.withinCaps(s.needsOn(j, whole), own) && s.mayGain(l, j, more, blocked, shadow)
 	})
 	j.behind = blocked != nil
 }
@@ -148,7 +148,7 @@ func (s *naiveSite) extendPlanned(l *naiveVCluster) {
 	for _, j := range s.short(l) {
 		until := s.planEnd(l, j)
 		s.extendOn(j, &naiveView{free: s.throughout(l, j, s.now, until)}, false, func(whole, _ *naiveChoice) bool {
-			return s.capsThroughout(l, j, s.now, until, s.drawOf(j, whole), j.Demand(int32(len(whole.nodes))))
+			return s.capsThroughout(l, j, s.now, until, s.needsOn(j, whole))
 		})
 	}
 }

@@ -75,8 +75,7 @@ func (s *naiveSite) passConservative(l *naiveVCluster, queue []*naiveJob) {
 			continue
 		}
 		free := s.throughout(l, p.job, p.at, l.until(p.at, p.job))
-		power, band := s.stated(p.job)
-		if !slices.ContainsFunc(p.nodes, func(n int) bool { return free[n] == 0 }) && s.capsThroughout(l, p.job, p.at, l.until(p.at, p.job), power, band) {
+		if !slices.ContainsFunc(p.nodes, func(n int) bool { return free[n] == 0 }) && s.capsThroughout(l, p.job, p.at, l.until(p.at, p.job), s.stated(p.job)) {
 			l.plans = append(l.plans, p)
 		}
 	}
@@ -178,11 +177,11 @@ func (s *naiveSite) replan(l *naiveVCluster, j *naiveJob, keep bool) bool {
 		if c == nil || t == s.now && !s.withinLimits(j, int(j.NodesMin), c) {
 			continue
 		}
-		power, band := s.stated(j)
+		needs := s.stated(j)
 		if t == s.now {
-			power = s.drawOf(j, c)
+			needs.power, needs.on, needs.less = s.drawOf(j, c), c.nodes, 0
 		}
-		if !s.capsThroughout(l, j, t, l.until(t, j), power, band) {
+		if !s.capsThroughout(l, j, t, l.until(t, j), needs) {
 			continue
 		}
 		switch {
@@ -269,25 +268,38 @@ func (s *naiveSite) throughout(l *naiveVCluster, j *naiveJob, t, until model.Tim
 }
 
 // capsThroughout says whether j, which takes this much then, keeps the caps from t to
-// until, next to the reservations of others. More is in use only where one begins.
-func (s *naiveSite) capsThroughout(l *naiveVCluster, j *naiveJob, t, until model.Time, power, band int64) bool {
+// until, next to the reservations of others. More is in use only where one begins, or where one
+// leaves nodes that draw more without it.
+func (s *naiveSite) capsThroughout(l *naiveVCluster, j *naiveJob, t, until model.Time, needs naiveNeeds) bool {
 	instants := []model.Time{t}
+	add := func(at model.Time) {
+		if at > t && at < until {
+			instants = append(instants, at)
+		}
+	}
 	for _, p := range l.plans {
-		if p.job != j && p.at > t && p.at < until {
-			instants = append(instants, p.at)
+		if p.job != j {
+			add(p.at)
+			add(l.until(p.at, p.job))
+		}
+	}
+	for _, o := range s.holders {
+		if s.sees(l, o) {
+			add(s.planEnd(l, o))
 		}
 	}
 	for _, at := range instants {
-		besidePower, besideBand := int64(0), int64(0)
+		power, band := needs, needs
 		for _, p := range l.plans {
 			if p.job != j && p.at <= at && at < l.until(p.at, p.job) {
-				p, b := s.stated(p.job)
-				besidePower, besideBand = besidePower+p, besideBand+b
+				k := s.stated(p.job)
+				power.power, power.less, band.band = power.power+k.power, power.less+k.less, band.band+k.band
 			}
 		}
 		gone := func(o *naiveJob) bool { return o == j || s.sees(l, o) && s.planEnd(l, o) <= at }
 		// Who asks for nothing breaks no cap.
-		if power > 0 && !s.withinCaps(power+besidePower, 0, gone) || band > 0 && !s.withinCaps(0, band+besideBand, gone) {
+		power.band, band.power = 0, 0
+		if needs.power > 0 && !s.withinCaps(power, gone) || needs.band > 0 && !s.withinCaps(band, gone) {
 			return false
 		}
 	}

@@ -6,18 +6,28 @@ package caps
 type Usage struct {
 	Power     int64 // W
 	Bandwidth int64 // B/s
+	// Idle is what the nodes taken draw without a job, W, where idle nodes count: by so much
+	// less does the sum grow.
+	Idle int64
 }
 
+// Net is the power that u adds to what is reckoned, W.
+func (u Usage) Net() int64 { return u.Power - u.Idle }
+
 // Plus is the sum of u and o.
-func (u Usage) Plus(o Usage) Usage { return Usage{u.Power + o.Power, u.Bandwidth + o.Bandwidth} }
+func (u Usage) Plus(o Usage) Usage {
+	return Usage{u.Power + o.Power, u.Bandwidth + o.Bandwidth, u.Idle + o.Idle}
+}
 
 // Minus is u less o.
-func (u Usage) Minus(o Usage) Usage { return Usage{u.Power - o.Power, u.Bandwidth - o.Bandwidth} }
+func (u Usage) Minus(o Usage) Usage {
+	return Usage{u.Power - o.Power, u.Bandwidth - o.Bandwidth, u.Idle - o.Idle}
+}
 
 // Allows says whether the caps u, of which 0 is none, leave room for asked when used is
 // in use. What asks for nothing of a capped amount has room, even beyond the cap.
 func (u *Usage) Allows(asked, used Usage) bool {
-	return (u.Power == 0 || asked.Power == 0 || used.Power+asked.Power <= u.Power) &&
+	return (u.Power == 0 || asked.Power == 0 || used.Net()+asked.Net() <= u.Power) &&
 		(u.Bandwidth == 0 || asked.Bandwidth == 0 || used.Bandwidth+asked.Bandwidth <= u.Bandwidth)
 }
 
@@ -33,6 +43,7 @@ type State struct {
 	Used      Usage
 	Pool      int32 // most nodes of sensitive work, 0 for no bound
 	Sensitive int32 // nodes of sensitive work
+	Idle      Idle  // nodes that no job holds, whose power is less in Used
 	// Met says that a cap has left no room since this was last set to false.
 	Met bool
 }

@@ -36,6 +36,7 @@ type Reservation struct {
 	Spare    int32      // nodes left over
 	blocked  Blocked
 	caps     *caps.State
+	Idle     caps.Idle  // the nodes that no job holds then, as far as it is known
 	spare    caps.Usage // of the caps, where there are any
 	forecast *place.Free
 	query    place.Query
@@ -186,7 +187,7 @@ func (r *Reservation) OutOfTheWay(until model.Time) bool { return until <= r.At 
 // the caps is taken, as far as these go.
 func (r *Reservation) KeepsCaps(more caps.Usage) bool {
 	needs, limit := r.blocked.Needs, &r.caps.Cap
-	keeps := !(limit.Power > 0 && needs.Power > 0 && more.Power > r.spare.Power) &&
+	keeps := !(limit.Power > 0 && needs.Power > 0 && more.Net() > r.spare.Net()) &&
 		!(limit.Bandwidth > 0 && needs.Bandwidth > 0 && more.Bandwidth > r.spare.Bandwidth)
 	r.caps.Met = r.caps.Met || !keeps
 	return keeps
@@ -212,6 +213,7 @@ func (r *Reservation) Take(nodes *model.Placement, more caps.Usage) bool {
 		r.Spare -= n
 	}
 	r.spare = r.spare.Minus(more)
+	r.Idle.Return(more, nodes)
 	return true
 }
 
