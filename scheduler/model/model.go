@@ -302,7 +302,8 @@ const (
 	ProposeCancel
 	// ProposeResize gives the running job Ref exactly Placement, which may share
 	// nodes with what it holds. Answer: FactResized, with the Reason of the proposal:
-	// ReasonReclaimed where nodes go back to their home.
+	// ReasonReclaimed where nodes go back to their home. With ReasonPower Ref is the victim
+	// itself, which leaves since more power is reckoned than the cap allows.
 	ProposeResize
 	// ProposeRestore lets the pending job Ref go on at Placement, where it ran before the
 	// scheduler began. It comes from what restores the state of a cluster and not from a

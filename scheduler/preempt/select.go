@@ -115,7 +115,7 @@ func (c *Config) Admits(v *Victim, trigger Trigger, pending int32) bool {
 	if v.Sensitive || !v.Preemptible || v.Usable <= 0 {
 		return false
 	}
-	if !unbounded(v) && v.Walltime-v.Elapsed <= c.NearCompletion {
+	if c.nearlyDone(v) {
 		return false
 	}
 	switch trigger {
@@ -125,6 +125,14 @@ func (c *Config) Admits(v *Victim, trigger Trigger, pending int32) bool {
 		pending = model.SensitiveClass
 	}
 	return c.Rule.Over(pending, v.Class)
+}
+
+// Stops says whether v may be made to leave for the sake of no other job.
+func (c *Config) Stops(v *Victim) bool { return !v.Sensitive && v.Preemptible && !c.nearlyDone(v) }
+
+// nearlyDone says whether v is left alone since it reaches its walltime soon.
+func (c *Config) nearlyDone(v *Victim) bool {
+	return !unbounded(v) && v.Walltime-v.Elapsed <= c.NearCompletion
 }
 
 // Over says whether work of class pending may preempt work of class victim.

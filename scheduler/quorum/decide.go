@@ -114,6 +114,10 @@ func (s *Site) keep(p *model.Placement, mark bool) {
 }
 
 func (s *Site) preempt(p *model.Proposal, f *model.Fact) {
+	if p.Reason == model.ReasonPower {
+		s.shed(p, f)
+		return
+	}
 	want := model.Pending
 	if s.present(p.Ref) && s.jobs.At(p.Ref).Scaled && s.jobs.At(p.Ref).state == model.Running {
 		want = model.Running // it is to grow
@@ -144,6 +148,23 @@ func (s *Site) preempt(p *model.Proposal, f *model.Fact) {
 		}
 	}
 }
+
+// shed makes a running job leave since more power is reckoned than the cap allows.
+func (s *Site) shed(p *model.Proposal, f *model.Fact) {
+	if f.Reason = s.mayChange(p, model.Running); f.Reason != model.ReasonNone {
+		return
+	}
+	j := s.jobs.At(p.Ref)
+	if p.Victim != p.Ref || !s.site.Sheds || !j.Preemptible() || !s.power.over(s.idle.watts) {
+		f.Reason = model.ReasonNotPreemptible
+		return
+	}
+	j.become(model.Checkpointing)
+	f.Kind, f.Reason = model.FactPreempted, model.ReasonPower
+}
+
+// over says whether more is used, with what is used beside jobs, than there is.
+func (h share) over(beside int64) bool { return h.limit > 0 && h.used+beside > h.limit }
 
 // within counts the nodes of j that are at home in v, and those that are at
 // home nowhere.

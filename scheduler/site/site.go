@@ -174,6 +174,7 @@ type Core struct {
 // factLog is where in the log the core is.
 type factLog struct {
 	now       model.Time // of the last Observe or Plan
+	shedAt    int64      // factSeq when jobs to shed were last looked for
 	factSeq   int64      // facts observed that may let a preemption succeed that failed before
 	lastFact  model.Time // when anything was observed last
 	restoring bool       // each vCluster makes a pass in every plan, whatever its cycle

@@ -260,7 +260,7 @@ func (d *naiveDraw) shared(st *model.Site) {
 	}
 	if d.has(withCaps) {
 		st.PowerCap, st.Bandwidth = 100*int64(d.n("power cap", 0, 15)), int64(d.n("bandwidth cap", 0, 10))
-		st.CountIdle = d.chance("idle nodes count", 40)
+		st.CountIdle, st.Sheds = d.chance("idle nodes count", 40), d.chance("sheds", 40)
 	}
 }
 

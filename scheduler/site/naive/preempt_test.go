@@ -250,13 +250,7 @@ func (s *naiveSite) victims(l *naiveVCluster, j *naiveJob, trigger preempt.Trigg
 		if usable == 0 {
 			continue
 		}
-		seen := &preempt.Victim{
-			Ref: v.ref, Job: v.Job, Class: v.Class, Start: v.start, Walltime: v.Walltime, Elapsed: s.now.Sub(v.start) + max(0, v.Walltime-v.left),
-			Nodes: int32(len(v.nodes)), Usable: usable, GPUs: s.gpusAsked(v) / v.NodesMin, Checkpoint: v.Checkpoint, CkptBytes: v.CkptBytes,
-			LastCheckpoint: v.saved, Burst: s.tick.burst[s.row(v.Tenant)] > model.One && s.tick.share[s.row(v.Tenant)] > 0 &&
-				s.tick.usage[s.row(v.Tenant)] > s.tick.share[s.row(v.Tenant)],
-		}
-		all = append(all, candidate{v, cfg.Cost(seen, s.now, cfg.Bandwidth)})
+		all = append(all, candidate{v, cfg.Cost(s.victimOf(v, usable), s.now, cfg.Bandwidth)})
 	}
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(s.classAgainst(j, a.job, trigger), s.classAgainst(j, b.job, trigger)), cmp.Compare(a.cost, b.cost), cmp.Compare(b.job.start, a.job.start), cmp.Compare(a.job.Job, b.job.Job))

@@ -391,6 +391,7 @@ func (s *naiveSite) Plan(now model.Time) *scheduler.Plan {
 		s.propose(model.Proposal{Kind: model.ProposeCancel, Reason: j.why, VCluster: j.VCluster, Job: j.Job, Ref: j.ref})
 	}
 	s.unwanted = nil
+	s.shed()
 	from := s.next
 	s.next = 0
 	for i, l := range s.vclusters {
