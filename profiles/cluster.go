@@ -22,7 +22,8 @@ type Cluster struct {
 	Topology         string `yaml:"topology" of:"dragonfly,listed" default:"dragonfly" doc:"which groups are adjacent: all to all, or those that each group lists"`
 	GroupUplink      Rate   `yaml:"group_uplink" zero:"unknown" default:"unknown" min:"1B/s" unit:"rate" doc:"what the link of each group to the rest of the network carries one way, where the group does not say its own; jobs of classes with communication share it where runtime is modelled"`
 	PowerCap         Power  `yaml:"power_cap" zero:"none" default:"none" min:"0" unit:"power" doc:"what running jobs may draw in all"`
-	OverPowerCap     string `yaml:"over_power_cap" of:"delay,slow" default:"delay" doc:"what keeps power_cap: starts wait by what jobs are reckoned to draw, or GPUs are held back by what the site draws, those of classes with caps alike"`
+	OverPowerCap     string `yaml:"over_power_cap" of:"delay,shed,slow" default:"delay" doc:"what keeps power_cap: starts wait by what is reckoned, and with shed jobs leave while that is more than the cap; or GPUs are held back by what the site draws, those of classes with caps alike"`
+	PowerCapScope    string `yaml:"power_cap_scope" of:"jobs,site" default:"jobs" doc:"what is reckoned with delay and shed: running jobs, or idle nodes beside them, each with its idle_power"`
 	StorageBandwidth Rate   `yaml:"storage_bandwidth" zero:"none" default:"none" min:"0" unit:"rate" doc:"storage traffic that running jobs may demand in all"`
 	SensitivePool    int32  `yaml:"sensitive_pool" zero:"none" default:"none" min:"1" unit:"nodes" doc:"most nodes that sensitive jobs hold together"`
 

@@ -257,9 +257,7 @@ func (c *Cluster) checkWorkloads(k *checker) {
 	if c.OverPowerCap == "slow" && !(c.Runtime == "modelled" && c.RuntimeTerms.Cap && slices.ContainsFunc(c.Workloads, func(w Workload) bool { return len(w.Caps) > 0 })) {
 		k.add("over_power_cap", "found slow, and nothing says what holding a GPU back costs: it needs runtime: modelled with runtime_terms.cap, and a class under workloads with caps; or use delay")
 	}
-	if c.OverPowerCap == "slow" && c.PowerCap == 0 && !slices.ContainsFunc(c.Events, func(e Event) bool { return e.Kind == "power_cap" }) {
-		k.add("over_power_cap", "found slow, and there is no power_cap to keep: give one")
-	}
+	c.checkPowerCap(k)
 }
 
 // checkGPUs holds what node types say of their GPUs against each other and against classes.

@@ -3,7 +3,6 @@ package profiles
 import (
 	"fmt"
 	"math/big"
-	"reflect"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -192,16 +191,3 @@ func (c *Cluster) remarkNodes(all *problems) {
 	}
 }
 
-// remarkPower says what a cap on power leaves out.
-func (c *Cluster) remarkPower(all *problems, site *Site) {
-	if c.PowerCap == 0 || c.OverPowerCap != "delay" || site == nil {
-		return
-	}
-	idle := int64(0)
-	for i := range site.Nodes {
-		idle += site.Nodes[i].IdlePower
-	}
-	if idle > 0 {
-		all.add("power_cap", "counts the nodes of running jobs: idle ones draw up to %s beside it; with over_power_cap: slow they count", formatSize(reflect.ValueOf(Power(idle))))
-	}
-}

@@ -15,6 +15,7 @@ import (
 func (r *resolver) limits() {
 	s, c := r.site, r.c
 	s.PowerCap, s.Bandwidth, s.SensitivePool, s.UserSessions = int64(c.PowerCap), int64(c.StorageBandwidth), c.SensitivePool, c.UserSessions
+	s.CountIdle, s.Sheds = c.PowerCapScope == "site", c.OverPowerCap == "shed"
 	for i := range c.Tenants {
 		s.Tenants = append(s.Tenants, model.Tenant{Name: c.Tenants[i].Name, Limits: c.Tenants[i].limits()})
 		s.AssocPriority = append(s.AssocPriority, c.Tenants[i].Priority)

@@ -155,6 +155,10 @@ func (s *siteResults) proposed(now model.Time, p *model.Proposal) {
 		return
 	}
 	cause, victim := &s.jobs[p.Ref], &s.jobs[p.Victim]
+	if cause == victim { // it is for the sake of no other
+		s.asked(now, "leave", victim, victim, p.Reason)
+		return
+	}
 	s.asked(now, "preempt", cause, victim, p.Reason)
 	s.asked(now, "leave", victim, cause, p.Reason)
 }

@@ -82,6 +82,12 @@ func drawSite(data []byte) *siteWorld {
 	if d.caps = !d.calm && d.yes(25); d.caps {
 		d.add("power_cap: %dW", 300+100*d.below(20))
 	}
+	if d.caps && d.yes(40) {
+		d.add("power_cap_scope: site")
+	}
+	if d.caps && d.yes(40) {
+		d.add("over_power_cap: shed")
+	}
 	if d.caps && d.yes(50) {
 		d.add("storage_bandwidth: %dB/s", 5+d.below(20))
 	}
@@ -218,6 +224,12 @@ func (d *siteDraw) happenings() {
 			event("kind: power_cap, value: %dW", 300+100*d.below(20))
 		case k == 8:
 			event("kind: price, value: 0.%d", 1+d.below(9))
+		}
+	}
+	for range 2 {
+		if d.caps {
+			at += d.below(25)
+			event("kind: power_cap, value: %dW", 100+100*d.below(8))
 		}
 	}
 	at += 300
@@ -431,7 +443,7 @@ func TestSiteInvariants(t *testing.T) {
 	if testing.Short() {
 		worlds = 150
 	}
-	var facts, proposals, slips, resized int64
+	var facts, proposals, slips, resized, shed int64
 	for i := range worlds {
 		w := drawSite(longBytes(uint64(i)))
 		m, spec := w.memory(), w.spec(t)
@@ -445,11 +457,12 @@ func TestSiteInvariants(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("world %d\n%s", i, w)
 		}
-		facts, proposals, slips, resized = facts+res.Watch.Facts, proposals+res.Watch.Proposals, slips+res.Watch.Slips, resized+res.SiteCounts.Resized
+		facts, proposals, slips, resized, shed = facts+res.Watch.Facts, proposals+res.Watch.Proposals, slips+res.Watch.Slips, resized+res.SiteCounts.Resized, shed+res.SiteCounts.Shed
 	}
-	t.Logf("%d worlds: %d facts, %d proposals, %d of them behind a blocked job checked, %d resizes", worlds, facts, proposals, slips, resized)
+	t.Logf("%d worlds: %d facts, %d proposals, %d of them behind a blocked job checked, %d resizes, %d jobs shed", worlds, facts, proposals, slips, resized, shed)
 	require.Positive(t, slips)
 	require.Positive(t, resized)
+	require.Positive(t, shed)
 }
 
 // A job that a cap alone keeps from starting holds its reservation at a later

@@ -267,6 +267,9 @@ func placed(e *explain.Explanation, p *explain.Place) string {
 }
 
 func moved(e *explain.Explanation, m *explain.Move) string {
+	if m.Leaves && m.Reason == model.ReasonPower.String() {
+		return fmt.Sprintf("%s it was asked to leave its nodes, since more power was reckoned than the power cap allows (%s).", e.Moment(m.At), m.Reason)
+	}
 	if m.Leaves {
 		return fmt.Sprintf("%s it was asked to leave its nodes to job %d (%s).", e.Moment(m.At), m.Job.ID, m.Reason)
 	}

@@ -42,7 +42,11 @@ func (s *summary) table() *table.Table {
 	t.Row("policy", s.policy(), s.cycle())
 	t.Row("jobs", s.count("jobs_submitted"), s.outcomes())
 	if c := d.Site; c != nil {
-		t.Row("preempted", table.Quantity(plot.Count(c.Preempted), c.Preempted), fmt.Sprintf("%s left with a checkpoint", plot.Count(c.Suspended)))
+		words := fmt.Sprintf("%s left with a checkpoint", plot.Count(c.Suspended))
+		if c.Shed > 0 {
+			words += fmt.Sprintf("; %s were shed for the power cap", plot.Count(c.Shed))
+		}
+		t.Row("preempted", table.Quantity(plot.Count(c.Preempted), c.Preempted), words)
 		t.Row("failed attempts", table.Quantity(plot.Count(c.Requeued+c.Failed), c.Requeued+c.Failed), fmt.Sprintf("%s of them requeued; %s nodes were lost", plot.Count(c.Requeued), plot.Count(c.NodesLost)))
 		if c.Resized > 0 {
 			t.Row("resized", table.Quantity(plot.Count(c.Resized), c.Resized), "times that a reactive service got more nodes or gave some back")

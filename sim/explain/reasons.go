@@ -59,7 +59,7 @@ var reasonWords = [model.LastReason + 1]ReasonWords{
 	model.ReasonResources:   {Waits: "for <n> free nodes"},
 	model.ReasonPower: {
 		Waits: "for power under the cap", Rejected: "it would draw more power than the cap ever allows",
-		Refused: "it would draw more power than the cap leaves",
+		Refused: "it would draw more power than the cap leaves", Ended: "more power was reckoned than the cap allows",
 	},
 	model.ReasonBandwidth: {
 		Waits: "for storage bandwidth under the cap", Rejected: "it would demand more storage bandwidth than the cap ever allows",

@@ -46,7 +46,7 @@ func (w *watcher) Attempt(a *model.AttemptRecord) {
 			w.taken = append(w.taken, a.End.Sub(a.Start))
 		}
 	}
-	if a.Reason != model.ReasonPreempted && a.Reason != model.ReasonReclaimed {
+	if a.Reason != model.ReasonPreempted && a.Reason != model.ReasonReclaimed && a.Reason != model.ReasonPower {
 		return
 	}
 	switch a.Outcome {

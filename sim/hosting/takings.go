@@ -157,7 +157,7 @@ func add(of [2]*Taking, what func(*Taking)) {
 
 // Proposed takes in a proposal, before its answer.
 func (t *Takings) Proposed(p *model.Proposal) {
-	if p.Kind == model.ProposePreempt {
+	if p.Kind == model.ProposePreempt && p.Victim != p.Ref { // else it is for the sake of no other
 		j := &t.jobs[p.Ref]
 		t.asked = append(t.asked, proposed{p.Seq, j.is, j.job})
 	}

@@ -188,9 +188,10 @@ func (w *Watcher) limits(j *job, had *job) {
 		name, unit   string
 		budget       *budget
 		request, had int64
-	}{{"power", "W", &w.power, j.power, had.power}, {"storage bandwidth", "B/s", &w.bandwidth, j.io, had.io}} {
-		if b.budget.cap > 0 && b.request > b.had && b.budget.used+b.request > b.budget.cap {
-			w.fail(24, j, fmt.Sprintf("%s of %d %s", b.name, b.budget.used+b.request, b.unit), fmt.Sprintf("at most %d", b.budget.cap))
+		beside       int64
+	}{{"power", "W", &w.power, j.power, had.power, w.idleBeside(j)}, {"storage bandwidth", "B/s", &w.bandwidth, j.io, had.io, 0}} {
+		if b.budget.cap > 0 && b.request > b.had && b.budget.used+b.beside+b.request > b.budget.cap {
+			w.fail(24, j, fmt.Sprintf("%s of %d %s", b.name, b.budget.used+b.beside+b.request, b.unit), fmt.Sprintf("at most %d", b.budget.cap))
 		}
 	}
 }
@@ -306,6 +307,9 @@ func (w *Watcher) preemption(x *flight, p *model.Proposal) {
 	if id, ok := w.refs[p.Victim]; ok {
 		x.victim = w.jobs[id]
 	}
+	if p.Reason == model.ReasonPower && x.victim == x.job {
+		return // the quorum says whether it may be
+	}
 	w.causing(x.job, true)
 	policy := &w.cfg.Policies[x.job.VCluster]
 	if x.job.state == model.Running && !(x.job.Scaled && x.job.nodes < x.job.due()) {
@@ -337,6 +341,10 @@ func (w *Watcher) preempted(j *job, f *model.Fact) {
 		return
 	}
 	cause := x.job
+	if cause == j {
+		w.shed(j)
+		return
+	}
 	reclaims := false
 	for n := range each(&j.held) {
 		reclaims = reclaims || w.site.Nodes[n].Home == cause.VCluster && j.VCluster != cause.VCluster

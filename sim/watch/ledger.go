@@ -93,6 +93,8 @@ type ledger struct {
 	locks    map[int32]*tally
 
 	power, bandwidth budget
+	refusals         bool  // in this instant
+	idle             int64 // W of nodes that are up and that no job holds, where these count
 	pool             int32 // most nodes of sensitive work, 0 for no bound
 	sensitive        int32
 }
@@ -262,11 +264,13 @@ func (w *Watcher) visit(j *job, n model.NodeID, share *model.NodeShare, sign int
 		return
 	}
 	x := &w.nodes[n]
+	w.idle -= w.idleOf(n)
 	if x.jobs += sign; x.jobs > 0 {
 		w.owned.Add(n)
 	} else {
 		w.owned.Remove(n)
 	}
+	w.idle += w.idleOf(n)
 	switch {
 	case share == nil:
 		x.whole = nil
@@ -344,7 +348,9 @@ func (w *Watcher) nodeChanges(f *model.Fact) {
 	if f.State == model.Down {
 		w.downed = append(w.downed, f.Node)
 	}
+	w.idle -= w.idleOf(f.Node)
 	n.state = f.State
+	w.idle += w.idleOf(f.Node)
 	if w.ready.Remove(f.Node); f.State == model.Ready {
 		w.ready.Add(f.Node)
 	}

@@ -101,6 +101,9 @@ func (w *Watcher) setAside(j *job, t *taking) {
 // told which job is first, and no nodes are kept for a job that makes others leave.
 func (w *Watcher) checked(v model.VClusterID) bool {
 	p := &w.cfg.Policies[v]
+	if w.site.CountIdle && w.power.cap > 0 {
+		return false // what idle nodes draw then is not forecast here
+	}
 	return p.Easy && (p.Order.known() || w.cfg.First != nil) && w.causes == 0
 }
 

@@ -64,6 +64,8 @@ type Policy struct {
 	Punctual   bool // its own plan does not miss the instant of a promise: easy, or conservative without bounds
 	Preempts   bool
 	MaxVictims int32 // of one pass, for one job
+	// Spares is what is left of the requested time of jobs that are not made to leave.
+	Spares model.Duration
 }
 
 // Config of the watcher of a site.
@@ -126,6 +128,9 @@ func New(cfg Config) *Watcher {
 		refs: map[model.Ref]model.JobID{}, flights: map[uint64]*flight{},
 	}
 	w.ledger = newLedger(cfg.Site)
+	for n := range cfg.Site.Nodes {
+		w.idle += w.idleOf(model.NodeID(n))
+	}
 	w.pass.waiting = make([][]*job, len(cfg.Site.VClusters))
 	w.pass.reset()
 	return w
@@ -151,6 +156,7 @@ func (w *Watcher) clock(now model.Time) {
 	}
 	if now > w.now {
 		w.vacated()
+		w.keepsCap()
 	}
 	w.now = now
 }
@@ -204,6 +210,7 @@ func (w *Watcher) Fact(now model.Time, f *model.Fact) {
 		w.restoring = true
 		return
 	case model.FactRefused:
+		w.refusals = true
 		if w.flight(f) == nil {
 			w.unknownJob(6, f.Job, fmt.Sprintf("a refusal of proposal %d", f.Seq), "an answer to a proposal that waits for one")
 		}

@@ -38,6 +38,9 @@ func (s *Site) preempt(ref model.Ref, why model.Reason) {
 		grace = max(grace, s.site.QOS[a.QOS].PreemptGrace)
 	}
 	s.Meter.Preempted++
+	if why == model.ReasonPower {
+		s.Meter.Shed++
+	}
 	l.rec.Preemptions++
 	l.rec.State = model.Checkpointing
 	l.exit = exit{why: why, hint: s.now.Add(grace), acts: model.Never, expires: s.expiry(l)}

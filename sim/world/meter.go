@@ -45,6 +45,7 @@ func (st *Meter) touch(h *Share, i int) {
 // SiteCounts is what has come to pass on a site.
 type SiteCounts struct {
 	Preempted       int64 `json:"preempted"`                  // times that a job was asked to leave its nodes
+	Shed            int64 `json:"shed,omitempty"`             // of these, for the cap on power
 	Suspended       int64 `json:"suspended"`                  // of these, left with a checkpoint
 	Written         int64 `json:"checkpoints_written"`        // by running jobs that went on
 	Requeued        int64 `json:"requeued"`                   // failed attempts whose jobs went back to the queue
@@ -330,7 +331,7 @@ func (s *Site) tenant(a *model.Allocation) *Share {
 
 // advance brings the clock of the site to now.
 func (s *Site) advance(now model.Time) {
-	if s.begun && now > s.now && s.cfg.Power.Slow && s.cap > 0 && s.Meter.Draw.Value > s.cap {
+	if s.begun && now > s.now && s.cfg.Power.Exceeds && s.cap > 0 && s.Meter.Draw.Value > s.cap {
 		s.Meter.Consequences.OverCap = model.Plus(s.Meter.Consequences.OverCap, int64(now.Sub(s.now)))
 	}
 	if s.prices != nil && (now > s.now || !s.begun) {

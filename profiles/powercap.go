@@ -1,0 +1,62 @@
+package profiles
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// checkPowerCap checks what keeps power_cap, and what it counts.
+func (c *Cluster) checkPowerCap(k *checker) {
+	capped := c.PowerCap > 0 || slices.ContainsFunc(c.Events, func(e Event) bool { return e.Kind == "power_cap" })
+	if c.OverPowerCap != "delay" && !capped {
+		k.add("over_power_cap", "found %s, and there is no power_cap to keep: give one", c.OverPowerCap)
+	}
+	if c.PowerCapScope != "site" {
+		return
+	}
+	switch {
+	case !capped:
+		k.add("power_cap_scope", "found site, and there is no power_cap that idle nodes could count against: give one")
+	case c.OverPowerCap == "slow":
+		k.add("power_cap_scope", "found site with over_power_cap: slow, which goes by all that the site draws: leave it out")
+	}
+	for i := range c.NodeTypes {
+		if t := &c.NodeTypes[i]; t.IdlePower == 0 {
+			k.add(fmt.Sprintf("node_types[%d].name", i), "the type %s states no idle_power, and power_cap_scope: site counts idle nodes: give it, or power_cap_scope: jobs", t.Name)
+		}
+	}
+}
+
+// idlePower is what the nodes of a site draw without jobs, in W.
+func (s *Site) idlePower() (watts int64) {
+	for i := range s.Nodes {
+		watts += s.Nodes[i].IdlePower
+	}
+	return watts
+}
+
+// remarkPower says what a cap on power leaves out, and where it leaves nothing to jobs.
+func (c *Cluster) remarkPower(all *problems, site *Site) {
+	if site == nil || c.OverPowerCap == "slow" {
+		return
+	}
+	idle := site.idlePower()
+	words := formatSize(reflect.ValueOf(Power(idle)))
+	if c.PowerCapScope == "jobs" {
+		if c.PowerCap > 0 && idle > 0 {
+			all.add("power_cap", "counts the nodes of running jobs: idle ones draw up to %s beside it; with power_cap_scope: site they count", words)
+		}
+		return
+	}
+	if c.PowerCap > 0 && int64(c.PowerCap) <= idle {
+		all.add("power_cap", "is no more than idle nodes draw (%s), which count: no job starts that draws more than its nodes do without it", words)
+	}
+	for i := range c.Events {
+		if e := &c.Events[i]; e.Kind != "power_cap" {
+			continue
+		} else if v, _, err := e.read(); err == nil && v.Int() > 0 && v.Int() <= idle {
+			all.add(fmt.Sprintf("events[%d]", i), "the power_cap is no more than idle nodes draw (%s), which count: no job starts from then on that draws more than its nodes do without it", words)
+		}
+	}
+}
