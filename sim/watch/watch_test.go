@@ -526,7 +526,7 @@ func TestForgedLogs(t *testing.T) {
 			l.fact(5*sec, model.FactEnded, 0)
 			l.Job(&model.JobRecord{State: model.Completed, Attempts: 1, End: 5 * sec, Runtime: 5 * model.Second})
 		}},
-	}, forgedServices, forgedPromises) {
+	}, forgedServices, forgedPromises, forgedCaps) {
 		t.Run(fmt.Sprint(c.number, " ", c.what), func(t *testing.T) {
 			l := forge(c.change)
 			c.log(l)

@@ -42,7 +42,7 @@ type PowerConfig struct {
 	Slow bool
 	// Exceeds says that it is counted how long the site draws more than its cap.
 	Exceeds bool
-	Cap  int64 // W, 0 for none, until a change
+	Cap     int64 // W, 0 for none, until a change
 	// Tariffs are what energy costs and emits, ascending; none where what the site draws is
 	// not known. PUE is that of the facility.
 	Tariffs []hwmodel.TariffAt
