@@ -1,0 +1,41 @@
+package profiles
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestRemarksOnPower: what lint says of a cap on power.
+func TestRemarksOnPower(t *testing.T) {
+	const nodes = "groups: [{name: g, nodes: 10, type: a}]\nnode_types: [{name: a, idle_power: 200W, busy_power: 1kW}]\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"of jobs", nodes + "power_cap: 5kW\n", "power_cap: counts the nodes of running jobs: idle ones draw up to 2kW beside it; with power_cap_scope: site they count"},
+		{"of jobs that are shed", nodes + "power_cap: 5kW\nover_power_cap: shed\n", "with power_cap_scope: site they count"},
+		{"of the site", nodes + "power_cap: 5kW\npower_cap_scope: site\n", ""},
+		{"of the site, no more than idle nodes", nodes + "power_cap: 2kW\npower_cap_scope: site\n", "power_cap: is no more than idle nodes draw (2kW), which count: no job starts"},
+		{"of the site, later", nodes + "power_cap: 5kW\npower_cap_scope: site\nevents: [{time: 1h, kind: power_cap, value: 1500W}]\n", "events[0]: the power_cap is no more than idle nodes draw (2kW)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "c.yaml")
+			require.NoError(t, os.WriteFile(path, []byte(c.text), 0o600))
+			_, remarks, err := Lint(path)
+			require.NoError(t, err)
+			var about []string
+			for _, n := range remarks {
+				if text := n.String(); strings.Contains(text, "idle nodes draw") || strings.Contains(text, "idle ones draw") {
+					about = append(about, text)
+				}
+			}
+			if c.want == "" {
+				require.Empty(t, about)
+				return
+			}
+			require.Len(t, about, 1)
+			require.Contains(t, about[0], c.want)
+		})
+	}
+}
