@@ -39,3 +39,9 @@ func TestRemarksOnPower(t *testing.T) {
 		})
 	}
 }
+
+// TestSlowCountsTheSite: slow needs no scope, which is refused beside whatever else is wrong.
+func TestSlowCountsTheSite(t *testing.T) {
+	_, err := ParseCluster("c.yaml", []byte("power_cap: 1kW\npower_cap_scope: site\nover_power_cap: slow\ngroups: [{name: g, nodes: 4}]\n"))
+	require.ErrorContains(t, err, "c.yaml:2:18: power_cap_scope: found site with over_power_cap: slow, which goes by all that the site draws: leave it out")
+}

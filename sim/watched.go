@@ -70,7 +70,7 @@ func (r *run) siteWatcher(p *plan.Site) watcher {
 	}
 	for i := range p.Core.Policies {
 		q := &p.Core.Policies[i]
-		policy := watch.Policy{Easy: q.Backfill == order.Easy, Punctual: q.Punctual(), Preempts: q.Preempts, MaxVictims: q.Preemption.MaxVictims, Spares: q.Preemption.NearCompletion}
+		policy := watch.Policy{Easy: q.Backfill == order.Easy, Punctual: q.Punctual(), Preempts: q.Preempts, MaxVictims: q.Preemption.MaxVictims, NearCompletion: q.Preemption.NearCompletion}
 		if q.Ranking == site.ByOrder {
 			policy.Order = watch.OrderOf(q.Order.String())
 		}

@@ -163,6 +163,17 @@ func (b *ledger) drawn() (power, io int64, sensitive int32) {
 	return power, io, sensitive
 }
 
+// idle is what the nodes draw that no job holds, where these count.
+func (b *ledger) idle() (power int64) {
+	for n := range b.site.Nodes {
+		held := slices.ContainsFunc(b.jobs, func(j *ledgerJob) bool { return slices.Contains(nodesOf(j.cells), model.NodeID(n)) })
+		if b.site.CountIdle && !held && b.states[n] != model.Down {
+			power += b.site.Nodes[n].IdlePower
+		}
+	}
+	return power
+}
+
 // legal says whether j may hold cells instead of what it holds.
 func (b *ledger) legal(j *ledgerJob, cells []cell, says bool) bool {
 	had := j.cells
@@ -215,6 +226,7 @@ func (b *ledger) within(j *ledgerJob, cells []cell) bool {
 		x.own = int32(len(nodesOf(j.cells)))
 		x.gpus, x.ownGPUs = b.gpus(j.Tenant), gpusIn(j.cells)
 		x.power, x.io, x.sensitive = b.drawn()
+		x.power += b.idle()
 		x.ownPower, x.ownIO = b.draw(j)
 		return x
 	}
@@ -265,12 +277,13 @@ func drawSite(d dice) *model.Site {
 			MaxLent: model.FixedOf(sample(d, 0, 0.2, 0.5, 0.5, 1)),
 		})
 	}
+	s.CountIdle = d.one(2)
 	s.Tenants = make([]model.Tenant, 2)
 	s.Tenants[0].MaxNodes = sample(d, 0, d.in32(1, 9))
 	for range sample(d, d.in(1, 16), d.in(12, 40)) {
 		s.Nodes = append(s.Nodes, model.Node{
 			Home: model.VClusterID(d.in(-1, 2)), GPUs: d.in32(1, 4),
-			BusyPower: d.in64(0, 200), Fingerprint: d.in32(-1, 1),
+			BusyPower: d.in64(0, 200), IdlePower: d.in64(0, 60), Fingerprint: d.in32(-1, 1),
 		})
 	}
 	return s

@@ -39,7 +39,7 @@ func (w *Watcher) keepsCap() {
 		return
 	}
 	leaving := map[*job]bool{}
-	for _, x := range w.flights {
+	for _, x := range w.flights { //detlint:ordered a set is made of it
 		if x.kind == model.ProposePreempt {
 			leaving[x.victim] = true
 		}
@@ -58,8 +58,8 @@ func (w *Watcher) keepsCap() {
 				idle += w.site.Nodes[n].IdlePower
 			}
 		}
-		spares := w.cfg.Policies[j.VCluster].Spares
-		if j.Preemptible() && j.power > idle && (j.left == model.Forever || j.left-w.now.Sub(j.start) > spares) {
+		spared := w.cfg.Policies[j.VCluster].NearCompletion
+		if j.Preemptible() && j.power > idle && (j.left == model.Forever || j.left-w.now.Sub(j.start) > spared) {
 			stays = j
 		}
 	}

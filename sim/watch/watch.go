@@ -64,8 +64,8 @@ type Policy struct {
 	Punctual   bool // its own plan does not miss the instant of a promise: easy, or conservative without bounds
 	Preempts   bool
 	MaxVictims int32 // of one pass, for one job
-	// Spares is what is left of the requested time of jobs that are not made to leave.
-	Spares model.Duration
+	// NearCompletion is what is left of the requested time of jobs that are not made to leave.
+	NearCompletion model.Duration
 }
 
 // Config of the watcher of a site.

@@ -59,7 +59,7 @@ var packageTable = []packageRule{
 	{dir: "scheduler/ascoded", may: []string{"scheduler/model", "scheduler/score", "scheduler/place", "scheduler/quota"}},
 	{dir: "scheduler/internal/queue", may: []string{"scheduler/model"}},
 	{dir: "scheduler/plain", may: []string{"scheduler/model", "scheduler", "scheduler/order", "scheduler/cluster", "scheduler/backfill", "scheduler/internal/queue"}},
-	{dir: "scheduler/site/internal/caps"},
+	{dir: "scheduler/site/internal/caps", may: []string{"scheduler/model"}},
 	{dir: "scheduler/site/internal/future", may: []string{"scheduler/model", "scheduler/backfill", "scheduler/place", "scheduler/site/internal/caps"}},
 	{dir: "scheduler/site/internal/waiting", may: []string{"scheduler/model", "scheduler/internal/queue", "scheduler/order", "scheduler/place", "scheduler/score", "scheduler/site/internal/caps"}},
 	{dir: "scheduler/site/internal/notes", may: []string{"scheduler/model", "scheduler", "scheduler/place", "scheduler/score", "scheduler/multifactor"}},
