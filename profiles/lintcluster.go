@@ -190,4 +190,3 @@ func (c *Cluster) remarkNodes(all *problems) {
 		all.add("power_cap", "every node draws more (%dW at least): nothing will ever start", int64(least))
 	}
 }
-

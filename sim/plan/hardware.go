@@ -38,7 +38,7 @@ type Energy struct {
 func (p *Resolved) hardwareOf(w *world.SiteConfig, res *profiles.Site, cap int64, src Tables) {
 	h := res.Hardware
 	rowBand := map[string]float64{"meter": nodeBand, "nvml": nvmlBand, "nvml-corrected": nodeBand, "unknown": unknownBand}[h.Facility.JobPower]
-	w.Power = world.PowerConfig{IdleBand: model.FixedOf(nodeBand), RowBand: model.FixedOf(rowBand), Slow: h.Slow, Exceeds: h.Slow || res.Sheds || res.CountIdle, Cap: cap}
+	w.Power = world.PowerConfig{IdleBand: model.FixedOf(nodeBand), RowBand: model.FixedOf(rowBand), Slow: h.Slow, Exceeds: res.Sheds || res.CountIdle, Cap: cap}
 	if t := h.Transfers; t != nil {
 		w.Storage = &world.StorageConfig{Bandwidth: t.Bandwidth, Stage: t.Stage, Stop: t.Stop}
 		for _, f := range t.FileSystems {

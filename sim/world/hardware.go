@@ -40,7 +40,7 @@ type PowerConfig struct {
 	// Slow holds GPUs back while the site would draw more than its cap. Else the core
 	// delays starts by what jobs ask for.
 	Slow bool
-	// Exceeds says that it is counted how long the site draws more than its cap.
+	// Exceeds says that it is counted without Slow too how long the site draws more than its cap.
 	Exceeds bool
 	Cap     int64 // W, 0 for none, until a change
 	// Tariffs are what energy costs and emits, ascending; none where what the site draws is

@@ -331,7 +331,7 @@ func (s *Site) tenant(a *model.Allocation) *Share {
 
 // advance brings the clock of the site to now.
 func (s *Site) advance(now model.Time) {
-	if s.begun && now > s.now && s.cfg.Power.Exceeds && s.cap > 0 && s.Meter.Draw.Value > s.cap {
+	if s.begun && now > s.now && (s.cfg.Power.Slow || s.cfg.Power.Exceeds) && s.cap > 0 && s.Meter.Draw.Value > s.cap {
 		s.Meter.Consequences.OverCap = model.Plus(s.Meter.Consequences.OverCap, int64(now.Sub(s.now)))
 	}
 	if s.prices != nil && (now > s.now || !s.begun) {
