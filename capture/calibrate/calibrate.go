@@ -28,8 +28,8 @@ type Source struct {
 	// ClassOf is the class of work of a job, -1 for none.
 	ClassOf func(*traces.Job) int
 	Classes []string
-	// Sensor is what is known of the sensors of GPUs; its Window is at least that of the rows.
-	Sensor fit.Sensor
+	// SensorOf is what is known of the sensors of the GPUs of a node type.
+	SensorOf func(typ int) fit.Sensor
 }
 
 // NodeType is one of the cluster file.

@@ -112,7 +112,7 @@ func (p *planted) source(t *testing.T, c *profiles.Cluster) Source {
 				}
 			}
 		},
-		Epoch: epoch, Events: p.events, Sensor: fit.Unmetered(100*model.Millisecond, model.Second),
+		Epoch: epoch, Events: p.events, SensorOf: func(int) fit.Sensor { return fit.Unmetered(100*model.Millisecond, model.Second) },
 		TypeOf: func(node string) int { return map[byte]int{'b': 0, 'o': 1}[node[0]] },
 		Types:  []NodeType{{"big", "h100", 2}, {"old", "v100", 2}}, Classes: []string{"train", "infer"},
 		ClassOf: func(j *traces.Job) int {

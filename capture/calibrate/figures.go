@@ -16,12 +16,12 @@ func draws(src *Source, jobs *jobTable, seen *observed) (out []Finding, err erro
 	if seen.all == 0 {
 		return []Finding{refused(whole(GPUIdle), "no telemetry", "rows of GPUs with power and utilisation", "run orrery capture nvml on the nodes, or convert what nvidia-smi, DCGM-exporter or Prometheus have kept")}, nil
 	}
-	sensor := src.Sensor
-	sensor.Window = max(sensor.Window, seen.window)
 	for i, t := range src.Types {
 		if t.GPUs == 0 || t.GPU == "" {
 			continue
 		}
+		sensor := src.SensorOf(i)
+		sensor.Window = max(sensor.Window, seen.window)
 		spans, rows, first := ofGPU(src, seen, t.GPU)
 		if rows == 0 {
 			out = append(out, refused(Target{Type: i, Class: -1, Key: GPUIdle}, "no rows of nodes of type "+t.Name, "telemetry of some of its nodes, under the names of the cluster file", "run orrery capture nvml --node NAME on them"))
@@ -116,9 +116,7 @@ func sensorText(s *fit.Sensor) string {
 
 // nodeDraws are what nodes draw as wholes, where that was measured.
 func nodeDraws(src *Source, _ *jobTable, seen *observed) (out []Finding, err error) {
-	sensor := src.Sensor
-	sensor.Window, sensor.Metered = max(sensor.Window, seen.window), false
-	sensor.Gain, sensor.Offset = fit.Unmetered(0, 0).Gain, fit.Unmetered(0, 0).Offset
+	sensor := fit.Unmetered(0, max(model.Second, seen.window))
 	for i, t := range src.Types {
 		idle := Target{Type: i, Class: -1, Key: NodeIdle}
 		if len(seen.nodes[i]) == 0 {

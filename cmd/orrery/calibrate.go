@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +14,6 @@ import (
 
 	"orrery/capture/archive"
 	"orrery/capture/calibrate"
-	"orrery/hwmodel"
-	"orrery/hwmodel/fit"
 	"orrery/internal/disk"
 	"orrery/profiles"
 	"orrery/reports/calibration"
@@ -30,7 +27,7 @@ type calibrateVerb struct {
 	print        *printer
 	cluster, out string
 	jobs, report string
-	gain, offset float64
+	sensor       string
 	failures     bool
 	force        bool
 }
@@ -54,7 +51,8 @@ the data cannot carry is refused, with what is missing, and its key stays as it 
 Jobs come from --jobs, or from the one bundle that has any. Nodes are told by their
 names; a node type of the file that has telemetry of none of its nodes is not fitted.
 Readings of NVML are within about 6 % of a meter, unknown in sign, and ranges say so;
---gain takes that of a sensor which 'orrery capture sensor' has found with a meter.
+--sensor takes gain and offset that 'orrery capture sensor --meter … -o json' has found,
+for GPUs of the same generation.
 
 Failures are printed and put into the file only with --failures: replays of a trace
 with failures of its own would meet both.
@@ -72,8 +70,7 @@ input, 5 nothing could be fitted and nothing was written.`,
 	f.StringVar(&v.jobs, "jobs", "", "`TRACE` of the jobs, with ids as in the cgroups; else the bundle that has jobs")
 	f.StringVar(&v.report, "report", "", "write a page with each fit and what it rests on into `DIR`")
 	f.Lookup("report").NoOptDefVal = "calibration"
-	f.Float64Var(&v.gain, "gain", 0, "`FACTOR` of readings of GPUs to their power, as a meter has told; else 1 ± 6 %")
-	f.Float64Var(&v.offset, "offset", 0, "`W` that readings of GPUs are too high beyond that")
+	f.StringVar(&v.sensor, "sensor", "", "correct readings of GPUs by `FILE`, which capture sensor has written with -o json")
 	f.BoolVar(&v.failures, "failures", false, "put failures and repairs into the file too")
 	forceFlag(cmd, &v.force)
 	v.print = m.printFlag(cmd)
@@ -170,7 +167,7 @@ func (v *calibrateVerb) source(args []string, c *profiles.Cluster) (src calibrat
 	if err != nil {
 		return src, done, input(err)
 	}
-	src = calibrate.Source{Telemetry: set.Telemetry, Events: set.Events, Sensor: v.sensor()}
+	src = calibrate.Source{Telemetry: set.Telemetry, Events: set.Events}
 	if set.Bundles() == 0 {
 		src.Telemetry = func() iter.Seq2[*traces.Telemetry, error] { return func(func(*traces.Telemetry, error) bool) {} }
 	}
@@ -186,6 +183,9 @@ func (v *calibrateVerb) source(args []string, c *profiles.Cluster) (src calibrat
 			return t.Name == site.NodeTypes[i] || site.NodeTypes[i] == "" && len(c.NodeTypes) == 1
 		})
 		src.Nodes = append(src.Nodes, name)
+	}
+	if src.SensorOf, err = sensorOf(v.sensor, models(c, set.Nodes, types)); err != nil {
+		return src, done, err
 	}
 	src.TypeOf = func(node string) int {
 		if t, ok := types[node]; ok {
@@ -216,6 +216,20 @@ func (v *calibrateVerb) source(args []string, c *profiles.Cluster) (src calibrat
 	return src, b.Close, nil
 }
 
+// models are those of the GPUs of each node type, as the bundles name them, else as the file does.
+func models(c *profiles.Cluster, nodes []traces.Node, types map[string]int) []string {
+	out := make([]string, len(c.NodeTypes))
+	for i := range c.NodeTypes {
+		out[i] = cmp.Or(c.NodeTypes[i].GPUModel, c.NodeTypes[i].GPU)
+	}
+	for _, n := range nodes {
+		if t, known := types[n.Name]; known && t >= 0 && n.GPUModel != "" {
+			out[t] = n.GPUModel
+		}
+	}
+	return out
+}
+
 // jobsOf is the trace of the jobs, "" for none.
 func (v *calibrateVerb) jobsOf(paths []string) (string, error) {
 	if v.jobs != "" {
@@ -234,23 +248,6 @@ func (v *calibrateVerb) jobsOf(paths []string) (string, error) {
 		return with[0], nil
 	}
 	return "", usagef("%d bundles have jobs, such as %s and %s: name one by --jobs", len(with), quoted(with[0]), quoted(with[1]))
-}
-
-// period and window of the power that NVML gives on recent GPUs: a new mean over a second each
-// 100 ms (docs/CALIBRATION.md).
-const (
-	sensorPeriod = 100 * model.Millisecond
-	sensorWindow = model.Second
-)
-
-func (v *calibrateVerb) sensor() fit.Sensor {
-	s := fit.Unmetered(sensorPeriod, sensorWindow)
-	if v.gain > 0 && !math.IsInf(v.gain, 0) {
-		s.Gain = hwmodel.Band{Value: v.gain, Low: v.gain, High: v.gain}
-		s.Offset = hwmodel.Band{Value: v.offset, Low: v.offset, High: v.offset}
-		s.Metered = true
-	}
-	return s
 }
 
 // classOf tells the class of work of a job, as a replay would.
