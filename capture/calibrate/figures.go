@@ -111,6 +111,9 @@ func sensorText(s *fit.Sensor) string {
 	if s.Metered {
 		return "readings corrected by a meter"
 	}
+	if s.Gain.Value != 1 || s.Offset.Value != 0 {
+		return fmt.Sprintf("readings corrected by the meter of one card (gain %.3f, offset %.1f W); the range has %.0f %% either way for the others", s.Gain.Value, s.Offset.Value, 100*(s.Gain.High/s.Gain.Value-1))
+	}
 	return fmt.Sprintf("readings of the cards, which no meter has checked: the range has %.0f %% either way for that", 100*(s.Gain.High-1))
 }
 

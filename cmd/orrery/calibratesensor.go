@@ -26,8 +26,6 @@ type found struct {
 	Column     string   `json:"column"`
 	Generation *string  `json:"generation"`
 	Gain       *float64 `json:"gain"`
-	GainLow    *float64 `json:"gain_low"`
-	GainHigh   *float64 `json:"gain_high"`
 	Offset     *float64 `json:"offset_w"`
 }
 
@@ -46,15 +44,18 @@ func sensorOf(path string, gpus []string) (func(int) fit.Sensor, error) {
 		if err != nil {
 			return nil, err
 		}
+		if f.Generation == nil {
+			return nil, usagef("--sensor %s: it does not say which GPU was measured: name it by 'orrery capture sensor --gpu MODEL'", quoted(path))
+		}
 		met := false
 		for i := range out {
-			if f.Generation != nil && *f.Generation != kinds[i].Generation {
+			if *f.Generation != kinds[i].Generation {
 				continue
 			}
 			met = true
-			out[i].Gain = hwmodel.Band{Value: *f.Gain, Low: min(*f.GainLow, *f.Gain), High: max(*f.GainHigh, *f.Gain)}
+			// The meter was on one card. Others of its kind are as far from it as cards are from one.
+			out[i].Gain = hwmodel.Band{Value: *f.Gain, Low: *f.Gain * (1 - sensor.CardBand), High: *f.Gain * (1 + sensor.CardBand)}
 			out[i].Offset = hwmodel.Band{Value: *f.Offset, Low: *f.Offset, High: *f.Offset}
-			out[i].Metered = true
 			if err := out[i].Validate(); err != nil {
 				return nil, usagef("--sensor %s: %w", quoted(path), err)
 			}
@@ -85,8 +86,8 @@ func readSensor(path string) (*found, error) {
 		return nil, input(fmt.Errorf("%s: found no column power.draw, which is what telemetry has, among %d", quoted(path), len(all)))
 	}
 	f := &all[at]
-	if f.Gain == nil || f.Offset == nil || f.GainLow == nil || f.GainHigh == nil {
-		return nil, input(fmt.Errorf("%s: found no gain with its range and offset of %s: measure it beside a meter, by orrery capture sensor --meter", quoted(path), f.Column))
+	if f.Gain == nil || f.Offset == nil {
+		return nil, input(fmt.Errorf("%s: found no gain and offset of %s: measure it beside a meter, by orrery capture sensor --meter", quoted(path), f.Column))
 	}
 	return f, nil
 }
