@@ -17,6 +17,9 @@ type Failures struct {
 	RepairMedian model.Duration  `yaml:"repair_median" zero:"none" default:"none" min:"1s" when:"failures.mtbf!=never,failures.repair=log-normal" unit:"span" doc:"half of the repairs are shorter; instead of mttr"`
 	RepairSigma  float64         `yaml:"repair_sigma" zero:"none" default:"none" min:"0.01" max:"5" when:"failures.mtbf!=never,failures.repair=log-normal" unit:"number" doc:"deviation of the natural logarithm of the time; needed with log-normal"`
 	Shared       []SharedFailure `yaml:"shared" doc:"what takes several nodes down at once when it breaks"`
+	DriftMTBF    model.Duration  `yaml:"drift_mtbf" zero:"never" default:"never" min:"1m" unit:"span" doc:"mean of the exponential time until the fingerprint of one node differs from that of its group"`
+	DriftCheck   model.Duration  `yaml:"drift_check" default:"6h" min:"1m" max:"30d" when:"failures.drift_mtbf!=never" unit:"span" doc:"between two checks of a node; the one that finds it drains the node, and jobs there go on"`
+	DriftRepair  model.Duration  `yaml:"drift_repair" zero:"none" default:"none" min:"1s" when:"failures.drift_mtbf!=never" unit:"span" doc:"mean of the exponential time from that check until the node is as it was and takes work again; needed with drift_mtbf"`
 	Slow         float64         `yaml:"slow" default:"0" min:"0" max:"1" unit:"probability" doc:"that a checkpoint takes slow_by times as long"`
 	SlowBy       int64           `yaml:"slow_by" default:"10" min:"1" max:"1000000" when:"failures.slow!=0" unit:"factor" doc:"see slow"`
 	Unresponsive float64         `yaml:"unresponsive" default:"0" min:"0" max:"1" unit:"probability" doc:"that a victim does not answer"`
@@ -57,6 +60,9 @@ func (c *Cluster) checkFailures(k *checker) {
 	}
 	if a.BootFailure > 0 && a.BootTimeout == 0 {
 		k.add("agents.boot_failure", "found %g, and there is no boot_timeout: say after how long a boot counts as failed, for example 10m", a.BootFailure)
+	}
+	if f.DriftMTBF > 0 && f.DriftRepair == 0 {
+		k.add("failures.drift_mtbf", "found %s, and there is no drift_repair: say how long it takes until such a node is as it was, for example 4h", formatSpan(f.DriftMTBF))
 	}
 	if a.PrologueFailure > 0 && a.PrologueRepair == 0 {
 		k.add("agents.prologue_failure", "found %g, and there is no prologue_repair: say how long a node stays drained after it, for example 4h", a.PrologueFailure)

@@ -88,6 +88,7 @@ func (s *summary) failureRows(t *table.Table) {
 		{"shared failures", c.SharedFailures, "of parts that several nodes need"},
 		{"failed boots", c.FailedBoots, "of nodes, which were booted again"},
 		{"failed prologues", c.FailedPrologues, "each on a node, which drained"},
+		{"fingerprints that drifted", c.Drifts, "each of a node, which drained"},
 		{"broken starts", c.BrokenStarts, "on nodes that were broken and not yet known to be"},
 	} {
 		if p.n > 0 {

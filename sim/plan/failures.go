@@ -17,6 +17,9 @@ func faultsOf(res *profiles.Site) world.Faults {
 	if a.PrologueFailure > 0 {
 		out.PrologueFails, out.Remedy = a.PrologueFailure, exponential(a.PrologueRepair)
 	}
+	if f.DriftMTBF > 0 {
+		out.Drift = world.Drift{Life: exponential(f.DriftMTBF), Remedy: exponential(f.DriftRepair), Check: f.DriftCheck}
+	}
 	if h := a.Heartbeat; h.DownAfter > 0 {
 		out.Heartbeat = world.Heartbeat{Degraded: h.DegradedAfter, Down: h.DownAfter}
 	}

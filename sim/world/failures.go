@@ -37,6 +37,8 @@ type Faults struct {
 	PrologueFails float64
 	Remedy        hwmodel.Lifetime
 
+	Drift Drift
+
 	// Slow is the probability that a checkpoint takes SlowBy times as long.
 	Slow   float64
 	SlowBy int64
@@ -78,7 +80,9 @@ var (
 )
 
 // Breaks says whether anything breaks.
-func (f *Faults) Breaks() bool { return len(f.Lives) > 0 || len(f.Shared) > 0 || f.PrologueFails > 0 }
+func (f *Faults) Breaks() bool {
+	return len(f.Lives) > 0 || len(f.Shared) > 0 || f.PrologueFails > 0 || f.Drift.Life != nil
+}
 
 // validate says what is wrong with f for a site of so many nodes.
 func (f *Faults) validate(nodes int) error {
@@ -121,6 +125,7 @@ func (f *Faults) validate(nodes int) error {
 	if f.PrologueFails > 0 {
 		err = errors.Join(err, validateRepair(f.Remedy))
 	}
+	err = errors.Join(err, f.Drift.validate())
 	if err != nil {
 		return fmt.Errorf("world: failures: %w", err)
 	}
@@ -149,6 +154,7 @@ type failing struct {
 	// Nodes that are down and whose jobs have not been evicted yet.
 	lost      model.NodeSet
 	lostNodes []model.NodeID
+	drifted   []int32        // of each node, how often its fingerprint was found to have changed
 	prologues []model.NodeID // space of nodes on which a prologue fails
 }
 

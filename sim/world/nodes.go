@@ -15,7 +15,7 @@ type node struct {
 	sharers int32           // jobs that hold a part of it
 	dirty   bool            // sensitive work was on it last
 	broken  bool            // it went down by a failure that was drawn
-	mended  model.Time      // when it is mended after a prologue failed on it; AbsentTime for never
+	mended  model.Time      // when it is mended after a prologue failed on it, or its fingerprint has drifted; AbsentTime for never
 	back    model.Time      // when it is repaired or wiped; AbsentTime when nothing is under way
 }
 
@@ -28,7 +28,8 @@ const (
 	byOverdue                   // job is the part, whose heartbeats are late
 	bySilence                   // job is the part, whose heartbeats have stopped
 	byPrologue                  // job is the node, on which a prologue fails
-	byRemedy                    // job is the node, which is mended after that
+	byRemedy                    // job is the node, which is mended after that, or after a drift
+	byDrift                     // job is the node, of which a check finds that its fingerprint has changed
 )
 
 func (s *Site) nodeEvent(e des.Event) {
@@ -42,6 +43,8 @@ func (s *Site) nodeEvent(e des.Event) {
 		s.comeBack(model.NodeID(i))
 	case byRemedy:
 		s.remedy(model.NodeID(i))
+	case byDrift:
+		s.findDrift(model.NodeID(i))
 	case byOverdue:
 		s.degradeSilent(i)
 	case bySilence:

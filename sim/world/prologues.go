@@ -3,6 +3,7 @@ package world
 import (
 	"slices"
 
+	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/sim/des"
@@ -43,17 +44,22 @@ func (s *Site) failPrologues(ref model.Ref) {
 	}
 	for _, id := range failed {
 		s.Meter.FailedPrologues++
-		if n := &s.nodes[id]; n.mended == model.AbsentTime && s.drain(id) {
-			src := draw.New(s.cfg.Seed, remedyStream, uint64(id), uint64(s.now))
-			n.mended = s.now.Add(lasts(s.cfg.Faults.Remedy, &src))
-			s.push(des.NewEvent(n.mended, des.RankNodeUp, model.JobID(id), byRemedy))
-		}
+		s.remedyAfter(id, s.cfg.Faults.Remedy)
 	}
 	s.fail(ref, model.ReasonNodeFailure, true)
 }
 
-// remedy lets a node take work again that a prologue drained, unless the log or another
-// prologue has drained it in the meantime.
+// remedyAfter drains a node that takes work, for as long as it takes to mend it.
+func (s *Site) remedyAfter(id model.NodeID, law hwmodel.Lifetime) {
+	if n := &s.nodes[id]; n.mended == model.AbsentTime && s.drain(id) {
+		src := draw.New(s.cfg.Seed, remedyStream, uint64(id), uint64(s.now))
+		n.mended = s.now.Add(lasts(law, &src))
+		s.push(des.NewEvent(n.mended, des.RankNodeUp, model.JobID(id), byRemedy))
+	}
+}
+
+// remedy lets a node take work again that remedyAfter drained, unless the log or another
+// fault has drained it in the meantime.
 func (s *Site) remedy(id model.NodeID) {
 	if s.nodes[id].mended == s.now {
 		s.undrain(id)

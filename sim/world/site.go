@@ -152,6 +152,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 	}
 	s.lost = model.NewNodeSet(len(s.nodes))
 	s.planFailures()
+	s.planDrifts()
 	for i := range cfg.Changes {
 		c := &cfg.Changes[i]
 		s.push(des.NewEvent(c.At, rankOf(c), model.JobID(i), byChange))
