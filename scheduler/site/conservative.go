@@ -158,7 +158,7 @@ func (p *pass) layTimeline() {
 	plan.Begin(p.now, p.qs.free.Idle(), &p.core.caps)
 	clashes := p.clashes()
 	p.core.walk++
-	idle := p.core.idleTrial()
+	idle := p.core.buf.idleTrial(&p.core.caps.Idle)
 	p.qs.ends.Ascend(p.now, func(at model.Time, ref model.Ref, _ int32) bool {
 		if at == model.Never {
 			return false

@@ -149,7 +149,7 @@ func (s *nodeState) newKind(a *model.Allocation) *nodeChoice {
 	k.gpusDiffer = most > k.leastGPUs
 	k.least, k.part = s.leastPower(k)
 	if s.site.CountIdle {
-		k.leastIdle = s.leastIdle(k)
+		k.leastIdle = k.idlest(s.site.Nodes)
 	}
 	s.kinds = append(s.kinds, k)
 	return k
@@ -192,11 +192,11 @@ func (s *nodeState) leastPower(k *nodeChoice) (node, gpu int64) {
 	return node, gpu
 }
 
-// leastIdle is the least that a node of a kind draws without a job.
-func (s *nodeState) leastIdle(k *nodeChoice) (least int64) {
+// idlest is the least that a node of the kind draws without a job.
+func (k *nodeChoice) idlest(nodes []model.Node) (least int64) {
 	first := k.mask.Next(0)
 	for n := first; n >= 0; n = k.mask.Next(n + 1) {
-		if w := s.site.Nodes[n].IdlePower; n == first || w < least {
+		if w := nodes[n].IdlePower; n == first || w < least {
 			least = w
 		}
 	}

@@ -23,7 +23,7 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	if len(s.unwanted) > 0 {
 		withdraw(s)
 	}
-	s.shed()
+	shed(s)
 	from := s.next
 	s.next = 0
 	for i := from; i < len(s.vclusters); i++ {

@@ -242,11 +242,11 @@ func (s *Core) countNeeds(j *job, sign int64) {
 }
 
 // idleTrial is a copy of the nodes that no job holds on which jobs may leave, valid until the next.
-func (s *Core) idleTrial() *caps.Idle {
-	if s.caps.Idle.Counts() {
-		s.buf.idle.CopyFrom(&s.caps.Idle)
+func (b *buffers) idleTrial(of *caps.Idle) *caps.Idle {
+	if of.Counts() {
+		b.idle.CopyFrom(of)
 	}
-	return &s.buf.idle
+	return &b.idle
 }
 
 // overPool says whether sensitive work would hold too many nodes with n more of j.

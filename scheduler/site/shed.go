@@ -14,12 +14,12 @@ import (
 // in which jobs are preempted, without those that make no difference. Where all that may leave are not
 // enough, all do whose leaving makes the sum less. Cost: nothing while the sum is within the cap, or where
 // no fact since the last call can have changed it; else the running jobs, and the nodes of those that may leave.
-func (s *Core) shed() {
+func shed(s *Core) {
 	if !s.site.Sheds || s.caps.Cap.Power == 0 || s.restoring || s.shedAt == s.factSeq {
 		return
 	}
 	s.shedAt = s.factSeq
-	t := s.newShedding()
+	t := sheddingOf(s)
 	if t.fits() {
 		return
 	}
@@ -36,13 +36,14 @@ func (s *Core) shed() {
 	s.buf.victims = list
 	s.buf.selected = preempt.Line(list, s.now, func(v *preempt.Victim) *preempt.Config { return &s.jobs[v.Ref].queue.policy.Preemption }, s.buf.selected)
 	for _, i := range t.choose(list, s.buf.selected) {
-		s.proposeShedding(list[i].Ref)
+		t.propose(list[i].Ref)
 	}
 }
 
-// proposeShedding asks the quorum that the job under ref leaves: for its own sake, as it were, since there
+// propose asks the quorum that the job under ref leaves: for its own sake, as it were, since there
 // is no other.
-func (s *Core) proposeShedding(ref model.Ref) {
+func (t *shedding) propose(ref model.Ref) {
+	s := t.s
 	s.seq++
 	j := &s.jobs[ref]
 	j.leaving, j.preemptSeq = true, s.seq
@@ -58,9 +59,9 @@ type shedding struct {
 	idle *caps.Idle
 }
 
-// newShedding leaves out what is in flight, which the quorum refuses as long as the sum is above the cap.
-func (s *Core) newShedding() shedding {
-	t := shedding{s, s.caps.Used, s.idleTrial()}
+// sheddingOf leaves out what is in flight, which the quorum refuses as long as the sum is above the cap.
+func sheddingOf(s *Core) shedding {
+	t := shedding{s, s.caps.Used, s.buf.idleTrial(&s.caps.Idle)}
 	for v := range s.vclusters {
 		for _, ref := range s.vclusters[v].inFlight {
 			t.leave(ref)

@@ -19,7 +19,7 @@ func trialFor(p *pass, ref model.Ref) preempt.Trial {
 		return t
 	}
 	t := &p.core.buf.counted
-	*t = countedTrial{s: p.core, job: j, usable: t.usable, given: t.given, used: p.core.caps.Used, idle: p.core.idleTrial()}
+	*t = countedTrial{s: p.core, job: j, usable: t.usable, given: t.given, used: p.core.caps.Used, idle: p.core.buf.idleTrial(&p.core.caps.Idle)}
 	copy(t.usable, usableNodes(p, ref))
 	for _, f := range p.qs.inFlight { // proposed before they knew of this job, and on these nodes in any case
 		t.leaveOut(&p.core.jobs[f].placement)
@@ -107,7 +107,7 @@ func (t *countedTrial) Fits() bool {
 
 // newTrial is a trial in which no job has left yet, valid until the next.
 func newTrial(p *pass, ref model.Ref) trial {
-	t := trial{s: p.core, qs: p.qs, ref: ref, now: p.now, free: p.core.buf.trial, used: p.core.caps.Used, idle: p.core.idleTrial()}
+	t := trial{s: p.core, qs: p.qs, ref: ref, now: p.now, free: p.core.buf.trial, used: p.core.caps.Used, idle: p.core.buf.idleTrial(&p.core.caps.Idle)}
 	t.free.CopyFrom(p.qs.free)
 	return t
 }
