@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -37,6 +38,8 @@ func Rewrite(file string, text []byte, edits []Edit) ([]byte, error) {
 	if _, problem := guarded(file, text); problem != nil {
 		return nil, &Error{[]Problem{*problem}}
 	}
+	lines := bytes.Count(text, []byte("\r\n"))
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	tree, err := parser.ParseBytes(text, parser.ParseComments)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
@@ -65,5 +68,9 @@ func Rewrite(file string, text []byte, edits []Edit) ([]byte, error) {
 			return nil, fmt.Errorf("%s: %s: %w", file, e.Path, err)
 		}
 	}
-	return []byte(strings.TrimRight(tree.String(), "\n") + "\n"), nil
+	out := []byte(strings.TrimRight(tree.String(), "\n") + "\n")
+	if lines > 0 {
+		out = bytes.ReplaceAll(out, []byte("\n"), []byte("\r\n"))
+	}
+	return out, nil
 }

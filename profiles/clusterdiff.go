@@ -25,7 +25,7 @@ func ClusterDiff(a, b *Cluster) []Difference {
 	at := 0
 	gone := func(until string) { // keys that a alone has, up to a key that both have
 		for ; at < len(before) && before[at].path != until; at++ {
-			if !also[before[at].path] {
+			if !also[before[at].path] && !strings.HasSuffix(before[at].path, orderOf) {
 				out = append(out, Difference{Key: before[at].path, Before: before[at].text})
 			}
 		}
@@ -36,7 +36,7 @@ func ClusterDiff(a, b *Cluster) []Difference {
 		if both {
 			gone(k.path)
 		}
-		if old != k.text {
+		if old != k.text && !(strings.HasSuffix(k.path, orderOf) && !sameNames(old, k.text)) {
 			out = append(out, Difference{Key: k.path, Before: old, After: k.text})
 		}
 	}
@@ -116,6 +116,9 @@ func flattenList(raw []byte, path string, out *[]keyText) error {
 		}
 		seen[names[i]] = true
 	}
+	if len(names) > 1 && names[0] != "" {
+		*out = append(*out, keyText{path + orderOf, strings.Join(names, ", ")})
+	}
 	for i, e := range entries {
 		name := names[i]
 		if name == "" {
@@ -126,6 +129,17 @@ func flattenList(raw []byte, path string, out *[]keyText) error {
 		}
 	}
 	return nil
+}
+
+// orderOf ends the key of the order of a list. It is a difference where both lists have the same
+// entries: the first class of work that holds a job is its own, and of nodes order decides ties.
+const orderOf = " (order)"
+
+func sameNames(a, b string) bool {
+	x, y := strings.Split(a, ", "), strings.Split(b, ", ")
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }
 
 // entryName is what tells an entry of a list from the others, and the keys that it is made of.

@@ -109,6 +109,9 @@ func Of(src Source) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if seen.all > 0 && seen.known == "" {
+		return nil, &traces.DataError{Found: "telemetry of nodes such as " + seen.other, Expected: "nodes of the cluster file, such as " + first(src.Nodes), Mend: "name nodes in both alike"}
+	}
 	out := &Result{}
 	for _, find := range []func(*Source, *jobTable, *observed) ([]Finding, error){draws, nodeDraws, transfers, startDelays, speeds, breakdowns} {
 		found, err := find(&src, jobs, seen)
@@ -117,7 +120,7 @@ func Of(src Source) (*Result, error) {
 		}
 		out.Findings = append(out.Findings, found...)
 	}
-	out.Counts = append(jobs.counts, seen.counts()...)
+	out.Counts = append(append(jobs.counts, seen.counts()...), seen.fits...)
 	return out, nil
 }
 
@@ -202,6 +205,13 @@ func readJobs(src *Source) (*jobTable, error) {
 	}
 	t.counts = []Count{{"jobs", int64(len(t.list))}, {"jobs in no class of work, of which nothing is fitted", unclassed}}
 	return t, nil
+}
+
+func first(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return names[0]
 }
 
 // numbers gives each text a number from 0, in the order in which they are met.

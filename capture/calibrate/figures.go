@@ -1,7 +1,6 @@
 package calibrate
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -22,8 +21,8 @@ func draws(src *Source, jobs *jobTable, seen *observed) (out []Finding, err erro
 		}
 		sensor := src.SensorOf(i)
 		sensor.Window = max(sensor.Window, seen.window)
-		spans, rows, first := ofGPU(src, seen, t.GPU)
-		if rows == 0 {
+		spans, types := ofGPU(src, seen, t.GPU)
+		if len(spans) == 0 {
 			out = append(out, refused(Target{Type: i, Class: -1, Key: GPUIdle}, "no rows of nodes of type "+t.Name, "telemetry of some of its nodes, under the names of the cluster file", "run orrery capture nvml --node NAME on them"))
 			continue
 		}
@@ -31,7 +30,10 @@ func draws(src *Source, jobs *jobTable, seen *observed) (out []Finding, err erro
 		if err != nil {
 			return nil, err
 		}
-		about := Finding{Unit: "W", Rows: rows, From: seen.from, To: seen.to, Valid: sensorText(&sensor)}
+		if i == types[0] {
+			seen.fits = append(seen.fits, readingsOf(t.GPU, &f.Counts)...)
+		}
+		about := Finding{Unit: "W", Valid: sensorText(&sensor)}
 		for _, one := range []struct {
 			key   string
 			state fit.State
@@ -39,12 +41,13 @@ func draws(src *Source, jobs *jobTable, seen *observed) (out []Finding, err erro
 		}{{GPUIdle, fit.StateIdle, f.Idle}, {GPUHeld, fit.StateHeld, f.Held}} {
 			found := about
 			found.Target, found.Figure = Target{Type: i, Class: -1, Key: one.key}, one.Figure
+			found.readFrom(seen.of(types, one.state, -1))
 			out = append(out, found)
 		}
-		if i != first {
+		if i != types[0] {
 			continue
 		}
-		byActivity, err := drawByActivity(&sensor, seen, i, t.GPU, f.Idle, about)
+		byActivity, err := drawByActivity(&sensor, seen, types, t.GPU, f.Idle, about)
 		if err != nil {
 			return nil, err
 		}
@@ -52,6 +55,8 @@ func draws(src *Source, jobs *jobTable, seen *observed) (out []Finding, err erro
 		for _, c := range f.Classes {
 			found := about
 			found.Target, found.Figure, found.Spread = Target{Type: -1, Class: c.Class, GPU: t.GPU, Key: ClassPower}, c.Median, true
+			found.Figure.Spread = widened(found.Figure.Spread, &sensor)
+			found.readFrom(seen.of(types, fit.StateActive, c.Class))
 			out = append(out, found)
 		}
 	}
@@ -67,37 +72,58 @@ func draws(src *Source, jobs *jobTable, seen *observed) (out []Finding, err erro
 	return out, nil
 }
 
-// ofGPU are the spans of a GPU on nodes of all types that have it, their rows, and the first of
-// these types: what a GPU draws does not depend on its node.
-func ofGPU(src *Source, seen *observed, gpu string) (spans []fit.Span, rows int64, first int) {
-	first = -1
+// ofGPU are the spans of a GPU on nodes of all types that have it, and these types: what a GPU
+// draws does not depend on its node.
+func ofGPU(src *Source, seen *observed, gpu string) (spans []fit.Span, types []int) {
 	for i, t := range src.Types {
-		if t.GPU != gpu {
-			continue
+		if t.GPU == gpu {
+			spans, types = append(spans, seen.spans[i]...), append(types, i)
 		}
-		if first < 0 {
-			first = i
-		}
-		spans, rows = append(spans, seen.spans[i]...), rows+seen.rows[i]
 	}
-	return spans, rows, first
+	return spans, types
+}
+
+// readingsOf are the readings of a GPU that no draw was fitted to.
+func readingsOf(gpu string, c *fit.StateCounts) []Count {
+	return []Count{
+		{gpu + ": readings at the beginning of a span, which the state before is still in", int64(c.Settling)},
+		{gpu + ": readings that repeat the one before", int64(c.Repeated)},
+		{gpu + ": readings far from their neighbours", int64(c.Outliers)},
+		{gpu + ": readings that are no power", int64(c.Invalid)},
+		{gpu + ": spans with too few readings", int64(c.Short)},
+	}
+}
+
+// readFrom says which rows the figure rests on.
+func (f *Finding) readFrom(r read) { f.Rows, f.From, f.To = r.rows, r.from, r.to }
+
+// widened is the range of further jobs where the gain of their GPUs is known as a range alone.
+func widened(r fit.Range, s *fit.Sensor) fit.Range {
+	if s.Metered {
+		return r
+	}
+	return fit.Range{Low: r.Low * s.Gain.Value / s.Gain.High, High: r.High * s.Gain.Value / s.Gain.Low}
 }
 
 // drawByActivity is the exponent of the draw of a GPU by the activity of its multiprocessors. No
 // replay goes by it: a trace does not say the activity of a job.
-func drawByActivity(sensor *fit.Sensor, seen *observed, typ int, gpu string, idle fit.Figure, about Finding) (Finding, error) {
-	about.Target, about.Unit = Target{Type: typ, Class: -1, GPU: gpu, Key: Alpha}, "number"
+func drawByActivity(sensor *fit.Sensor, seen *observed, types []int, gpu string, idle fit.Figure, about Finding) (Finding, error) {
+	about.Target, about.Unit = Target{Type: types[0], Class: -1, GPU: gpu, Key: Alpha}, "number"
 	if !idle.Known() {
 		return refused(about.Target, "no idle draw", "it", "see gpu_idle_power"), nil
 	}
 	var jobs []fit.ActivityJob
-	for _, id := range slices.Sorted(maps.Keys(seen.activity[typ])) {
-		j := *seen.activity[typ][id]
-		for i := range j.Samples {
-			j.Samples[i].Watts = (j.Samples[i].Watts - sensor.Offset.Value) / sensor.Gain.Value
+	for _, typ := range types {
+		for _, id := range slices.Sorted(maps.Keys(seen.activity[typ])) {
+			j := fit.ActivityJob{Class: seen.activity[typ][id].Class}
+			for _, s := range seen.activity[typ][id].Samples {
+				j.Samples = append(j.Samples, fit.ActivitySample{Activity: s.Activity, Watts: (s.Watts - sensor.Offset.Value) / sensor.Gain.Value})
+			}
+			about.Rows += int64(len(j.Samples))
+			jobs = append(jobs, j)
 		}
-		jobs = append(jobs, j)
 	}
+	about.From, about.To = seen.from, seen.to
 	source := fit.SMActive
 	if len(jobs) == 0 {
 		source = fit.Residency
@@ -123,7 +149,7 @@ func nodeDraws(src *Source, _ *jobTable, seen *observed) (out []Finding, err err
 	for i, t := range src.Types {
 		idle := Target{Type: i, Class: -1, Key: NodeIdle}
 		if len(seen.nodes[i]) == 0 {
-			if t.GPUs > 0 && seen.rows[i] > 0 {
+			if t.GPUs > 0 && len(seen.spans[i]) > 0 {
 				out = append(out, refused(idle, "no rows of nodes of type "+t.Name+" as wholes while all their GPUs were idle or all at work", "power of nodes by their BMC or a meter, in rows without gpu",
 					"merge the power of node_exporter (node_hwmon_power_average_watt) or of a meter by orrery capture convert and merge; until then idle_power is what the file says"))
 			}
@@ -133,10 +159,7 @@ func nodeDraws(src *Source, _ *jobTable, seen *observed) (out []Finding, err err
 		if err != nil {
 			return nil, err
 		}
-		about := Finding{Unit: "W", From: seen.from, To: seen.to, Valid: "power of whole nodes as their own sensors say it, ±6 % for these"}
-		for _, s := range seen.nodes[i] {
-			about.Rows += int64(len(s.Samples))
-		}
+		about := Finding{Unit: "W", Valid: "power of whole nodes as their own sensors say it, ±6 % for these"}
 		for _, one := range []struct {
 			key   string
 			state fit.State
@@ -145,6 +168,7 @@ func nodeDraws(src *Source, _ *jobTable, seen *observed) (out []Finding, err err
 			found := about
 			found.Target, found.Figure = Target{Type: i, Class: -1, Key: one.key}, one.Figure
 			found.Figure.Units = "spans"
+			found.readFrom(seen.read[what{i, -1, true, one.state}])
 			out = append(out, found)
 		}
 	}
@@ -195,7 +219,7 @@ func transfers(src *Source, jobs *jobTable, seen *observed) (out []Finding, err 
 			continue
 		}
 		out = append(out, Finding{Target: Target{Type: -1, Class: c, Key: CheckpointBytes}, Figure: fit.Figure{Estimate: fit.MedianOf(sizes[c], "checkpoints")}, Unit: "B",
-			Rows: int64(len(sizes[c])), From: seen.from, To: seen.to, Points: sizes[c], Valid: "what one process wrote while its GPU computed nothing"})
+			Rows: int64(len(sizes[c])), From: seen.from, To: seen.to, Points: sizes[c], Valid: "what all processes of a job wrote while its GPUs computed nothing, 1 GB at least"})
 	}
 	return out, nil
 }
@@ -284,7 +308,7 @@ func ratios(src *Source, jobs *jobTable, class int, key string, of func(*job, st
 	}
 	base := 0
 	for id := range names {
-		if count[id] > count[base] || key == Steps && count[id] > 0 && fewerNodes(names[id], names[base]) {
+		if key == Steps && fewerNodes(names[id], names[base]) || key == Throughput && count[id] > count[base] {
 			base = id
 		}
 	}
@@ -297,6 +321,11 @@ func ratios(src *Source, jobs *jobTable, class int, key string, of func(*job, st
 		found := about
 		found.Target = target(class, key, names[f.Way])
 		found.Figure = f.Ratio
+		if doubt := tooUncertain(f.Ratio); doubt != nil {
+			found.Figure = fit.Figure{Refused: doubt}
+			out = append(out, found)
+			continue
+		}
 		if key == Throughput && f.Ratio.Known() {
 			found.Figure.Band.Value, found.Figure.Low, found.Figure.High = 1/f.Ratio.Value, 1/f.Ratio.High, 1/f.Ratio.Low
 			found.Figure.Spread = fit.Range{Low: 1 / f.Ratio.Spread.High, High: 1 / f.Ratio.Spread.Low}
@@ -307,6 +336,21 @@ func ratios(src *Source, jobs *jobTable, class int, key string, of func(*job, st
 		return out[1:], nil // without another row that of the base says nothing
 	}
 	return out, nil
+}
+
+// A ratio that is known to no better than these is none to go by.
+const (
+	widestRatio    = 1.5 // upper ÷ lower end of its interval
+	mostOfResidual = 0.25
+)
+
+// tooUncertain refuses a ratio of runs that hardly repeat.
+func tooUncertain(f fit.Figure) *fit.Refusal {
+	if !f.Known() || f.High <= widestRatio*f.Low && f.Residual <= mostOfResidual {
+		return nil
+	}
+	return &fit.Refusal{What: "ratio of run times", Found: fmt.Sprintf("%.2f to %.2f, with pairs %.0f %% from it", f.Low, f.High, 100*f.Residual), Want: fmt.Sprintf("ends that differ by %.1f times at most, and pairs within %.0f %%", widestRatio, 100*mostOfResidual),
+		Obtain: "the jobs of one name, user and size do not do the same work: name jobs by what they do, or record more of them"}
 }
 
 func fewerNodes(a, b string) bool {
@@ -344,103 +388,6 @@ func gpuOf(src *Source, nodes []string) string {
 		gpu = src.Types[t].GPU
 	}
 	return gpu
-}
-
-// breakdowns are how long nodes work before they go down, and how long they are down.
-func breakdowns(src *Source, jobs *jobTable, seen *observed) ([]Finding, error) {
-	from, to := window(src, jobs, seen)
-	if from == model.Never {
-		return []Finding{refused(whole(MTBF), "no rows, jobs or events that say how long was recorded", "a record of some length", "give a bundle with telemetry, jobs or events")}, nil
-	}
-	down := map[string]model.Time{} // since when a node is down
-	up := map[string]model.Time{}   // since when it works, where not from the beginning on
-	var works, repairs []fit.Watched
-	known := map[string]bool{}
-	for _, n := range src.Nodes {
-		known[n] = true
-	}
-	failures := 0
-	for i := range src.Events {
-		e := &src.Events[i]
-		if e.Kind != "down" && e.Kind != "up" || !known[e.Subject] {
-			continue
-		}
-		since, isDown := down[e.Subject]
-		switch {
-		case e.Kind == "down" && !isDown:
-			failures++
-			down[e.Subject] = e.Time
-			if d := e.Time.Sub(cmp.Or(up[e.Subject], from)); d > 0 {
-				works = append(works, fit.Watched{For: d, Ended: true})
-			}
-		case e.Kind == "up" && isDown:
-			if d := e.Time.Sub(since); d > 0 {
-				repairs = append(repairs, fit.Watched{For: d, Ended: true})
-			}
-			delete(down, e.Subject)
-			up[e.Subject] = e.Time
-		}
-	}
-	if failures == 0 {
-		return []Finding{refused(whole(MTBF), "no event down of a node of the cluster file", "the events of the site, with down and up", "give a bundle with them, such as orrery capture slurm writes")}, nil
-	}
-	for _, n := range src.Nodes {
-		if since, isDown := down[n]; isDown {
-			if d := to.Sub(since); d > 0 {
-				repairs = append(repairs, fit.Watched{For: d})
-			}
-		} else if d := to.Sub(cmp.Or(up[n], from)); d > 0 {
-			works = append(works, fit.Watched{For: d})
-		}
-	}
-	return lifetimes(works, repairs, Finding{From: from, To: to, Unit: "µs"})
-}
-
-func lifetimes(works, repairs []fit.Watched, about Finding) ([]Finding, error) {
-	life, err := fit.Censored(works)
-	if err != nil {
-		return nil, err
-	}
-	add := func(out []Finding, key, unit string, f fit.Figure, sample []fit.Watched, valid string) []Finding {
-		found := about
-		found.Target, found.Figure, found.Unit, found.Valid, found.Rows = whole(key), f, unit, valid, int64(len(sample))
-		for _, w := range sample {
-			if w.Ended {
-				found.Points = append(found.Points, float64(w.For))
-			}
-		}
-		return append(out, found)
-	}
-	var out []Finding
-	out = add(out, MTBF, "µs", life.Exponential.Figure, works, "all nodes alike; times that had not ended with the record count as longer than it")
-	if k := life.Weibull.Shape; k.Known() && (k.High < 1 || k.Low > 1) {
-		out = add(out, Shape, "number", k, works, "of the Weibull law, which fits better than the exponential")
-	}
-	if len(repairs) == 0 {
-		return append(out, refused(whole(RepairMedian), "no repair", "events up after down", "record for longer")), nil
-	}
-	fixed, err := fit.Censored(repairs)
-	if err != nil {
-		return nil, err
-	}
-	out = add(out, RepairMedian, "µs", fixed.LogNormal.Figure, repairs, "log-normal; it is light in the far tail, see docs/FAILURES.md")
-	return add(out, RepairSigma, "number", fixed.LogNormal.Shape, repairs, "of the logarithm of the time"), nil
-}
-
-// window is from when to when the source tells of the site.
-func window(src *Source, jobs *jobTable, seen *observed) (from, to model.Time) {
-	from, to = model.Never, 0
-	take := func(a, b model.Time) {
-		if b > a {
-			from, to = min(from, a), max(to, b)
-		}
-	}
-	take(seen.from, seen.to)
-	take(jobs.from, jobs.to)
-	if n := len(src.Events); n > 0 {
-		take(src.Events[0].Time, src.Events[n-1].Time)
-	}
-	return from, to
 }
 
 // finite keeps a figure that cannot be written out of a file.

@@ -30,17 +30,33 @@ type Outcome struct {
 	Low     string
 	High    string
 	Applied bool
-	Why     string // not
+	Why     string  // not
+	unit    float64 // of a ratio: the value of the base in the file
 }
 
 // Into puts findings into a cluster file and returns its text. Keys that are not fitted stay as
-// they are. The text passes profiles.ParseCluster.
+// they are. The text passes profiles.ParseCluster. Where it would not with failures in it, it goes
+// without them.
 func (r *Result) Into(m Merge) ([]byte, []Outcome, error) {
+	text, outcomes, err := r.into(m, nil)
+	if err == nil || !m.Failures {
+		return text, outcomes, err
+	}
+	return r.into(m, err)
+}
+
+// into is Into, without failures where these have made the file invalid.
+func (r *Result) into(m Merge, without error) ([]byte, []Outcome, error) {
 	w := &merger{Merge: m, at: map[string]int{}}
 	for i := range r.Findings {
-		w.outcomes = append(w.outcomes, w.outcome(&r.Findings[i]))
+		o := w.outcome(&r.Findings[i])
+		if without != nil && o.Applied && strings.HasPrefix(o.Key, "failures.") {
+			o.Applied, o.Why = false, without.Error()
+		}
+		w.outcomes = append(w.outcomes, o)
 	}
 	w.consistent()
+	w.relative()
 	for i := range w.outcomes {
 		if w.outcomes[i].Applied {
 			w.put(&w.outcomes[i])
@@ -67,15 +83,12 @@ type merger struct {
 
 // outcome says how a finding would stand in the file.
 func (w *merger) outcome(f *Finding) Outcome {
-	o := Outcome{Finding: f, Key: w.key(&f.Target)}
+	o := Outcome{Finding: f, Key: w.key(&f.Target), unit: 1}
 	if f.Figure.Refused != nil {
 		o.Why = f.Figure.Refused.Error()
 		return o
 	}
-	low, high := f.Figure.Low, f.Figure.High
-	if f.Spread {
-		low, high = f.Figure.Spread.Low, f.Figure.Spread.High
-	}
+	low, high := f.Ends()
 	o.Value, o.Low, o.High = Written(f.Figure.Value, f.Unit), Written(low, f.Unit), Written(high, f.Unit)
 	o.Applied = true
 	switch f.Key {
@@ -147,6 +160,54 @@ func (w *merger) consistent() {
 	}
 }
 
+// relative brings ratios to the unit of the rows that the file has: where these have a row of the
+// base, its value; where they have none, nothing says how the two go together.
+func (w *merger) relative() {
+	for c := range w.Cluster.Workloads {
+		k := &w.Cluster.Workloads[c]
+		for _, key := range []string{Throughput, Steps} {
+			unit, theirs := 1.0, ""
+			for i := range w.outcomes {
+				o := &w.outcomes[i]
+				f := o.Finding
+				if f.Class != c || f.Key != key || !f.Base {
+					continue
+				}
+				if key == Throughput && len(k.Throughput) > 0 {
+					at := slices.IndexFunc(k.Throughput, func(r profiles.GPUThroughput) bool { return w.same(r.GPU, f.GPU) })
+					if at < 0 {
+						theirs = f.GPU
+					} else {
+						unit = k.Throughput[at].Value
+					}
+				}
+				if key == Steps && len(k.Steps) > 0 {
+					at := slices.IndexFunc(k.Steps, func(r profiles.StepTime) bool { return plainStep(r, f.Nodes) })
+					if at < 0 {
+						theirs = fmt.Sprintf("%d nodes", f.Nodes)
+					} else {
+						unit = k.Steps[at].Time
+					}
+				}
+			}
+			for i := range w.outcomes {
+				o := &w.outcomes[i]
+				if f := o.Finding; f.Class != c || f.Key != key || !o.Applied {
+					continue
+				}
+				if o.unit = unit; theirs != "" {
+					o.Applied, o.Why = false, "the rows of the file have none of "+theirs+", to which what was measured is relative: add it, or take the rows out"
+				}
+			}
+		}
+	}
+}
+
+// plainStep says whether a row is about a number of nodes alone.
+func plainStep(r profiles.StepTime, nodes int32) bool {
+	return max(r.Nodes, 1) == nodes && r.GPUs == 0 && r.Groups == 0
+}
+
 // key is how people find the key of a target.
 func (w *merger) key(t *Target) string {
 	switch {
@@ -184,6 +245,10 @@ func (w *merger) put(o *Outcome) {
 		switch t.Key {
 		case Shape:
 			w.set(block, "law", "weibull")
+		case MTBF:
+			if !slices.ContainsFunc(w.outcomes, func(x Outcome) bool { return x.Finding.Key == Shape && x.Applied }) && w.Cluster.Failures.Law != "exponential" {
+				w.set(block, "law", "exponential")
+			}
 		case RepairMedian:
 			w.set(block, "repair", "log-normal")
 		}
@@ -220,23 +285,19 @@ func (w *merger) rows() {
 				row := profiles.GPUPower{GPU: f.GPU, Value: watts(value), Low: min(watts(low), watts(value)), High: max(watts(high), watts(value))}
 				power = replaced(power, row, func(r profiles.GPUPower) bool { return w.same(r.GPU, f.GPU) })
 			case Throughput:
-				row := profiles.GPUThroughput{GPU: f.GPU, Value: round4(value), Low: round4(min(low, value)), High: round4(max(high, value))}
-				if !changed[f.Key] {
-					throughput = nil // rows of two sources are not relative to one GPU
-				}
-				throughput = append(throughput, row)
+				row := profiles.GPUThroughput{GPU: f.GPU, Value: round4(o.unit * value), Low: round4(o.unit * min(low, value)), High: round4(o.unit * max(high, value))}
+				throughput = replaced(throughput, row, func(r profiles.GPUThroughput) bool { return w.same(r.GPU, f.GPU) })
 			case Steps:
-				row := profiles.StepTime{Nodes: f.Nodes, Time: round4(value), Low: round4(min(low, value)), High: round4(max(high, value))}
-				if !changed[f.Key] {
-					steps = nil
-				}
-				steps = append(steps, row)
+				row := profiles.StepTime{Nodes: f.Nodes, Time: round4(o.unit * value), Low: round4(o.unit * min(low, value)), High: round4(o.unit * max(high, value))}
+				steps = replaced(steps, row, func(r profiles.StepTime) bool { return plainStep(r, f.Nodes) })
 			default:
 				continue
 			}
 			changed[f.Key] = true
 		}
-		slices.SortStableFunc(steps, func(a, b profiles.StepTime) int { return int(a.Nodes - b.Nodes) })
+		slices.SortStableFunc(steps, func(a, b profiles.StepTime) int {
+			return cmp.Or(cmp.Compare(a.Groups, b.Groups), cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(a.GPUs, b.GPUs))
+		})
 		path := fmt.Sprintf("workloads[%d]", c)
 		set := func(key string, rows []string) { // in one line, which any mapping can hold
 			if changed[key] {
@@ -247,10 +308,10 @@ func (w *merger) rows() {
 			return fmt.Sprintf("{gpu: %s, value: %dW, low: %dW, high: %dW}", strconv.Quote(r.GPU), r.Value, cmp.Or(r.Low, r.Value), cmp.Or(r.High, r.Value))
 		}))
 		set(Throughput, texts(throughput, func(r profiles.GPUThroughput) string {
-			return fmt.Sprintf("{gpu: %s, value: %g, low: %g, high: %g}", strconv.Quote(r.GPU), r.Value, r.Low, r.High)
+			return fmt.Sprintf("{gpu: %s, value: %g, low: %g, high: %g}", strconv.Quote(r.GPU), r.Value, cmp.Or(r.Low, r.Value), cmp.Or(r.High, r.Value))
 		}))
 		set(Steps, texts(steps, func(r profiles.StepTime) string {
-			return fmt.Sprintf("{nodes: %d, time: %g, low: %g, high: %g}", r.Nodes, r.Time, r.Low, r.High)
+			return fmt.Sprintf("{nodes: %d, gpus: %d, groups: %d, time: %g, low: %g, high: %g}", max(r.Nodes, 1), r.GPUs, r.Groups, r.Time, cmp.Or(r.Low, r.Time), cmp.Or(r.High, r.Time))
 		}))
 	}
 }
@@ -308,6 +369,14 @@ func (w *merger) provenance() {
 	w.edits = append(w.edits, profiles.Edit{YAML: "calibration:" + b.String() + "\n"})
 }
 
+// Ends are those of the range of the figure.
+func (f *Finding) Ends() (low, high float64) {
+	if f.Spread {
+		return f.Figure.Spread.Low, f.Figure.Spread.High
+	}
+	return f.Figure.Low, f.Figure.High
+}
+
 // Days is from the first to the last measurement, 0 where they have no instants.
 func (f *Finding) Days() float64 {
 	if f.From == model.Never {
@@ -330,7 +399,7 @@ func (f *Finding) Range() string {
 		return "the others are relative to it"
 	}
 	if f.Spread {
-		return fmt.Sprintf("holds %.0f %% of further %s", 100*f.Figure.Share, f.Figure.Units)
+		return fmt.Sprintf("holds %.0f %% of further %s; the value is %s to %s", 100*f.Figure.Share, f.Figure.Units, Written(f.Figure.Low, f.Unit), Written(f.Figure.High, f.Unit))
 	}
 	return "95 % interval of the value"
 }

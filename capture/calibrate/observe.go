@@ -35,34 +35,73 @@ const (
 type observed struct {
 	spans  [][]fit.Span // by node type
 	nodes  [][]fit.Span // of nodes as wholes, by node type
-	rows   []int64      // by node type, of GPUs
+	read   map[what]read
 	from   model.Time
 	to     model.Time
 	window model.Duration // the widest of the rows
 	moved  []transfer
+	little int64              // phases that are no transfer
 	begun  map[int]model.Time // first kernel of a job, by its row
 	// activity is that of jobs at work alone on a GPU, by node type and row of the job.
 	activity []map[int]*fit.ActivityJob
 
-	all, foreign, shared, quantiles, unpowered int64
+	all, twice, foreign, shared, quantiles, unpowered, unsaid, unowned int64
+	// known is a node of the cluster file that was met, other one that it does not have.
+	known, other string
+	joined       []Count
+	fits         []Count // of readings that were not used
 }
 
-// transfer is data that a job wrote or read while it computed nothing.
-type transfer struct {
-	job     int
-	write   bool
-	first   bool // before the job computed anything
-	bytes   int64
-	seconds float64
+// what is a kind of rows: of GPUs or nodes of a type, in a state, of a class at work.
+type what struct {
+	typ, class int
+	node       bool
+	state      fit.State
+}
+
+// read is how many rows there are of a kind, and of which time.
+type read struct {
+	rows     int64
+	from, to model.Time
+}
+
+// tally counts the rows of a span that ends.
+func (o *observed) tally(tr *track, k series, from, to model.Time) {
+	of := what{tr.typ, -1, k.gpu == capture.NodeSeries, tr.span.State}
+	if tr.span.State == fit.StateActive && !of.node {
+		of.class = tr.span.Class
+	}
+	r, met := o.read[of]
+	if !met {
+		r.from = from
+	}
+	o.read[of] = read{r.rows + int64(tr.seen), min(r.from, from), max(r.to, to)}
+	o.from, o.to = min(o.from, from), max(o.to, to)
+}
+
+// of is what was read of a GPU of several node types in a state.
+func (o *observed) of(types []int, state fit.State, class int) (r read) {
+	r.from = model.Never
+	for _, t := range types {
+		if x, met := o.read[what{t, class, false, state}]; met {
+			r = read{r.rows + x.rows, min(r.from, x.from), max(r.to, x.to)}
+		}
+	}
+	return r
 }
 
 func (o *observed) counts() []Count {
-	return []Count{
+	return append([]Count{
 		{"rows of telemetry", o.all},
 		{"rows of nodes that the cluster file does not have", o.foreign},
 		{"rows of GPUs that several jobs shared", o.shared},
 		{"rows of GPUs without power", o.unpowered},
-	}
+		{"rows of GPUs that do not say whether they work or are held", o.unsaid},
+		{"rows of GPUs at work for no known job", o.unowned},
+		{"rows of one series and instant a second time", o.twice},
+		{"rows of quantiles of windows", o.quantiles},
+		{"phases of I/O too short or too small to be a checkpoint or a load", o.little},
+	}, o.joined...)
 }
 
 func nodesOf(text string) (out []string, err error) {
@@ -94,7 +133,8 @@ type observer struct {
 	names  numbers
 	whole  int                        // spans of nodes so far
 	states map[string]map[int32]doing // what the GPUs of a node do now, by node
-	disk   map[process]*activity
+	disk   disk
+	last   map[series]model.Time // row of each series
 }
 
 // doing is what a GPU did up to an instant.
@@ -118,22 +158,9 @@ type track struct {
 	job    int
 }
 
-// process is one that reads and writes.
-type process struct {
-	node string
-	pid  int
-}
-
-// activity is what a process has moved in its present phase.
-type activity struct {
-	read, written int64
-	at            model.Time
-	moving        [2]transfer // reading, writing
-}
-
 func observe(src *Source, jobs *jobTable) (*observed, error) {
-	o := &observer{src: src, jobs: jobs, tracks: map[series]*track{}, names: numbers{}, states: map[string]map[int32]doing{}, disk: map[process]*activity{},
-		out: &observed{from: model.Never, spans: make([][]fit.Span, len(src.Types)), nodes: make([][]fit.Span, len(src.Types)), rows: make([]int64, len(src.Types)), activity: make([]map[int]*fit.ActivityJob, len(src.Types)), begun: map[int]model.Time{}}}
+	o := &observer{src: src, jobs: jobs, tracks: map[series]*track{}, names: numbers{}, states: map[string]map[int32]doing{}, disk: disk{processes: map[process]counters{}, jobs: map[int]*[2]phase{}}, last: map[series]model.Time{},
+		out: &observed{from: model.Never, spans: make([][]fit.Span, len(src.Types)), nodes: make([][]fit.Span, len(src.Types)), read: map[what]read{}, activity: make([]map[int]*fit.ActivityJob, len(src.Types)), begun: map[int]model.Time{}}}
 	if src.Telemetry == nil {
 		return o.out, nil
 	}
@@ -155,6 +182,15 @@ func observe(src *Source, jobs *jobTable) (*observed, error) {
 			continue
 		}
 		o.out.all++
+		k := series{t.Node, capture.NodeSeries}
+		if t.GPU.OK {
+			k.gpu = t.GPU.V
+		}
+		if last, met := o.last[k]; met && t.Time <= last {
+			o.out.twice++
+			continue
+		}
+		o.last[k] = t.Time
 		if !t.GPU.OK {
 			o.node(t)
 		}
@@ -165,10 +201,12 @@ func observe(src *Source, jobs *jobTable) (*observed, error) {
 	for _, k := range slices.SortedStableFunc(maps.Keys(o.tracks), func(a, b series) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.gpu, b.gpu)) }) {
 		o.close(k, o.tracks[k])
 	}
-	for _, p := range slices.SortedStableFunc(maps.Keys(o.disk), func(a, b process) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.pid, b.pid)) }) {
-		o.rest(o.disk[p], 0)
-		o.rest(o.disk[p], 1)
+	for _, job := range slices.Sorted(maps.Keys(o.disk.jobs)) {
+		o.endPhases(job)
 	}
+	a := &j.Account
+	o.out.joined = []Count{{"rows of GPUs by the processes of one job", a.ByProcess}, {"rows of GPUs by the only job recorded on their node", a.ByNode}, {"rows of GPUs that may be of several jobs on their node, of none", a.Ambiguous},
+		{"ids of processes that no job has", a.UnknownJobs}}
 	return o.out, nil
 }
 
@@ -177,10 +215,10 @@ func (o *observer) gpu(t *traces.Telemetry, stands energy.Stretch, of []*join.Me
 	typ := o.src.TypeOf(t.Node)
 	if typ < 0 {
 		o.out.foreign++
+		o.out.other = t.Node
 		return
 	}
-	o.out.rows[typ]++
-	o.spanOf(stands)
+	o.out.known = t.Node
 	procs, _ := capture.Decode(t.Processes) // the joiner has read it
 	state, job := fit.StateIdle, -1
 	if len(of) > 0 {
@@ -188,14 +226,13 @@ func (o *observer) gpu(t *traces.Telemetry, stands energy.Stretch, of []*join.Me
 	}
 	works := t.SMUtil.OK && t.SMUtil.V > 0 || t.SMActive.OK && t.SMActive.V > 0
 	switch {
-	case !t.SMUtil.OK && !t.SMActive.OK:
-		return // nothing says whether it works
+	case !t.SMUtil.OK && !t.SMActive.OK, !works && len(procs) == 0 && !t.MemUsed.OK:
+		o.out.unsaid++ // whether it works, or whether anything holds it
+		return
 	case works:
 		state = fit.StateActive
 	case len(procs) > 0 || t.MemUsed.V >= contextBytes:
 		state = fit.StateHeld
-	case len(of) > 0 && !t.MemUsed.OK:
-		return // a job is on the node, and nothing says whether it holds this GPU
 	}
 	if state == fit.StateIdle {
 		job = -1 // it is on other GPUs of the node
@@ -209,7 +246,7 @@ func (o *observer) gpu(t *traces.Telemetry, stands energy.Stretch, of []*join.Me
 			o.out.begun[job] = stands.From
 		}
 	}
-	o.io(t, procs, job, works)
+	o.io(t, stands, procs, job, works)
 	if !t.Power.OK {
 		o.out.unpowered++
 		return
@@ -218,6 +255,9 @@ func (o *observer) gpu(t *traces.Telemetry, stands energy.Stretch, of []*join.Me
 		o.out.shared++
 		o.close(series{t.Node, t.GPU.V}, o.tracks[series{t.Node, t.GPU.V}])
 		return
+	}
+	if state == fit.StateActive && job < 0 {
+		o.out.unowned++
 	}
 	if state == fit.StateActive && job >= 0 && t.SMActive.OK {
 		o.active(typ, job, fit.ActivitySample{Activity: t.SMActive.V, Watts: t.Power.V})
@@ -255,12 +295,6 @@ func sampled(t *traces.Telemetry, s energy.Stretch) model.Time {
 	return t.Time
 }
 
-// spanOf notes the time that rows cover.
-func (o *observer) spanOf(s energy.Stretch) {
-	o.out.from = min(o.out.from, s.From)
-	o.out.to = max(o.out.to, s.To)
-}
-
 func (o *observer) track(k series, typ int) *track {
 	t := o.tracks[k]
 	if t == nil {
@@ -274,6 +308,9 @@ func (o *observer) track(k series, typ int) *track {
 func (tr *track) take(o *observer, k series, state fit.State, job int, s fit.Sample, stands energy.Stretch) {
 	o.out.window = max(o.out.window, stands.Width())
 	if tr.open && stands.From.Sub(tr.until) > apart {
+		o.close(k, tr)
+	}
+	if tr.open && tr.span.State != fit.StateActive && stands.To.Sub(model.Time(tr.span.From)) > restSpan(stands.Width()) {
 		o.close(k, tr)
 	}
 	same := tr.open && tr.span.State == state && tr.job == job
@@ -305,6 +342,15 @@ func (tr *track) take(o *observer, k series, state fit.State, job int, s fit.Sam
 	}
 	tr.add(s)
 	tr.until = stands.To
+}
+
+// restSpan is how long a span without work may be: longer ones are several, so that none has
+// more samples than are kept. It holds some ten rows where rows are not too far apart for that.
+func restSpan(width model.Duration) model.Duration {
+	if width <= 30*model.Second {
+		return 5 * model.Minute
+	}
+	return 9 * model.Minute
 }
 
 func (tr *track) begin(o *observer, state fit.State, job int, at model.Time) {
@@ -346,6 +392,7 @@ func (o *observer) close(k series, tr *track) {
 		end = tr.since
 	}
 	tr.span.To = int64(end)
+	o.out.tally(tr, k, model.Time(tr.span.From), end)
 	known := tr.span.State != fit.StateActive || tr.job >= 0 && o.jobs.list[tr.job].class >= 0 || k.gpu == capture.NodeSeries
 	if known && len(tr.span.Samples) > 0 {
 		tr.span.Samples = slices.Clone(tr.span.Samples)
@@ -363,6 +410,7 @@ func (o *observer) node(t *traces.Telemetry) {
 	typ := o.src.TypeOf(t.Node)
 	if typ < 0 {
 		o.out.foreign++
+		o.out.other = t.Node
 		return
 	}
 	if !t.Power.OK {
@@ -394,49 +442,4 @@ func (o *observer) node(t *traces.Telemetry) {
 	default:
 		o.close(k, o.tracks[k])
 	}
-}
-
-// leastMoved is how much a process moves in a row at least to be in a phase of I/O.
-const leastMoved = 1 << 20
-
-// io follows what the processes of a GPU read and write. A phase is rows in a row in which a
-// process moves data and its GPU computes nothing.
-func (o *observer) io(t *traces.Telemetry, procs []capture.Process, job int, works bool) {
-	if job < 0 {
-		return
-	}
-	for _, p := range procs {
-		if p.Read == nil || p.Written == nil {
-			continue
-		}
-		of := process{t.Node, p.PID}
-		a := o.disk[of]
-		if a == nil {
-			o.disk[of] = &activity{read: *p.Read, written: *p.Written, at: t.Time}
-			continue
-		}
-		if t.Time <= a.at { // a process on several GPUs has a row for each
-			continue
-		}
-		_, begun := o.out.begun[job]
-		for i, moved := range [2]int64{*p.Read - a.read, *p.Written - a.written} {
-			if works || moved < leastMoved {
-				o.rest(a, i)
-				continue
-			}
-			m := &a.moving[i]
-			m.job, m.write, m.first = job, i == 1, !begun
-			m.bytes += moved
-			m.seconds += t.Time.Sub(a.at).Seconds()
-		}
-		a.read, a.written, a.at = *p.Read, *p.Written, t.Time
-	}
-}
-
-// rest ends a phase of a process.
-func (o *observer) rest(a *activity, i int) {
-	if a.moving[i].bytes > 0 {
-		o.out.moved = append(o.out.moved, a.moving[i])
-	}
-	a.moving[i] = transfer{}
 }

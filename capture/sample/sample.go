@@ -29,7 +29,8 @@ type Site struct {
 	Nodes  [2]int // of each GPU
 	GPUs   [2]GPU
 	Spread [3]float64 // time of a step on two nodes ÷ that on one, by class
-	Read   float64    // B/s of a process that loads
+	State  [3]float64 // B of a load and of a checkpoint, by class
+	Read   float64    // B/s of a job that loads
 	Write  float64    // B/s of one that writes a checkpoint
 }
 
@@ -53,7 +54,7 @@ var Small = Site{
 		{Name: "H100", Idle: 70, Held: 111, Draw: [3]float64{520, 610, 430}, Speed: [3]float64{1, 1, 1}, Base: 640, Busy: 60},
 		{Name: "A100", Idle: 54, Held: 93, Draw: [3]float64{310, 360, 280}, Speed: [3]float64{0.50, 0.45, 0.58}, Base: 450, Busy: 50},
 	},
-	Spread: [3]float64{1.22, 1.12, 1.04}, Read: 1.5e9, Write: 0.9e9,
+	Spread: [3]float64{1.22, 1.12, 1.04}, State: [3]float64{150e9, 280e9, 110e9}, Read: 1.5e9, Write: 0.9e9,
 }
 
 // epoch is Monday, 2 November 2026, 00:00 UTC.
@@ -63,7 +64,6 @@ const (
 	names      = 6                 // of jobs of a class
 	load       = 8 * Window        // in which a job reads
 	every      = 2 * model.Hour    // between checkpoints
-	writes     = 6 * Window        // for which one is written
 	jobSpread  = 0.08              // of the draw between jobs
 	noise      = 0.02              // of a reading
 	rateSpread = 0.06              // of transfers between jobs
@@ -253,8 +253,11 @@ func (c *Capture) gpu(at model.Time, g int, jobs []int, kind *GPU) (t *traces.Te
 		job := jobs[0]
 		r := &c.runs[job]
 		since := at.Sub(r.start)
-		read, written, writing := c.moved(since, r.rate)
+		read, written, writing := c.moved(since, r)
 		t.MemUsed = traces.Some(int64(40 << 30))
+		if g/PerNode != r.gpus[0]/PerNode { // the first node alone reads and writes
+			read, written = 0, 0
+		}
 		t.Processes = capture.Encode([]capture.Process{{PID: 1000 + job, Name: "python", Job: fmt.Sprint(job + 1), Memory: 40 << 30, Read: &read, Written: &written}})
 		switch {
 		case since < load || writing:
@@ -270,17 +273,18 @@ func (c *Capture) gpu(at model.Time, g int, jobs []int, kind *GPU) (t *traces.Te
 	return t, works
 }
 
-// moved is what a process has read and written by the end of the window that begins so long
-// after its start, and whether it writes a checkpoint in it.
-func (c *Capture) moved(since model.Duration, rate float64) (read, written int64, writing bool) {
-	done := min(since+Window, load)
-	read = int64(c.site.Read * rate * done.Seconds())
+// moved is what the first process of a job has read and written by the end of the window that
+// begins so long after its start, and whether it writes a checkpoint when it begins. Of a load and
+// a checkpoint it moves the state of its class.
+func (c *Capture) moved(since model.Duration, r *run) (read, written int64, writing bool) {
+	size := c.site.State[r.class]
+	at := func(rate float64, d model.Duration) float64 { return min(size, rate*r.rate*d.Seconds()) }
+	read = int64(at(c.site.Read, since+Window))
 	whole, into := since/every, since%every
 	if whole >= 1 {
-		written = int64(c.site.Write*rate*writes.Seconds()) * int64(whole-1)
-		written += int64(c.site.Write * rate * min(into+Window, writes).Seconds())
+		written = int64(size)*int64(whole-1) + int64(at(c.site.Write, into+Window))
 	}
-	return read, written, whole >= 1 && into < writes
+	return read, written, whole >= 1 && at(c.site.Write, into) < size
 }
 
 // rounded is a power as drivers give it, in mW.

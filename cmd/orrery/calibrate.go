@@ -87,6 +87,11 @@ func (v *calibrateVerb) run(_ *cobra.Command, args []string) (err error) {
 	if err := mayWrite("--out", v.out, v.force); err != nil {
 		return err
 	}
+	if v.report != "" {
+		if err := mayHold("--report", v.report, "report.html", v.force); err != nil {
+			return err
+		}
+	}
 	c, err := loadCluster("--cluster", v.cluster)
 	if err != nil {
 		return err
@@ -109,21 +114,32 @@ func (v *calibrateVerb) run(_ *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := v.print.table(calibration.Table(outcomes)); err != nil {
-		return err
-	}
-	for _, n := range found.Counts {
-		v.m.say("%s: %d", n.What, n.N)
-	}
 	if !slices.ContainsFunc(outcomes, func(o calibrate.Outcome) bool { return o.Applied }) {
+		if err := v.print.table(calibration.Table(outcomes)); err != nil {
+			return err
+		}
+		v.counts(found)
 		return &codedError{exitEvidence, errors.New("nothing could be fitted, and nothing was written: the table says what is missing")}
+	}
+	if err := disk.WriteFile(v.out, out); err != nil {
+		return err
 	}
 	if v.report != "" {
 		if err := calibration.Write(v.report, c.Name, outcomes, found.Counts, v.m.made()); err != nil {
 			return err
 		}
 	}
-	return disk.WriteFile(v.out, out)
+	v.counts(found)
+	return v.print.table(calibration.Table(outcomes))
+}
+
+// counts says what was read, and what was passed over.
+func (v *calibrateVerb) counts(found *calibrate.Result) {
+	for _, n := range found.Counts {
+		if n.N > 0 {
+			v.m.say("%s: %d", n.What, n.N)
+		}
+	}
 }
 
 // text is that of the cluster file. What it names by paths must be there from the folder of

@@ -34,17 +34,26 @@ type pageContent struct {
 
 // Table has a row for each figure, put into the file or not.
 func Table(list []calibrate.Outcome) *table.Table {
-	t := table.New("key", "value", "low", "high", "range", "n", "of", "rows", "days", "off by (%)", "put in", "why not")
+	t := table.New("key", "value", "low", "high", "unit", "range", "n", "of", "rows", "days", "off by (%)", "put in", "why not")
 	t.Key("off by (%)", "residual_percent")
 	for _, o := range list {
 		f := o.Finding
 		if o.Value == "" {
-			t.Row(o.Key, "", "", "", "", nil, "", nil, nil, nil, false, o.Why)
+			t.Row(o.Key, nothing, nothing, nothing, "", "", nothing, "", nothing, nothing, nothing, false, o.Why)
 			continue
 		}
-		t.Row(o.Key, o.Value, o.Low, o.High, f.Range(), f.Figure.N, f.Figure.Units, f.Rows, table.Float(f.Days(), 3), table.Float(100*f.Figure.Residual, 1), o.Applied, o.Why)
+		low, high := f.Ends()
+		t.Row(o.Key, figure(o.Value, f.Figure.Value), figure(o.Low, low), figure(o.High, high), f.Unit, f.Range(), f.Figure.N, f.Figure.Units, f.Rows, table.Float(f.Days(), 3), table.Float(100*f.Figure.Residual, 1), o.Applied, o.Why)
 	}
 	return t
+}
+
+// nothing is a cell of a figure that is not there.
+var nothing = table.Cell{Number: true}
+
+// figure is a number as the file has it for people, and in its unit for programs.
+func figure(text string, value float64) table.Cell {
+	return table.Cell{Text: text, JSON: value, Number: true}
 }
 
 // Write writes the page of a calibration into dir, which is made when it is missing: report.html,
@@ -95,10 +104,7 @@ func fitRows(list []calibrate.Outcome) (out []plot.FitRow) {
 		if o.Value == "" || v <= 0 || len(f.Measured()) == 0 {
 			continue
 		}
-		low, high := f.Figure.Low, f.Figure.High
-		if f.Spread {
-			low, high = f.Figure.Spread.Low, f.Figure.Spread.High
-		}
+		low, high := f.Ends()
 		row := plot.FitRow{Name: o.Key, Low: low / v, High: high / v, Says: fmt.Sprintf("%s, %d %s", o.Value, f.Figure.N, f.Figure.Units)}
 		for _, x := range f.Measured() {
 			row.Points = append(row.Points, x/v)
