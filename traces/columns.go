@@ -163,6 +163,17 @@ var telemetryFields = []field[Telemetry]{
 	optField("retired_pages", "", "pages of memory retired and rows remapped so far", delta, func(t *Telemetry) *Opt[int64] { return &t.RetiredPages }),
 	textField("stat", true, "null for a sample; else what the row says of the samples of a window: mean, p50, p95, p99 or max", func(t *Telemetry) *string { return &t.Stat }),
 	optField("width", microseconds, "length of that window, from time on", dict, func(t *Telemetry) *Opt[model.Duration] { return &t.Width }),
+	doubleField("tensor_active", "", "share of the cycles in which the tensor cores worked, averaged over the multiprocessors, 0 to 1", func(t *Telemetry) *Opt[float64] { return &t.TensorActive }),
+	doubleField("dram_active", "", "bytes moved to and from the memory of the GPU, of the most that it could move in the time, 0 to 1", func(t *Telemetry) *Opt[float64] { return &t.DRAMActive }),
+	optField("power_violation", microseconds, "time in which clocks were held down for power, a counter", delta, func(t *Telemetry) *Opt[int64] { return &t.PowerViolation }),
+	optField("thermal_violation", microseconds, "time in which clocks were held down for heat, a counter", delta, func(t *Telemetry) *Opt[int64] { return &t.ThermalViolation }),
+	optField("nvlink_errors", "", "CRC errors of flits and of data, replays and recoveries over all NVLinks, a counter", delta, func(t *Telemetry) *Opt[int64] { return &t.NVLinkErrors }),
+	doubleField("cpu_util", "", "of a node: share of the time in which its processors worked, averaged over them, 0 to 1", func(t *Telemetry) *Opt[float64] { return &t.CPUUtil }),
+	optField("cpu_energy", "mJ", "of a node: energy consumed by its processor packages alone, a counter; a part of what energy is of", delta, func(t *Telemetry) *Opt[int64] { return &t.CPUEnergy }),
+	optField("disk_read", byteCount, "of a node: read from its disks, a counter", delta, func(t *Telemetry) *Opt[int64] { return &t.DiskRead }),
+	optField("disk_written", byteCount, "of a node: written to its disks, a counter", delta, func(t *Telemetry) *Opt[int64] { return &t.DiskWritten }),
+	optField("net_rx", byteCount, "of a node: received by its network adapters, a counter", delta, func(t *Telemetry) *Opt[int64] { return &t.NetRx }),
+	optField("net_tx", byteCount, "of a node: sent by its network adapters, a counter", delta, func(t *Telemetry) *Opt[int64] { return &t.NetTx }),
 }
 
 func kindField() field[Job] {

@@ -86,6 +86,9 @@ func anyLoad(t *rapid.T) traces.Load {
 		WorkCV: opt(t, "cv", finiteReal), TokensIn: opt(t, "in", finiteReal), TokensOut: opt(t, "out", finiteReal)}
 }
 
+// microseconds are spans that telemetry counts as whole numbers.
+var microseconds = rapid.Map(anySpan, func(d model.Duration) int64 { return int64(d) })
+
 func anyTelemetry(t *rapid.T) traces.Telemetry {
 	return traces.Telemetry{Node: text(t, "node"), GPU: opt(t, "gpu", any32), Time: anyTime.Draw(t, "time"),
 		SMUtil: opt(t, "sm", finiteReal), MemUtil: opt(t, "mem", finiteReal), MemUsed: opt(t, "used", any64),
@@ -94,7 +97,10 @@ func anyTelemetry(t *rapid.T) traces.Telemetry {
 		ECCCorrected: opt(t, "corrected", any64), ECCUncorrected: opt(t, "uncorrected", any64), NVLinkRx: opt(t, "nvrx", any64),
 		NVLinkTx: opt(t, "nvtx", any64), PCIeRx: opt(t, "rx", any64), PCIeTx: opt(t, "tx", any64), Processes: text(t, "processes"),
 		SMActive: opt(t, "active", finiteReal), MemTemperature: opt(t, "memtemperature", finiteReal), RetiredPages: opt(t, "retired", any64),
-		Stat: text(t, "stat"), Width: opt(t, "width", anySpan)}
+		Stat: text(t, "stat"), Width: opt(t, "width", anySpan), TensorActive: opt(t, "tensor", finiteReal), DRAMActive: opt(t, "dram", finiteReal),
+		PowerViolation: opt(t, "powerviolation", microseconds), ThermalViolation: opt(t, "thermalviolation", microseconds), NVLinkErrors: opt(t, "nverrors", any64),
+		CPUUtil: opt(t, "cpu", finiteReal), CPUEnergy: opt(t, "cpuenergy", any64), DiskRead: opt(t, "read", any64), DiskWritten: opt(t, "written", any64),
+		NetRx: opt(t, "netrx", any64), NetTx: opt(t, "nettx", any64)}
 }
 
 // reader is the naive implementation of the column path: it makes the batch that a

@@ -42,6 +42,17 @@ var TelemetryRanges = []Range{
 	ofReal("sm_active", 0, 1, 1, "a share", func(t *Telemetry) *Opt[float64] { return &t.SMActive }),
 	ofReal("mem_temperature", -50, 150, 150, "memory is held below 110 °C", func(t *Telemetry) *Opt[float64] { return &t.MemTemperature }),
 	ofWhole("retired_pages", 0, 20_000, 20_000, "GPUs retire at most 64 pages, or remap 512 rows of each bank of their HBM", func(t *Telemetry) *Opt[int64] { return &t.RetiredPages }),
+	ofReal("tensor_active", 0, 1, 1, "a share", func(t *Telemetry) *Opt[float64] { return &t.TensorActive }),
+	ofReal("dram_active", 0, 1, 1, "a share", func(t *Telemetry) *Opt[float64] { return &t.DRAMActive }),
+	ofWhole("power_violation", 0, 1e15, 1e15, "30 years", func(t *Telemetry) *Opt[int64] { return &t.PowerViolation }),
+	ofWhole("thermal_violation", 0, 1e15, 1e15, "30 years", func(t *Telemetry) *Opt[int64] { return &t.ThermalViolation }),
+	ofWhole("nvlink_errors", 0, 1e15, 1e15, "a million errors each second for 30 years", func(t *Telemetry) *Opt[int64] { return &t.NVLinkErrors }),
+	ofReal("cpu_util", 0, 1, 1, "a share", func(t *Telemetry) *Opt[float64] { return &t.CPUUtil }),
+	ofWhole("cpu_energy", 0, 1e18, 1e18, "as energy of a node", func(t *Telemetry) *Opt[int64] { return &t.CPUEnergy }),
+	ofWhole("disk_read", 0, 9e18, 9e18, "2 TB/s for 140 years", func(t *Telemetry) *Opt[int64] { return &t.DiskRead }),
+	ofWhole("disk_written", 0, 9e18, 9e18, "2 TB/s for 140 years", func(t *Telemetry) *Opt[int64] { return &t.DiskWritten }),
+	ofWhole("net_rx", 0, 9e18, 9e18, "2 TB/s for 140 years", func(t *Telemetry) *Opt[int64] { return &t.NetRx }),
+	ofWhole("net_tx", 0, 9e18, 9e18, "2 TB/s for 140 years", func(t *Telemetry) *Opt[int64] { return &t.NetTx }),
 }
 
 func ofReal(column string, least, most, ofNode float64, source string, at func(*Telemetry) *Opt[float64]) Range {
@@ -112,7 +123,7 @@ func (t *Telemetry) LeaveOut(tell func(column, why string, v float64)) {
 			tell(r.Column, why, v)
 		}
 	}
-	for _, share := range []*Opt[float64]{&t.SMUtil, &t.MemUtil, &t.SMActive} {
+	for _, share := range []*Opt[float64]{&t.SMUtil, &t.MemUtil, &t.SMActive, &t.TensorActive, &t.DRAMActive, &t.CPUUtil} {
 		share.V = min(share.V, 1)
 	}
 }

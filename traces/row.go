@@ -189,4 +189,18 @@ type Telemetry struct {
 	RetiredPages   Opt[int64]
 	Stat           string
 	Width          Opt[model.Duration]
+
+	TensorActive     Opt[float64]
+	DRAMActive       Opt[float64]
+	PowerViolation   Opt[int64]
+	ThermalViolation Opt[int64]
+	NVLinkErrors     Opt[int64]
+
+	// Of rows without a GPU.
+	CPUUtil     Opt[float64]
+	CPUEnergy   Opt[int64]
+	DiskRead    Opt[int64]
+	DiskWritten Opt[int64]
+	NetRx       Opt[int64]
+	NetTx       Opt[int64]
 }

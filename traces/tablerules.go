@@ -162,6 +162,8 @@ func (v *Rules) telemetry(t *Telemetry) (rule string) {
 		rule = "sm_util or mem_util outside 0 to 1"
 	case !isShare(t.SMActive):
 		rule = "sm_active outside 0 to 1"
+	case !isShare(t.TensorActive) || !isShare(t.DRAMActive) || !isShare(t.CPUUtil):
+		rule = "tensor_active, dram_active or cpu_util outside 0 to 1"
 	case (t.Stat != "") != t.Width.OK || t.Width.OK && (t.Width.V <= 0 || !finite(int64(t.Width.V))) || t.Stat != "" && !slices.Contains(Stats[:], t.Stat):
 		rule = "stat that is no word of the format, or without a width"
 	case !atLeast(t.Power, 0) || t.Temperature.OK && !isNumber(t.Temperature.V) || t.MemTemperature.OK && !isNumber(t.MemTemperature.V):
@@ -183,7 +185,8 @@ func (v *Rules) telemetry(t *Telemetry) (rule string) {
 func (t *Telemetry) negative() bool {
 	negative := func(n Opt[int64]) bool { return below(n, 0) }
 	return below(t.GPU, 0) || below(t.SMClock, 0) || below(t.MemClock, 0) || slices.ContainsFunc([]Opt[int64]{
-		t.MemUsed, t.Energy, t.RetiredPages, t.Throttle, t.ECCCorrected, t.ECCUncorrected, t.NVLinkRx, t.NVLinkTx, t.PCIeRx, t.PCIeTx}, negative)
+		t.MemUsed, t.Energy, t.RetiredPages, t.Throttle, t.ECCCorrected, t.ECCUncorrected, t.NVLinkRx, t.NVLinkTx, t.PCIeRx, t.PCIeTx,
+		t.PowerViolation, t.ThermalViolation, t.NVLinkErrors, t.CPUEnergy, t.DiskRead, t.DiskWritten, t.NetRx, t.NetTx}, negative)
 }
 
 // isShare accepts a null and a number from 0 to 1.

@@ -124,12 +124,21 @@ var gpuMetrics = []struct {
 }{
 	{gpuDesc("utilization_ratio", "Share of the time in which a kernel ran."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return t.SMUtil.V, t.SMUtil.OK }},
 	{gpuDesc("sm_active_ratio", "Share of the multiprocessors that had work."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return t.SMActive.V, t.SMActive.OK }},
+	{gpuDesc("tensor_active_ratio", "Share of the cycles in which the tensor cores worked."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return t.TensorActive.V, t.TensorActive.OK }},
+	{gpuDesc("dram_active_ratio", "Bytes moved to and from the memory, of the most that it could move."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return t.DRAMActive.V, t.DRAMActive.OK }},
 	{gpuDesc("memory_used_bytes", "Memory in use."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return float64(t.MemUsed.V), t.MemUsed.OK }},
 	{gpuDesc("power_watts", "Power drawn."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return t.Power.V, t.Power.OK }},
 	{gpuDesc("energy_joules_total", "Energy consumed since the driver was loaded."), prometheus.CounterValue, func(t *traces.Telemetry) (float64, bool) { return float64(t.Energy.V) / 1000, t.Energy.OK }},
 	{gpuDesc("temperature_celsius", "Temperature of the chip."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return t.Temperature.V, t.Temperature.OK }},
 	{gpuDesc("sm_clock_hertz", "Clock of the multiprocessors."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return float64(t.SMClock.V) * 1e6, t.SMClock.OK }},
 	{gpuDesc("throttle_reasons", "Bits of NVML's clocks event reasons."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return float64(t.Throttle.V), t.Throttle.OK }},
+	{gpuDesc("power_violation_seconds_total", "Time in which clocks were held down for power."), prometheus.CounterValue, func(t *traces.Telemetry) (float64, bool) {
+		return float64(t.PowerViolation.V) / 1e6, t.PowerViolation.OK
+	}},
+	{gpuDesc("thermal_violation_seconds_total", "Time in which clocks were held down for heat."), prometheus.CounterValue, func(t *traces.Telemetry) (float64, bool) {
+		return float64(t.ThermalViolation.V) / 1e6, t.ThermalViolation.OK
+	}},
+	{gpuDesc("nvlink_errors_total", "CRC errors, replays and recoveries of NVLinks."), prometheus.CounterValue, func(t *traces.Telemetry) (float64, bool) { return float64(t.NVLinkErrors.V), t.NVLinkErrors.OK }},
 	{gpuDesc("ecc_uncorrected_total", "Uncorrected memory errors."), prometheus.CounterValue, func(t *traces.Telemetry) (float64, bool) { return float64(t.ECCUncorrected.V), t.ECCUncorrected.OK }},
 }
 

@@ -39,6 +39,9 @@ var gauges = []gauge{
 	whole(func(t *traces.Telemetry) *traces.Opt[int64] { return &t.MemUsed }),
 	whole(func(t *traces.Telemetry) *traces.Opt[int32] { return &t.SMClock }),
 	whole(func(t *traces.Telemetry) *traces.Opt[int32] { return &t.MemClock }),
+	float(func(t *traces.Telemetry) *traces.Opt[float64] { return &t.TensorActive }),
+	float(func(t *traces.Telemetry) *traces.Opt[float64] { return &t.DRAMActive }),
+	float(func(t *traces.Telemetry) *traces.Opt[float64] { return &t.CPUUtil }),
 }
 
 // window sums up the samples of one GPU.

@@ -36,6 +36,11 @@ var columns = []struct {
 	{"pcie_rx", fieldsCall, func(r *capture.Reading) bool { return r.PCIeRx.OK }},
 	{"pcie_tx", fieldsCall, func(r *capture.Reading) bool { return r.PCIeTx.OK }},
 	{"processes", "processes", nil},
+	{"tensor_active", gpmCall, nil},
+	{"dram_active", gpmCall, nil},
+	{"power_violation", "power violation", func(r *capture.Reading) bool { return r.PowerViolation.OK }},
+	{"thermal_violation", "thermal violation", func(r *capture.Reading) bool { return r.ThermalViolation.OK }},
+	{linkErrors, fieldsCall, func(r *capture.Reading) bool { return r.NVLinkErrors.OK }},
 }
 
 // probeWait is how long the inventory waits for the columns of a GPU. A call of a sample may hang, and must not keep an agent from starting.

@@ -3,10 +3,8 @@
 package nvml
 
 import (
-	"encoding/binary"
 	"errors"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,7 +57,7 @@ const renewal = 95 * time.Millisecond
 type slowValues struct {
 	energy   traces.Opt[int64]
 	energyAt time.Time // it was read
-	active   traces.Opt[float64]
+	active   [activities]traces.Opt[float64]
 	gpmAt    time.Time // gpm[0] was taken
 }
 
@@ -316,6 +314,12 @@ var calls = []call{
 		two, ret := g.device.GetRetiredPages(nvml.PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR)
 		return set(&r.RetiredPages, int64(len(one)+len(two)), ret)
 	}},
+	{"power violation", []string{"nvmlDeviceGetViolationStatus"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		return violation(g, nvml.PERF_POLICY_POWER, &r.PowerViolation)
+	}},
+	{"thermal violation", []string{"nvmlDeviceGetViolationStatus"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		return violation(g, nvml.PERF_POLICY_THERMAL, &r.ThermalViolation)
+	}},
 	{"processes", []string{"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses"},
 		func(g *gpu, r *capture.Reading) nvml.Return {
 			list, ret := g.device.GetComputeRunningProcesses()
@@ -350,6 +354,12 @@ func set[T any](to *traces.Opt[T], v T, ret nvml.Return) nvml.Return {
 	return ret
 }
 
+// violation reads for how long a policy has held clocks down so far, which NVML has in ns.
+func violation(g *gpu, policy nvml.PerfPolicyType, to *traces.Opt[int64]) nvml.Return {
+	v, ret := g.device.GetViolationStatus(policy)
+	return set(to, int64(v.ViolationTime/1000), ret)
+}
+
 // percent is a share; what is no number is null. A reader of the sample leaves out what cannot be.
 func percent(v float64) traces.Opt[float64] {
 	return traces.Opt[float64]{V: v / 100, OK: !math.IsNaN(v)}
@@ -361,79 +371,6 @@ func counter(v float64) traces.Opt[int64] {
 		v = -1
 	}
 	return traces.Some(int64(v))
-}
-
-// allLinks asks for the sum over the NVLinks of a GPU.
-const allLinks = math.MaxUint32
-
-// field is a value that has no call of its own.
-type field struct {
-	column    string
-	id, scope uint32
-	store     func(*capture.Reading, float64)
-}
-
-// NVML counts NVLink in KiB.
-var fields = []field{
-	{"mem_temperature", nvml.FI_DEV_MEMORY_TEMP, 0, func(r *capture.Reading, v float64) { r.MemTemperature = traces.Some(v) }},
-	{"nvlink_rx", nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkRx = counter(float64(v * 1024)) }},
-	{"nvlink_tx", nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkTx = counter(float64(v * 1024)) }},
-	{"pcie_rx", nvml.FI_DEV_PCIE_COUNT_RX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeRx = counter(v) }},
-	{"pcie_tx", nvml.FI_DEV_PCIE_COUNT_TX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeTx = counter(v) }},
-}
-
-func readFields(g *gpu, r *capture.Reading) nvml.Return {
-	if len(g.fields) == 0 {
-		return nvml.ERROR_NOT_SUPPORTED
-	}
-	if ret := g.device.GetFieldValues(g.fields); ret != nvml.SUCCESS {
-		return ret
-	}
-	kept, failed, answered := g.fields[:0], nvml.SUCCESS, false
-	var why []string
-	for _, f := range g.fields {
-		known := slices.IndexFunc(fields, func(k field) bool { return k.id == f.FieldId })
-		if known < 0 { // the driver answers another question
-			continue
-		}
-		switch ret := nvml.Return(f.NvmlReturn); ret {
-		case nvml.ERROR_NOT_SUPPORTED, nvml.ERROR_INVALID_ARGUMENT, nvml.ERROR_NO_PERMISSION:
-			continue
-		case nvml.SUCCESS:
-			answered = true
-			fields[known].store(r, number(&f))
-		default:
-			failed = ret
-			why = append(why, fieldsCall+", "+fields[known].column+": "+retName(ret))
-		}
-		kept = append(kept, f)
-	}
-	g.fields = kept
-	if failed != nvml.SUCCESS && !answered {
-		return failed // one for all
-	}
-	r.Failed = append(r.Failed, why...)
-	g.pcie[0].extend(&r.PCIeRx)
-	g.pcie[1].extend(&r.PCIeTx)
-	return nvml.SUCCESS
-}
-
-// number is a value of any of the types that a field may have.
-func number(f *nvml.FieldValue) float64 {
-	bits := binary.NativeEndian.Uint64(f.Value[:])
-	switch nvml.ValueType(f.ValueType) {
-	case nvml.VALUE_TYPE_DOUBLE:
-		return math.Float64frombits(bits)
-	case nvml.VALUE_TYPE_UNSIGNED_SHORT:
-		return float64(binary.NativeEndian.Uint16(f.Value[:2]))
-	case nvml.VALUE_TYPE_UNSIGNED_INT:
-		return float64(binary.NativeEndian.Uint32(f.Value[:4]))
-	case nvml.VALUE_TYPE_SIGNED_INT:
-		return float64(int32(binary.NativeEndian.Uint32(f.Value[:4])))
-	case nvml.VALUE_TYPE_SIGNED_LONG_LONG:
-		return float64(int64(bits))
-	}
-	return float64(bits)
 }
 
 // retName is a result in words, without asking the library for them.

@@ -75,6 +75,11 @@ set * nvlink_rx const 1000
 set * nvlink_tx const 2000
 set * pcie_rx const 3000
 set * pcie_tx const 4000
+set * tensor_active const 37.5
+set * dram_active const 12.5
+set * power_violation const 1234567890
+set * thermal_violation const 5000999
+set * link_errors const 3
 process 0 4242 1048576
 process 0 4243 2097152
 process 1 4244 1048576 3
@@ -82,7 +87,7 @@ fault 1 xid 0 79
 `
 
 func TestSample(t *testing.T) {
-	s, here := openInChild(t, steady)
+	s, here := openInChild(t, steady+"fault 1 unsupported tensor_active\nfault 1 failing link_errors\n")
 	if !here {
 		return
 	}
@@ -103,6 +108,8 @@ func TestSample(t *testing.T) {
 	require.Empty(t, r.Failed)
 	require.Equal(t, 0.73, r.SMUtil.V)
 	require.Equal(t, 0.485, r.SMActive.V)
+	require.Equal(t, []float64{0.375, 0.125}, []float64{r.TensorActive.V, r.DRAMActive.V})
+	require.Equal(t, []int64{1234567, 5000, 15}, []int64{r.PowerViolation.V, r.ThermalViolation.V, r.NVLinkErrors.V}, "µs of ns, and four counters, the last twice the others")
 	require.Equal(t, 0.31, r.MemUtil.V)
 	require.Equal(t, int64(40<<30), r.MemUsed.V)
 	require.Equal(t, 512.345, r.Power.V)
@@ -116,6 +123,9 @@ func TestSample(t *testing.T) {
 	other, err := s.Sample(1, nil)
 	require.NoError(t, err)
 	require.Equal(t, []uint64{79}, other[0].XIDs)
+	require.Equal(t, []bool{true, false, true}, []bool{other[0].SMActive.OK, other[0].TensorActive.OK, other[0].DRAMActive.OK}, "one metric that the GPU does not have")
+	require.False(t, other[0].NVLinkErrors.OK)
+	require.Contains(t, other[0].Failed, "field values, nvlink_errors: result 999")
 	require.Equal(t, []capture.Process{{PID: 4244, Memory: 1 << 20, Instance: "3/0"}}, other[0].Procs)
 	require.NoError(t, s.Close())
 }
@@ -156,7 +166,7 @@ func TestMissingSymbols(t *testing.T) {
 	s, here := openInChild(t, steady, "nvmlDeviceGetPowerUsage", "nvmlDeviceGetFieldValues", "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetComputeRunningProcesses_v3",
 		"nvmlGpmSampleAlloc", "nvmlEventSetWait_v2", "nvmlDeviceGetNvLinkState", "nvmlDeviceGetVbiosVersion", "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetMigMode",
 		"nvmlDeviceGetGpuFabricInfo", "nvmlDeviceGetRemappedRows", "nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetUUID", "nvmlSystemGetNVMLVersion", "nvmlDeviceGetEnforcedPowerLimit",
-		"nvmlInit_v2", "nvmlDeviceGetTemperatureThreshold", "nvmlDeviceGetGspFirmwareVersion", "nvmlDeviceGetSerial", "nvmlDeviceGetMemoryInfo_v2")
+		"nvmlInit_v2", "nvmlDeviceGetTemperatureThreshold", "nvmlDeviceGetViolationStatus", "nvmlDeviceGetGspFirmwareVersion", "nvmlDeviceGetSerial", "nvmlDeviceGetMemoryInfo_v2")
 	if !here {
 		return
 	}
@@ -167,7 +177,7 @@ func TestMissingSymbols(t *testing.T) {
 	require.Contains(t, v.Missing, capture.Missing{Name: "nvml.nvmlDeviceGetPowerUsage", Why: "the library has no such call"})
 	none := "the library has no such call"
 	require.Equal(t, map[string]string{".power": none, ".sm_active": none, ".mem_temperature": none, ".ecc_corrected": none, ".ecc_uncorrected": none, ".retired_pages": none,
-		".nvlink_rx": none, ".nvlink_tx": none, ".pcie_rx": none, ".pcie_tx": none, ".processes": none}, without(v, 0))
+		".tensor_active": none, ".dram_active": none, ".nvlink_errors": none, ".power_violation": none, ".thermal_violation": none, ".nvlink_rx": none, ".nvlink_tx": none, ".pcie_rx": none, ".pcie_tx": none, ".processes": none}, without(v, 0))
 	require.Contains(t, v.Missing, capture.Missing{Name: "gpu.0.xid", Why: none})
 	got, err := s.Sample(0, nil)
 	require.NoError(t, err)
@@ -223,7 +233,7 @@ func TestWithoutValues(t *testing.T) {
 	v, err := s.Inventory()
 	require.NoError(t, err)
 	none := "not supported"
-	require.Equal(t, map[string]string{".sm_util": none, ".mem_util": none, ".sm_active": none, ".nvlink_rx": none, ".retired_pages": none}, without(v, 0))
+	require.Equal(t, map[string]string{".sm_util": none, ".mem_util": none, ".sm_active": none, ".tensor_active": none, ".dram_active": none, ".nvlink_rx": none, ".retired_pages": none}, without(v, 0))
 	require.Equal(t, map[string]string{"": "no answer within 1s"}, without(v, 1), "one that hangs holds the inventory up no longer")
 	got, err := s.Sample(0, nil)
 	require.NoError(t, err)

@@ -25,6 +25,11 @@ var metrics = map[string]metric{
 	"DCGM_FI_DEV_CLOCK_THROTTLE_REASONS": {throttle, 1, true}, "DCGM_FI_DEV_CLOCKS_EVENT_REASONS": {throttle, 1, true}, "DCGM_FI_DEV_GPU_TEMP": {warmth, 1, true}, "DCGM_FI_DEV_MEMORY_TEMP": {memWarmth, 1, true},
 	"DCGM_FI_DEV_ECC_SBE_AGG_TOTAL": {corrected, 1, true}, "DCGM_FI_DEV_ECC_DBE_AGG_TOTAL": {fatal, 1, true},
 	"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS": {retired, 1, true}, "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS": {retired, 1, true},
+	// DCGM's own header has violations in ns; lists of counters of DCGM-exporter called the same numbers µs.
+	"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": {tensor, 1, false}, "DCGM_FI_PROF_DRAM_ACTIVE": {dram, 1, false},
+	"DCGM_FI_DEV_POWER_VIOLATION": {heldPower, 0.001, true}, "DCGM_FI_DEV_THERMAL_VIOLATION": {heldHeat, 0.001, true},
+	"DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL": {linkFault, 1, true}, "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL": {linkFault, 1, true},
+	"DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL": {linkFault, 1, true}, "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL": {linkFault, 1, true},
 	nodePower: {power, 1, false},
 }
 

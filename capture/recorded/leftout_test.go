@@ -35,7 +35,9 @@ func TestMetricsThatAreNoMeasurements(t *testing.T) {
 		"DCGM_FI_DEV_GPU_UTIL": "sm_util", "DCGM_FI_PROF_SM_ACTIVE": "sm_active", "DCGM_FI_DEV_MEM_COPY_UTIL": "mem_util", "DCGM_FI_DEV_FB_USED": "mem_used", "DCGM_FI_DEV_POWER_USAGE": "power",
 		"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": "energy", "DCGM_FI_DEV_SM_CLOCK": "sm_clock", "DCGM_FI_DEV_MEM_CLOCK": "mem_clock", "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS": "throttle",
 		"DCGM_FI_DEV_GPU_TEMP": "temperature", "DCGM_FI_DEV_MEMORY_TEMP": "mem_temperature", "DCGM_FI_DEV_ECC_SBE_AGG_TOTAL": "ecc_corrected", "DCGM_FI_DEV_ECC_DBE_AGG_TOTAL": "ecc_uncorrected",
-		"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS": "retired_pages", "node_hwmon_power_average_watt": "power"}
+		"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS": "retired_pages", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": "tensor_active",
+		"DCGM_FI_PROF_DRAM_ACTIVE": "dram_active", "DCGM_FI_DEV_POWER_VIOLATION": "power_violation", "DCGM_FI_DEV_THERMAL_VIOLATION": "thermal_violation",
+		"DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL": "nvlink_errors", "node_hwmon_power_average_watt": "power"}
 	for metric, column := range columns {
 		for _, value := range notMeasured {
 			for name, text := range map[string]string{
@@ -152,7 +154,7 @@ func TestInstancesOfMIG(t *testing.T) {
 	text := line("DCGM_FI_DEV_POWER_USAGE", "0", "1", "71.5") + line("DCGM_FI_DEV_POWER_USAGE", "0", "2", "71.6") + line("DCGM_FI_DEV_FB_USED", "0", "1", "100") +
 		line("DCGM_FI_DEV_POWER_USAGE", "1", "1", "20") + line("DCGM_FI_DEV_POWER_USAGE", "1", "2", "40") +
 		line("DCGM_FI_DEV_GPU_TEMP", "2", "1", "44") + line("DCGM_FI_DEV_GPU_TEMP", "2", "", "45") +
-		line("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "0", "", "0.5") + line("DCGM_FI_PROF_DRAM_ACTIVE", "0", "", "0.5") + line("DCGM_FI_PROF_DRAM_ACTIVE", "1", "", "0.5") + "DCGM_FI_DEV_GPU_TEMP 7 1790000000000\n"
+		line("DCGM_FI_PROF_PIPE_FP16_ACTIVE", "0", "", "0.5") + line("DCGM_FI_PROF_PIPE_FP64_ACTIVE", "0", "", "0.5") + line("DCGM_FI_PROF_PIPE_FP64_ACTIVE", "1", "", "0.5") + "DCGM_FI_DEV_GPU_TEMP 7 1790000000000\n"
 	var account recorded.Account
 	rows, err := recorded.Exposition([]byte(text), recorded.Options{Account: &account})
 	require.NoError(t, err)
@@ -167,8 +169,8 @@ func TestInstancesOfMIG(t *testing.T) {
 		"DCGM_FI_DEV_POWER_USAGE of instances of MIG: they differ":              2,
 		"DCGM_FI_DEV_GPU_TEMP of instances of MIG: the GPU has it":              1,
 		"DCGM_FI_DEV_FB_USED of instances of MIG: the row is that of the GPU":   1,
-		"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE: no column":                            1,
-		"DCGM_FI_PROF_DRAM_ACTIVE: no column":                                   2,
+		"DCGM_FI_PROF_PIPE_FP16_ACTIVE: no column":                              1,
+		"DCGM_FI_PROF_PIPE_FP64_ACTIVE: no column":                              2,
 		"DCGM_FI_DEV_GPU_TEMP without the number of a GPU":                      1,
 	}, left)
 	require.EqualValues(t, 11, account.Lines)

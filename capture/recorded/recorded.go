@@ -184,6 +184,11 @@ var (
 	memWarmth = target{"mem_temperature", func(t *traces.Telemetry, v float64) { t.MemTemperature = traces.Some(v) }}
 	corrected = target{"ecc_corrected", func(t *traces.Telemetry, v float64) { t.ECCCorrected = count[int64](v) }}
 	fatal     = target{"ecc_uncorrected", func(t *traces.Telemetry, v float64) { t.ECCUncorrected = count[int64](v) }}
+	tensor    = target{"tensor_active", func(t *traces.Telemetry, v float64) { t.TensorActive = share(v) }}
+	dram      = target{"dram_active", func(t *traces.Telemetry, v float64) { t.DRAMActive = share(v) }}
+	heldPower = target{"power_violation", func(t *traces.Telemetry, v float64) { t.PowerViolation = count[int64](v) }}
+	heldHeat  = target{"thermal_violation", func(t *traces.Telemetry, v float64) { t.ThermalViolation = count[int64](v) }}
+	linkFault = target{"nvlink_errors", func(t *traces.Telemetry, v float64) { t.NVLinkErrors = count[int64](float64(t.NVLinkErrors.V) + v) }}
 	retired   = target{"retired_pages", func(t *traces.Telemetry, v float64) { t.RetiredPages = count[int64](float64(t.RetiredPages.V) + v) }}
 )
 

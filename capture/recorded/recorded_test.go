@@ -64,6 +64,14 @@ const metricsText = `# HELP DCGM_FI_DEV_GPU_UTIL GPU utilization (in %).
 DCGM_FI_DEV_GPU_UTIL{gpu="1",UUID="GPU-b",device="nvidia1",modelName="NVIDIA H100",Hostname="n7"} 12
 DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-a",device="nvidia0",modelName="NVIDIA \"H100\"",Hostname="n7"} 96
 DCGM_FI_PROF_SM_ACTIVE{gpu="0",Hostname="n7"} 0.731
+DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{gpu="0",Hostname="n7"} 0.25
+DCGM_FI_PROF_DRAM_ACTIVE{gpu="0",Hostname="n7"} 0.5
+DCGM_FI_DEV_POWER_VIOLATION{gpu="0",Hostname="n7"} 123456789
+DCGM_FI_DEV_THERMAL_VIOLATION{gpu="0",Hostname="n7"} 0
+DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL{gpu="0",Hostname="n7"} 1
+DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL{gpu="0",Hostname="n7"} 20
+DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL{gpu="0",Hostname="n7"} 300
+DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL{gpu="0",Hostname="n7"} 4000
 DCGM_FI_DEV_FB_USED{gpu="0",Hostname="n7"} 40960
 DCGM_FI_DEV_POWER_USAGE{gpu="0",Hostname="n7"} 612.5
 DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu="0",Hostname="n7"} 123456789
@@ -78,7 +86,8 @@ func TestExposition(t *testing.T) {
 	rows, err := recorded.Exposition([]byte(metricsText), recorded.Options{Node: "other", At: traces.Some(model.Time(5))})
 	require.NoError(t, err)
 	require.Equal(t, []traces.Telemetry{
-		{Node: "n7", GPU: traces.Some[int32](0), Time: 5, SMUtil: traces.Some(0.96), SMActive: traces.Some(0.731), MemUsed: traces.Some(int64(40 << 30)), Power: traces.Some(612.5), Energy: traces.Some[int64](123456789)},
+		{Node: "n7", GPU: traces.Some[int32](0), Time: 5, SMUtil: traces.Some(0.96), SMActive: traces.Some(0.731), MemUsed: traces.Some(int64(40 << 30)), Power: traces.Some(612.5), Energy: traces.Some[int64](123456789),
+			TensorActive: traces.Some(0.25), DRAMActive: traces.Some(0.5), PowerViolation: traces.Some[int64](123457), ThermalViolation: traces.Some[int64](0), NVLinkErrors: traces.Some[int64](4321)},
 		{Node: "n7", GPU: traces.Some[int32](1), Time: 5, SMUtil: traces.Some(0.12)},
 		{Node: "other", Time: 5, Power: traces.Some(2100.5)},
 	}, rows)

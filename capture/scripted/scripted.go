@@ -19,7 +19,8 @@
 //
 // A SERIES is util, mem_util, mem_used, power (mW), energy (mJ), sm_clock, mem_clock, throttle,
 // temperature, mem_temperature, ecc_corrected, ecc_uncorrected, retired, sm_active (%), nvlink_rx,
-// nvlink_tx (KiB), pcie_rx or pcie_tx (B). A CURVE is const V, ramp FROM TO SECONDS, sine MEAN AMPLITUDE
+// nvlink_tx (KiB), pcie_rx, pcie_tx (B), tensor_active, dram_active (%), power_violation, thermal_violation (ns) or
+// link_errors (each of three counters, and half of the fourth). GPM is there where sm_active is. A CURVE is const V, ramp FROM TO SECONDS, sine MEAN AMPLITUDE
 // PERIOD, square LOW HIGH PERIOD, or rate START PER-SECOND [WRAP], a counter that begins anew at WRAP.
 package scripted
 

@@ -8,12 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GPUS = 16, SERIES = 18, PROCS = 16 };
+enum { GPUS = 16, SERIES = 23, PROCS = 16 };
 
 static const char *series_names[SERIES] = {"util", "mem_util", "mem_used", "power", "energy", "sm_clock", "mem_clock", "throttle", "temperature",
-	"mem_temperature", "ecc_corrected", "ecc_uncorrected", "retired", "sm_active", "nvlink_rx", "nvlink_tx", "pcie_rx", "pcie_tx"};
+	"mem_temperature", "ecc_corrected", "ecc_uncorrected", "retired", "sm_active", "nvlink_rx", "nvlink_tx", "pcie_rx", "pcie_tx",
+	"tensor_active", "dram_active", "power_violation", "thermal_violation", "link_errors"};
 enum { UTIL, MEM_UTIL, MEM_USED, POWER, ENERGY, SM_CLOCK, MEM_CLOCK, THROTTLE, TEMPERATURE, MEM_TEMPERATURE, ECC_C, ECC_U, RETIRED, SM_ACTIVE,
-	NVLINK_RX, NVLINK_TX, PCIE_RX, PCIE_TX };
+	NVLINK_RX, NVLINK_TX, PCIE_RX, PCIE_TX, TENSOR_ACTIVE, DRAM_ACTIVE, POWER_VIOLATION, THERMAL_VIOLATION, LINK_ERRORS };
 
 struct curve { char kind; double a, b, c; }; // kind 0: not set
 
@@ -183,6 +184,11 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t d, nvmlTemperatureSensors_t s
 nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t d, nvmlMemoryErrorType_t e, nvmlEccCounterType_t k, unsigned long long *n) {
 	ANSWER(e == NVML_MEMORY_ERROR_TYPE_CORRECTED ? ECC_C : ECC_U, n, unsigned long long);
 }
+nvmlReturn_t nvmlDeviceGetViolationStatus(nvmlDevice_t d, nvmlPerfPolicyType_t p, nvmlViolationTime_t *v) {
+	v->referenceTime = (unsigned long long)(now() * 1e6);
+	if (p != NVML_PERF_POLICY_POWER && p != NVML_PERF_POLICY_THERMAL) return NVML_ERROR_NOT_SUPPORTED;
+	ANSWER(p == NVML_PERF_POLICY_POWER ? POWER_VIOLATION : THERMAL_VIOLATION, &v->violationTime, unsigned long long);
+}
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t d, nvmlUtilization_t *u) {
 	double sm, mem;
 	nvmlReturn_t r = value(d, UTIL, &sm);
@@ -216,9 +222,13 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t d, int n, nvmlFieldValue_t *f
 		unsigned id = f[i].fieldId;
 		int s = id == NVML_FI_DEV_MEMORY_TEMP ? MEM_TEMPERATURE : id == NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX ? NVLINK_TX :
 			id == NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX ? NVLINK_RX : id == NVML_FI_DEV_PCIE_COUNT_TX_BYTES ? PCIE_TX :
-			id == NVML_FI_DEV_PCIE_COUNT_RX_BYTES ? PCIE_RX : -1;
+			id == NVML_FI_DEV_PCIE_COUNT_RX_BYTES ? PCIE_RX :
+			// Of the four counters of errors the last has twice as many.
+			id == NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL || id == NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL ||
+			id == NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL || id == NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL ? LINK_ERRORS : -1;
 		f[i].nvmlReturn = s < 0 ? NVML_ERROR_NOT_SUPPORTED : value(d, s, &v);
 		if (f[i].nvmlReturn) continue;
+		if (id == NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL) v *= 2;
 		f[i].valueType = s == MEM_TEMPERATURE ? NVML_VALUE_TYPE_UNSIGNED_INT : NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
 		if (s == MEM_TEMPERATURE) f[i].value.uiVal = (unsigned)v;
 		else f[i].value.ullVal = (unsigned long long)v;
@@ -249,8 +259,11 @@ nvmlReturn_t nvmlGpmSampleGet(nvmlDevice_t d, nvmlGpmSample_t s) {
 nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *g) {
 	struct sample *one = (struct sample *)g->sample1.handle, *two = (struct sample *)g->sample2.handle;
 	if (!one->d.handle || one->d.handle != two->d.handle || two->at <= one->at) return NVML_ERROR_INVALID_ARGUMENT;
-	for (unsigned i = 0; i < g->numMetrics; i++)
-		g->metrics[i].nvmlReturn = g->metrics[i].metricId == NVML_GPM_METRIC_SM_UTIL ? value(two->d, SM_ACTIVE, &g->metrics[i].value) : NVML_ERROR_NOT_SUPPORTED;
+	for (unsigned i = 0; i < g->numMetrics; i++) {
+		unsigned id = g->metrics[i].metricId;
+		int s = id == NVML_GPM_METRIC_SM_UTIL ? SM_ACTIVE : id == NVML_GPM_METRIC_ANY_TENSOR_UTIL ? TENSOR_ACTIVE : id == NVML_GPM_METRIC_DRAM_BW_UTIL ? DRAM_ACTIVE : -1;
+		g->metrics[i].nvmlReturn = s < 0 ? NVML_ERROR_NOT_SUPPORTED : value(two->d, s, &g->metrics[i].value);
+	}
 	return NVML_SUCCESS;
 }
 
