@@ -116,12 +116,15 @@ type gpuCollector struct {
 	node string
 }
 
-// gpuMetrics are the columns that Prometheus sees.
-var gpuMetrics = []struct {
+// measure is a column that Prometheus sees.
+type measure struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
 	read func(*traces.Telemetry) (float64, bool)
-}{
+}
+
+// gpuMetrics are the columns of GPUs that Prometheus sees.
+var gpuMetrics = []measure{
 	{gpuDesc("utilization_ratio", "Share of the time in which a kernel ran."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return t.SMUtil.V, t.SMUtil.OK }},
 	{gpuDesc("sm_active_ratio", "Share of the multiprocessors that had work."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return t.SMActive.V, t.SMActive.OK }},
 	{gpuDesc("tensor_active_ratio", "Share of the cycles in which the tensor cores worked."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return t.TensorActive.V, t.TensorActive.OK }},
@@ -142,13 +145,29 @@ var gpuMetrics = []struct {
 	{gpuDesc("ecc_uncorrected_total", "Uncorrected memory errors."), prometheus.CounterValue, func(t *traces.Telemetry) (float64, bool) { return float64(t.ECCUncorrected.V), t.ECCUncorrected.OK }},
 }
 
+// nodeMetrics are those of a row of the node as a whole.
+var nodeMetrics = []measure{
+	{nodeDesc("cpu_utilization_ratio", "Share of the time in which the processors worked."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return t.CPUUtil.V, t.CPUUtil.OK }},
+	{nodeDesc("memory_used_bytes", "Main memory in use."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return float64(t.MemUsed.V), t.MemUsed.OK }},
+	{nodeDesc("power_watts", "Power drawn by the node as a whole."), prometheus.GaugeValue, func(t *traces.Telemetry) (float64, bool) { return t.Power.V, t.Power.OK }},
+	{nodeDesc("cpu_energy_joules_total", "Energy consumed by the processor packages alone."), prometheus.CounterValue, func(t *traces.Telemetry) (float64, bool) { return float64(t.CPUEnergy.V) / 1000, t.CPUEnergy.OK }},
+	{nodeDesc("disk_read_bytes_total", "Read from disks."), prometheus.CounterValue, func(t *traces.Telemetry) (float64, bool) { return float64(t.DiskRead.V), t.DiskRead.OK }},
+	{nodeDesc("disk_written_bytes_total", "Written to disks."), prometheus.CounterValue, func(t *traces.Telemetry) (float64, bool) { return float64(t.DiskWritten.V), t.DiskWritten.OK }},
+	{nodeDesc("network_receive_bytes_total", "Received by network adapters."), prometheus.CounterValue, func(t *traces.Telemetry) (float64, bool) { return float64(t.NetRx.V), t.NetRx.OK }},
+	{nodeDesc("network_transmit_bytes_total", "Sent by network adapters."), prometheus.CounterValue, func(t *traces.Telemetry) (float64, bool) { return float64(t.NetTx.V), t.NetTx.OK }},
+}
+
+func nodeDesc(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc("orrery_node_"+name, help, []string{"node"}, nil)
+}
+
 func gpuDesc(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc("orrery_gpu_"+name, help, []string{"node", "gpu"}, nil)
 }
 
 // Describe implements prometheus.Collector.
 func (c *gpuCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, m := range gpuMetrics {
+	for _, m := range slices.Concat(gpuMetrics, nodeMetrics) {
 		out <- m.desc
 	}
 }
@@ -159,9 +178,13 @@ func (c *gpuCollector) Collect(out chan<- prometheus.Metric) {
 	defer c.s.mu.Unlock()
 	for _, gpu := range slices.Sorted(maps.Keys(c.s.last)) {
 		t := c.s.last[gpu]
-		for _, m := range gpuMetrics {
+		metrics, labels := gpuMetrics, []string{c.node, strconv.Itoa(int(gpu))}
+		if gpu == capture.NodeSeries {
+			metrics, labels = nodeMetrics, labels[:1]
+		}
+		for _, m := range metrics {
 			if v, ok := m.read(&t); ok {
-				out <- prometheus.MustNewConstMetric(m.desc, m.kind, v, c.node, strconv.Itoa(int(gpu)))
+				out <- prometheus.MustNewConstMetric(m.desc, m.kind, v, labels...)
 			}
 		}
 	}

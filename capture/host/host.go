@@ -6,6 +6,7 @@ package host
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -63,6 +64,8 @@ func reason(err error) string {
 		return "no such file"
 	case os.IsPermission(err):
 		return "no permission"
+	case errors.Is(err, errForm):
+		return err.Error()
 	}
 	return "cannot be read"
 }

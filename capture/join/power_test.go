@@ -92,3 +92,20 @@ func TestPowerOfNodes(t *testing.T) {
 	require.False(t, power(6).OK, "it has two nodes, and one was measured")
 	require.Equal(t, join.Found{Jobs: 5, NodePower: 2, GPUPower: 2}, j.Found())
 }
+
+// Rows of a node that say what its processors drew, and nothing of the whole, are no power of the node.
+func TestProcessorsAreNotTheNode(t *testing.T) {
+	j, err := join.New(day, jobs(traces.Job{ID: 1, Start: traces.Some(second(0)), End: traces.Some(second(60)), RecordedNodes: "n1"}), nil)
+	require.NoError(t, err)
+	for s := 0; s <= 60; s += 10 {
+		require.NoError(t, j.Row(&traces.Telemetry{Node: "n1", Time: day.Add(model.Duration(s) * model.Second), CPUUtil: traces.Some(0.5), CPUEnergy: traces.Some(int64(s) * 200_000)}))
+		gpu := seen(s, 0, 300, 1, of("1", 0))
+		gpu.Node = "n1"
+		require.NoError(t, j.Row(gpu))
+	}
+	require.False(t, j.Job(1, 0).NodePower().OK)
+	job := traces.Job{ID: 1, Power: traces.Some[int64](77)}
+	require.NoError(t, j.Job(1, 0).Apply(&job))
+	require.Equal(t, traces.Some[int64](77), job.Power)
+	require.InDelta(t, 300, j.Job(1, 0).GPUPower().V, 1)
+}

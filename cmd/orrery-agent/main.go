@@ -54,6 +54,7 @@ type settings struct {
 	inventory bool
 	version   bool
 	verbose   bool
+	nodeRows  bool
 }
 
 func parse(args []string, help io.Writer) (*settings, error) {
@@ -119,6 +120,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.DurationVar(&s.For, "for", 0, "end after `DUR`; 0 for never")
 	f.StringVar(&s.Node, "node", s.Node, "`NAME` of the node, as the scheduler has it")
 	f.StringVar(&s.Root, "root", s.Root, "`DIR` where /proc and /sys of the node are, in a container")
+	f.BoolVar(&s.nodeRows, "node-rows", true, "with nvml, smi and amd-smi, measure the node as a whole as well, by /proc and /sys below --root")
 	f.StringVar(&s.library, "library", "", "`PATH` of libnvidia-ml.so.1, by default where the loader finds it")
 	f.StringVar(&s.source, "source", "nvml", "`SOURCE` that is measured by: nvml, smi (nvidia-smi), amd-smi (never tried on hardware), or http://HOST:PORT/metrics of DCGM-exporter or node-exporter")
 	f.StringVar(&s.replay, "replay", "", "in place of a source, play the bundles of one node in `PATH` again, as if it were measured now")

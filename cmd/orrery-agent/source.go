@@ -13,6 +13,7 @@ import (
 
 	"orrery/capture"
 	"orrery/capture/archive"
+	"orrery/capture/host"
 	"orrery/capture/nvml"
 	"orrery/capture/recorded"
 	"orrery/capture/review"
@@ -28,17 +29,24 @@ const most = 16 << 20
 
 // open is the source that the flags name.
 func (s *settings) open() (capture.Source, error) {
+	var src capture.Source
+	var err error
 	switch {
 	case s.replay != "":
 		return replay(s.replay)
 	case s.source == "nvml":
-		return nvml.Open(s.library)
+		src, err = nvml.Open(s.library)
 	case s.source == "smi":
-		return polled("nvidia-smi", recorded.SMICSV, command(s.Interval, "nvidia-smi", smiQuery, "--format=csv"))
+		src, err = polled("nvidia-smi", recorded.SMICSV, command(s.Interval, "nvidia-smi", smiQuery, "--format=csv"))
 	case s.source == "amd-smi":
-		return polled("amd-smi", recorded.AMD, command(s.Interval, "amd-smi", "metric", "--json"))
+		src, err = polled("amd-smi", recorded.AMD, command(s.Interval, "amd-smi", "metric", "--json"))
+	default: // an exporter, which may be of another node
+		return polled(s.source, recorded.Exposition, get(s.Interval, s.source))
 	}
-	return polled(s.source, recorded.Exposition, get(s.Interval, s.source))
+	if err != nil || !s.nodeRows {
+		return src, err
+	}
+	return host.WithNode(src, s.Root), nil
 }
 
 // known says whether a word names a source.
