@@ -186,7 +186,7 @@ func (a *Agent) measure(ctx context.Context, node *capture.Inventory) error {
 	k.restore(&l, first, max(last.Interval, 1))
 	a.stats.mode(a.o.Mode)
 	a.stats.fingerprint(capture.Fingerprint(node))
-	a.log.Info("measuring", "node", a.o.Node, "gpus", len(a.gpus), "interval", a.o.Interval, "mode", a.o.Mode, "fingerprint", capture.Fingerprint(node), "out", a.o.Out)
+	a.log.Info("measuring", "node", a.o.Node, "gpus", gpusOf(a.gpus), "interval", a.o.Interval, "mode", a.o.Mode, "fingerprint", capture.Fingerprint(node), "out", a.o.Out)
 	if split := divided(node); len(split) > 0 {
 		a.log.Warn("MIG is on: samples are of whole GPUs, not of their instances", "gpus", split)
 	}
@@ -219,6 +219,16 @@ func (a *Agent) measure(ctx context.Context, node *capture.Inventory) error {
 		return a.src.Close()
 	}
 	return nil // closing the source would wait for the calls that hang
+}
+
+// gpusOf is how many of the series are GPUs.
+func gpusOf(series []int32) (n int) {
+	for _, gpu := range series {
+		if gpu != capture.NodeSeries {
+			n++
+		}
+	}
+	return n
 }
 
 // work asks a unit whenever the sampler says so, and for its last errors when it says no more.

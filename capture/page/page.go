@@ -4,81 +4,153 @@
 package page
 
 import (
-	_ "embed" // the template
+	_ "embed" // the page
 	"fmt"
 	"html/template"
 	"io"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"orrery/capture"
 	"orrery/capture/review"
+	"orrery/reports/page"
+	"orrery/reports/plot"
+	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
 
-//go:embed page.html.tmpl
+//go:embed page.html
 var text string
 
-var page = template.Must(template.New("page").Parse(text))
+var pageTemplate = page.Template("capture", text)
 
 // steps are those of a curve: more than a figure has pixels would not show.
 const steps = 900
 
 // content is what the template shows.
 type content struct {
-	Node     review.Node
-	From, To string
-	Span     string
-	Series   []row
-	Figures  []figure
-	Gaps     []gapRow
-	Alerts   []alertRow
+	Node          review.Node
+	Policy        string // of security
+	Style         template.CSS
+	Summary       []string
+	Figures       []page.Figure
+	Series        page.Table
+	Gaps          page.Table
+	Alerts        page.Table
+	Facts         int
+	Missing       int
+	Inventory     page.Table
+	InventoryLack page.Table
 }
-
-type row struct {
-	GPU, Rows, SMUtil, SMActive, Power, PowerMax, Energy, Memory, Temperature, Throttled, Missing, Unaccounted string
-}
-
-type figure struct {
-	Title string
-	SVG   template.HTML
-}
-
-type gapRow struct {
-	GPU, Reason    string
-	Samples, Times int64
-}
-
-type alertRow struct{ Time, Subject, Kind, Text string }
 
 // Write draws a node of a summary to w.
 func Write(w io.Writer, src review.Source, s *review.Summary, node review.Node) error {
-	c := content{Node: node}
+	c := content{Node: node, Style: template.CSS(page.CSS), // our own file
+		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"}
+	c.tables(s)
 	from, to, known := bounds(s, node.Name)
-	for i := range s.Series {
-		if one := &s.Series[i]; one.Node == node.Name {
-			c.Series = append(c.Series, rowOf(one))
-			for _, g := range one.Gaps {
-				c.Gaps = append(c.Gaps, gapRow{gpuName(one.GPU), g.Reason, g.Samples, g.Times})
-			}
-		}
-	}
-	for _, a := range s.Alerts {
-		if name, _, _ := strings.Cut(a.Subject, "/"); name == node.Name {
-			c.Alerts = append(c.Alerts, alertRow{utc(a.Time), a.Subject, a.Kind, a.Text})
-		}
-	}
+	c.words(from, to, known)
 	if known {
-		c.From, c.To, c.Span = utc(from), utc(to), (time.Duration(to.Sub(from)) * time.Microsecond).Round(time.Second).String()
 		curves, err := review.Curves(src, s, node.Name, from, to, steps)
 		if err != nil {
 			return err
 		}
-		if c.Figures, err = figures(curves, from, to); err != nil {
+		if c.Figures, err = page.InlineAll(figures(curves, from, to)); err != nil {
 			return err
 		}
 	}
-	return page.Execute(w, c)
+	return pageTemplate.Execute(w, c)
+}
+
+// words sums the node up.
+func (c *content) words(from, to model.Time, known bool) {
+	say := func(format string, args ...any) { c.Summary = append(c.Summary, fmt.Sprintf(format, args...)) }
+	n := &c.Node
+	model := ""
+	if n.GPUModel != "" {
+		model = fmt.Sprintf("%d × %s. ", n.GPUs, n.GPUModel)
+	}
+	if known {
+		say("%sFrom %s to %s UTC, %s.", model, utc(from), utc(to), (time.Duration(to.Sub(from)) * time.Microsecond).Round(time.Second))
+	} else {
+		say("%sNothing was measured.", model)
+	}
+	if n.Fingerprint != "" && n.Drifts > 0 {
+		say("The conformance fingerprint changed %s.", table.Counted(int(n.Drifts), "time"))
+	}
+	if n.ClockSteps > 0 {
+		say("The wall clock was set %s.", table.Counted(int(n.ClockSteps), "time"))
+	}
+}
+
+// tables are those of the node.
+func (c *content) tables(s *review.Summary) {
+	series := table.New("series", "rows", "utilisation (%)", "SM activity (%)", "power (W)", "peak (W)", "energy (kWh)", "memory, most (GiB)", "temperature, most (°C)", "held down (% of time)",
+		"samples missing", "unaccounted (s)")
+	gaps := table.New("series", "reason", "samples", "times")
+	alerts := table.New("time (UTC)", "subject", "alert", "text")
+	for i := range s.Series {
+		one := &s.Series[i]
+		if one.Node != c.Node.Name {
+			continue
+		}
+		memory := traces.Opt[float64]{V: float64(one.MemMax.V) / (1 << 30), OK: one.MemMax.OK}
+		series.Row(gpuName(one.GPU), one.Rows, shown(one.SMUtil, 100, 1), shown(one.SMActive, 100, 1), shown(one.Power, 1, 0), shown(one.PowerMax, 1, 0), shown(one.Energy, 1.0/3.6e6, 3),
+			shown(memory, 1, 1), shown(one.TempMax, 1, 0), shown(one.Throttled, 100, 1), one.Missing, table.Float(one.Unaccounted.Seconds(), 3))
+		for _, g := range one.Gaps {
+			gaps.Row(gpuName(one.GPU), g.Reason, g.Samples, g.Times)
+		}
+	}
+	for _, a := range s.Alerts {
+		if name, _, _ := strings.Cut(a.Subject, "/"); name == c.Node.Name {
+			alerts.Row(utc(a.Time), a.Subject, a.Kind, a.Text)
+		}
+	}
+	c.Series, c.Gaps, c.Alerts = page.TableOf(series), page.TableOf(gaps), page.TableOf(alerts)
+	if v := c.Node.Inventory; v != nil {
+		facts, missing := table.New("fact", "value"), table.New("missing", "why")
+		for _, f := range v.Facts {
+			facts.Row(f.Name, f.Value)
+		}
+		for _, m := range v.Missing {
+			missing.Row(m.Name, m.Why)
+		}
+		c.Facts, c.Missing, c.Inventory, c.InventoryLack = len(v.Facts), len(v.Missing), page.TableOf(facts), page.TableOf(missing)
+	}
+}
+
+// figures draws each quantity that was measured, of the GPUs, and of the node by itself: its power and memory are of another size.
+func figures(curves []review.Curve, from, to model.Time) (all []*plot.Figure) {
+	of := func(node bool, prefix, word string) {
+		for q, quantity := range review.Quantities {
+			var list []plot.Reading
+			for i := range curves {
+				if c := &curves[i]; (c.GPU == capture.NodeSeries) == node && slices.ContainsFunc(c.Values[q], func(v traces.Opt[float64]) bool { return v.OK }) {
+					list = append(list, plot.Reading{Name: gpuName(c.GPU), Values: numbers(c.Values[q]), Held: c.Throttled})
+				}
+			}
+			if len(list) > 0 {
+				title := fmt.Sprintf("%s%s (%s)", quantity.Title, word, quantity.Unit)
+				all = append(all, plot.Readings(prefix+quantity.Name, title, quantity.Unit, int64(from), int64(to), list, plot.Clock{Known: true}))
+			}
+		}
+	}
+	of(false, "", "")
+	of(true, "node-", ", of the node as a whole")
+	return all
+}
+
+func numbers(values []traces.Opt[float64]) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		if out[i] = v.V; !v.OK {
+			out[i] = math.NaN()
+		}
+	}
+	return out
 }
 
 // bounds are the first and the last instant with a row.
@@ -104,28 +176,15 @@ func utc(t model.Time) string {
 }
 
 func gpuName(gpu int32) string {
-	if gpu < 0 {
+	if gpu == capture.NodeSeries {
 		return "node"
 	}
 	return fmt.Sprintf("GPU %d", gpu)
 }
 
-func shown(v traces.Opt[float64], by float64, format string) string {
+func shown(v traces.Opt[float64], by float64, digits int) table.Cell {
 	if !v.OK {
-		return "–"
+		return table.Cell{Text: "–", Number: true}
 	}
-	return fmt.Sprintf(format, v.V*by)
-}
-
-func rowOf(s *review.Series) row {
-	memory := "–"
-	if s.MemMax.OK {
-		memory = fmt.Sprintf("%.1f", float64(s.MemMax.V)/(1<<30))
-	}
-	return row{
-		GPU: gpuName(s.GPU), Rows: fmt.Sprint(s.Rows), SMUtil: shown(s.SMUtil, 100, "%.1f"), SMActive: shown(s.SMActive, 100, "%.1f"),
-		Power: shown(s.Power, 1, "%.0f"), PowerMax: shown(s.PowerMax, 1, "%.0f"), Energy: shown(s.Energy, 1.0/3.6e6, "%.3f"), Memory: memory,
-		Temperature: shown(s.TempMax, 1, "%.0f"), Throttled: shown(s.Throttled, 100, "%.1f"), Missing: fmt.Sprint(s.Missing),
-		Unaccounted: (time.Duration(s.Unaccounted) * time.Microsecond).String(),
-	}
+	return table.Float(v.V*by, digits)
 }

@@ -23,6 +23,9 @@ var Quantities = [...]Quantity{
 	{"power", "Power drawn", "W", func(t *traces.Telemetry) traces.Opt[float64] { return t.Power }},
 	{"sm_util", "Utilisation: share of the time in which a kernel ran", "%", func(t *traces.Telemetry) traces.Opt[float64] { return times(t.SMUtil, 100) }},
 	{"sm_active", "SM activity: share of the multiprocessors that had work", "%", func(t *traces.Telemetry) traces.Opt[float64] { return times(t.SMActive, 100) }},
+	{"tensor_active", "Tensor activity: share of the cycles in which the tensor cores worked", "%", func(t *traces.Telemetry) traces.Opt[float64] { return times(t.TensorActive, 100) }},
+	{"dram_active", "Bandwidth of the memory, of the most", "%", func(t *traces.Telemetry) traces.Opt[float64] { return times(t.DRAMActive, 100) }},
+	{"cpu_util", "Processors: share of the time in which they worked", "%", func(t *traces.Telemetry) traces.Opt[float64] { return times(t.CPUUtil, 100) }},
 	{"mem_used", "Memory in use", "GiB", func(t *traces.Telemetry) traces.Opt[float64] {
 		return traces.Opt[float64]{V: float64(t.MemUsed.V) / (1 << 30), OK: t.MemUsed.OK}
 	}},

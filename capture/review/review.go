@@ -315,6 +315,10 @@ func Throttled(t *traces.Telemetry) traces.Opt[float64] {
 
 func (r *reader) summary() *Summary {
 	keys := slices.SortedStableFunc(maps.Keys(r.series), func(a, b key) int { return cmp.Or(strings.Compare(a.node, b.node), cmp.Compare(a.gpu, b.gpu)) })
+	named := map[string]bool{}
+	for i := range r.out.Nodes {
+		named[r.out.Nodes[i].Name] = true
+	}
 	for _, k := range keys {
 		s := r.series[k]
 		s.upTo(model.Never)
@@ -324,6 +328,9 @@ func (r *reader) summary() *Summary {
 		s.Doubts, s.Restarts = s.energy.Doubts, s.energy.Doubts.Back
 		slices.SortStableFunc(s.Gaps, func(a, b Gap) int { return strings.Compare(a.Reason, b.Reason) })
 		r.out.Series = append(r.out.Series, *s)
+		if !named[k.node] { // the bundle has no nodes table, as one that was converted
+			named[k.node], r.out.Nodes = true, append(r.out.Nodes, Node{Name: k.node})
+		}
 	}
 	return &r.out
 }

@@ -143,6 +143,18 @@ func TestCaptureConvertSaysWhatIsLeftOut(t *testing.T) {
 	got = inProcess(t, "capture", "inspect", "prom.trace", "-o", "json")
 	require.Contains(t, got.stdout, `"energy_kwh": null`, "a GPU whose power is not known did not use 0 kWh")
 	require.Contains(t, got.stdout, `"from_us": 1783116669000000`)
+
+	// Bundles that were converted have no nodes table, and a page for each node all the same.
+	require.Zero(t, inProcess(t, "capture", "inspect", "gpu7.trace", "prom.trace", "--page", "pages").code)
+	for _, name := range []string{"pages/gpu7.html", "pages/a.html"} {
+		require.FileExists(t, name)
+	}
+	require.NoError(t, os.WriteFile("jobs.swf", []byte("1 0 0 10 1 -1 -1 1 10 -1 1 1 1 -1 -1 -1 -1 -1\n"), 0o600))
+	require.Zero(t, inProcess(t, "import", "jobs.swf", "--out", "jobs.trace").code)
+	got = inProcess(t, "capture", "inspect", "jobs.trace", "--page", "none")
+	require.Equal(t, exitInput, got.code)
+	require.Contains(t, got.stderr, "no telemetry")
+	require.NoDirExists(t, "none")
 }
 
 // TestCaptureVerbs runs each verb on bundles of which everything is known.
@@ -159,7 +171,7 @@ func TestCaptureVerbs(t *testing.T) {
 	require.Contains(t, got.stdout, ",4,hung 4,0\n")
 	text, err := os.ReadFile("pages/gpu7.html")
 	require.NoError(t, err)
-	for _, part := range []string{"<svg", "Power drawn (W)", "SM activity", "held down", "<td>GPU 1</td><td class=\"w\">hung</td><td>4</td><td>1</td>"} {
+	for _, part := range []string{"<svg", "Power drawn (W)", "SM activity", "held down", "<td>GPU 1</td><td>hung</td><td class=\"n\">4</td><td class=\"n\">1</td>"} {
 		require.Contains(t, string(text), part)
 	}
 	require.Equal(t, exitUsage, inProcess(t, "capture", "inspect", "telemetry", "--page", "pages").code, "a page is not replaced without --force")
