@@ -61,6 +61,7 @@ type Process struct {
 	Memory    int64  `json:"memory,omitempty"`    // B on the GPU
 	Job       string `json:"job,omitempty"`       // of Slurm
 	Container string `json:"container,omitempty"` // id, or pod and id
+	Pod       string `json:"pod,omitempty"`       // namespace, pod and container with slashes between them
 	Instance  string `json:"instance,omitempty"`  // of MIG: those of the GPU and of compute, as 1/0
 	Read      *int64 `json:"read,omitempty"`      // B from storage so far
 	Written   *int64 `json:"written,omitempty"`   // B to storage so far

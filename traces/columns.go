@@ -157,7 +157,7 @@ var telemetryFields = []field[Telemetry]{
 	optField("nvlink_tx", byteCount, "sent over NVLink, a counter", delta, func(t *Telemetry) *Opt[int64] { return &t.NVLinkTx }),
 	optField("pcie_rx", byteCount, "received over PCIe, a counter", delta, func(t *Telemetry) *Opt[int64] { return &t.PCIeRx }),
 	optField("pcie_tx", byteCount, "sent over PCIe, a counter", delta, func(t *Telemetry) *Opt[int64] { return &t.PCIeTx }),
-	textField("processes", true, "JSON array of objects, one for each process on the GPU: pid, and where known name, memory in B, job, container, instance of MIG, and read and written, counters in B", func(t *Telemetry) *string { return &t.Processes }),
+	textField("processes", true, "JSON array of objects, one for each process on the GPU: pid, and where known name, memory in B, job, container, pod, instance of MIG, and read and written, counters in B", func(t *Telemetry) *string { return &t.Processes }),
 	doubleField("sm_active", "", "share of the multiprocessors that had work, averaged over them and over time, 0 to 1; no other measure of utilisation", func(t *Telemetry) *Opt[float64] { return &t.SMActive }),
 	doubleField("mem_temperature", "°C", "temperature of the memory", func(t *Telemetry) *Opt[float64] { return &t.MemTemperature }),
 	optField("retired_pages", "", "pages of memory retired and rows remapped so far", delta, func(t *Telemetry) *Opt[int64] { return &t.RetiredPages }),

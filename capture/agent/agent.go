@@ -183,6 +183,12 @@ func (a *Agent) measure(ctx context.Context, node *capture.Inventory) error {
 	k := &keeper{o: &a.o, store: &store{o: &a.o}, journal: j, host: a.host, log: a.log, stats: a.stats, interval: interval, gpus: a.gpus, node: node,
 		mode: a.o.Mode, windows: make([]window, len(a.gpus)), left: make([]traces.Counts, len(a.gpus)+1), gaps: newLedger(len(a.gpus), interval), watch: newWatcher(&a.o, a.gpus, node), live: shown}
 	k.tell = func() timings { _, t := a.clock.now(); t.synced = synced(); return t }
+	if a.o.Pods != "" {
+		k.pods = &holders{socket: a.o.Pods}
+		asking, stop := context.WithCancel(ctx)
+		defer stop()
+		go k.pods.follow(asking, a.log, func() { a.stats.failures.WithLabelValues("pod resources").Inc() })
+	}
 	k.restore(&l, first, max(last.Interval, 1))
 	a.stats.mode(a.o.Mode)
 	a.stats.fingerprint(capture.Fingerprint(node))

@@ -56,6 +56,7 @@ type keeper struct {
 	store    *store
 	journal  *journal
 	host     *host.Node
+	pods     *holders // nil where no kubelet is asked
 	log      *slog.Logger
 	stats    *stats
 	interval model.Duration
@@ -279,6 +280,9 @@ func (k *keeper) samples(t *tick) error {
 		}
 		for p := range r.Procs {
 			k.host.Process(&r.Procs[p], afresh)
+		}
+		if k.pods != nil && len(r.Procs) > 0 {
+			k.pods.name(uuidOf(k.node, k.gpus[series]), r.Procs)
 		}
 		k.entry.Samples++
 		if width > 0 {

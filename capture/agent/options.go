@@ -32,6 +32,7 @@ type Options struct {
 	Out      string        // the folder for bundles; made when it is not there
 	Node     string        // name of the node, as schedulers have it
 	Root     string        // where the file systems of the node are: "/" unless in a container
+	Pods     string        // the kubelet's socket for pod resources; "" for none
 	Interval time.Duration // between samples, 10 ms to 1 min
 	Jitter   float64       // share of the interval, 0 to 0.5, by up to which each sample is asked for later than it was due
 	Mode     Mode

@@ -14,7 +14,7 @@ import (
 )
 
 // keptFacts are those that tell no node, no site and no user apart.
-var keptFacts = regexp.MustCompile(`^(driver\.version|nvml\.version|gpu\.\d+\.(name|memory_bytes|vbios|inforom|gsp_firmware|pcie\..*|power\..*|temperature\..*|ecc|mig|mig\.\d+\.name|fabric\.state|nvlink\.\d+\.(state|version|peer_kind)|telemetry(\.[a-z_]+)?|xid|numa|cpus)|nic\.[^.]+\.(numa|cpus|type|port\.\d+\.rate))$`)
+var keptFacts = regexp.MustCompile(`^(driver\.version|nvml\.version|gpu\.\d+\.(name|memory_bytes|vbios|inforom|gsp_firmware|pcie\..*|power\..*|temperature\..*|ecc|mig|mig\.\d+\.name|fabric\.state|nvlink\.\d+\.(state|version|peer_kind)|telemetry(\.[a-z_]+)?|xid|numa|cpus)|node\.telemetry\.[a-z_]+|nic\.[^.]+\.(numa|cpus|type|port\.\d+\.rate))$`)
 
 // Hidden replaces names: the same name by the same word under one key, and by another under another.
 type Hidden struct {
@@ -78,6 +78,9 @@ func (h *Hidden) row(t *traces.Telemetry) bool {
 		}
 		if p.Container != "" {
 			p.Container = h.digest("container", p.Container)[:12]
+		}
+		if p.Pod != "" {
+			p.Pod = h.digest("pod", p.Pod)[:12]
 		}
 	}
 	t.Processes = capture.Encode(procs)

@@ -79,10 +79,10 @@ func (c *content) words(from, to model.Time, known bool) {
 		say("%sNothing was measured.", model)
 	}
 	if n.Fingerprint != "" && n.Drifts > 0 {
-		say("The conformance fingerprint changed %s.", table.Counted(int(n.Drifts), "time"))
+		say("The conformance fingerprint changed %s.", table.Counted(n.Drifts, "time"))
 	}
 	if n.ClockSteps > 0 {
-		say("The wall clock was set %s.", table.Counted(int(n.ClockSteps), "time"))
+		say("The wall clock was set %s.", table.Counted(n.ClockSteps, "time"))
 	}
 }
 

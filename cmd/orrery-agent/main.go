@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -25,6 +26,7 @@ import (
 
 	"orrery/capture"
 	"orrery/capture/agent"
+	"orrery/capture/pods"
 )
 
 // Exit codes, those of orrery.
@@ -80,6 +82,14 @@ func parse(args []string, help io.Writer) (*settings, error) {
 		return nil, fmt.Errorf("unexpected argument %q: the folder is named by --out", f.Arg(0))
 	}
 	s.Mode = agent.Mode(s.mode)
+	switch s.Pods {
+	case "off":
+		s.Pods = ""
+	case "":
+		if socket := filepath.Join(s.Root, pods.Socket); there(socket) {
+			s.Pods = socket
+		}
+	}
 	if !f.Changed("window") {
 		s.Window = multipleOf(s.Interval, s.Window)
 	}
@@ -93,6 +103,11 @@ func parse(args []string, help io.Writer) (*settings, error) {
 		return s, nil
 	}
 	return s, s.Validate()
+}
+
+func there(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // multipleOf is the least multiple of the interval that is no shorter than d.
@@ -121,6 +136,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.Node, "node", s.Node, "`NAME` of the node, as the scheduler has it")
 	f.StringVar(&s.Root, "root", s.Root, "`DIR` where /proc and /sys of the node are, in a container")
 	f.BoolVar(&s.nodeRows, "node-rows", true, "with nvml, smi and amd-smi, measure the node as a whole as well, by /proc and /sys below --root")
+	f.StringVar(&s.Pods, "pod-resources", "", "ask the kubelet at the socket `PATH` which pods hold the GPUs; by default at /"+pods.Socket+" below --root where that is there, off for not at all")
 	f.StringVar(&s.library, "library", "", "`PATH` of libnvidia-ml.so.1, by default where the loader finds it")
 	f.StringVar(&s.source, "source", "nvml", "`SOURCE` that is measured by: nvml, smi (nvidia-smi), amd-smi (never tried on hardware), or http://HOST:PORT/metrics of DCGM-exporter or node-exporter")
 	f.StringVar(&s.replay, "replay", "", "in place of a source, play the bundles of one node in `PATH` again, as if it were measured now")

@@ -18,6 +18,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
+	"orrery/capture/pods"
 	"orrery/scheduler/model"
 )
 
@@ -202,7 +203,7 @@ func TestDeployment(t *testing.T) {
 	for _, m := range c.Mounts {
 		paths[m.Name] = m.Path
 	}
-	require.Equal(t, map[string]string{"telemetry": s.Out, "proc": s.Root + "/proc", "sys": s.Root + "/sys"}, paths)
+	require.Equal(t, map[string]string{"telemetry": s.Out, "proc": s.Root + "/proc", "sys": s.Root + "/sys", "pods": filepath.Join(s.Root, filepath.Dir(pods.Socket))}, paths)
 }
 
 // slicesReplaced puts values into $(NAME).

@@ -123,11 +123,12 @@ var packageTable = []packageRule{
 
 	{dir: "capture", may: []string{"scheduler/model", "traces"}},
 	{dir: "capture/host", may: []string{"capture", "traces"}, free: []exemption{files, {[]string{"clock"}, "it measures a real node, whose counters it reads at most once a second"}}},
+	{dir: "capture/pods", free: []exemption{{[]string{"outside"}, "it asks the kubelet of a real node, and no simulation imports it"}}},
 	{dir: "capture/scripted", free: []exemption{{[]string{"outside"}, "it calls a compiler"}}},
 	{dir: "capture/nvml", may: []string{"capture", "traces", "github.com/NVIDIA/go-nvml/..."}, free: []exemption{{[]string{"concurrency", "clock"},
 		"several GPUs are asked at once, and one may hang; a driver renews some values by its own clock, and a call comes later than the instant that it is for"},
 		{[]string{"address"}, "an array of the library has elements of another size than the binding says; no result depends on where it lies"}}},
-	{dir: "capture/agent", may: []string{"capture", "capture/host", "internal/disk", "scheduler/model", "scheduler/model/draw", "traces", "github.com/prometheus/client_golang/..."}, free: []exemption{{
+	{dir: "capture/agent", may: []string{"capture", "capture/host", "capture/pods", "internal/disk", "scheduler/model", "scheduler/model/draw", "traces", "github.com/prometheus/client_golang/..."}, free: []exemption{{
 		[]string{"clock", "outside", "concurrency", "float", "quiet"}, "it measures a real node for as long as it runs: the wall clock, files, goroutines and a log are its business, and no simulation imports it"}}},
 	{dir: "capture/archive", may: []string{"capture", "internal/disk", "scheduler/model", "traces"}, free: []exemption{files}},
 	{dir: "capture/energy", may: []string{"capture", "scheduler/model", "traces"}},
@@ -227,7 +228,7 @@ var packageTable = []packageRule{
 	{dir: "cmd/orrery/internal/looks", may: []string{"internal/libm", "internal/disk", "scheduler/model", "sim/tune"}, free: []exemption{files, drawn}},
 	{dir: "cmd/orrery/internal/tunedir", may: []string{"reports/table", "sim/plan", "sim/search", "sim/tune"}},
 	{dir: "cmd/orrery", may: []string{"..."}, free: []exemption{shell}},
-	{dir: "cmd/orrery-agent", may: []string{"capture", "capture/agent", "capture/archive", "capture/history", "capture/host", "capture/nvml", "capture/recorded", "capture/review", "internal/samehost", "scheduler/model", "traces", "github.com/spf13/pflag"}, free: []exemption{shell}},
+	{dir: "cmd/orrery-agent", may: []string{"capture", "capture/agent", "capture/archive", "capture/history", "capture/host", "capture/nvml", "capture/pods", "capture/recorded", "capture/review", "internal/samehost", "scheduler/model", "traces", "github.com/spf13/pflag"}, free: []exemption{shell}},
 	{dir: "tools/refdata", free: []exemption{shell}},
 	{dir: "tools/sbom", free: []exemption{shell}},
 	{dir: "tools/detlint", free: []exemption{shell}},
