@@ -63,7 +63,7 @@ func newWatcher(o *Options, gpus []int32, v *capture.Inventory) *watcher {
 // reading looks at a sample.
 func (w *watcher) reading(series int, r *capture.Reading) (raised []Alert) {
 	g := &w.gpus[series]
-	gpu := r.GPU.V
+	gpu := indexOf(r)
 	if g.reported {
 		raised = append(raised, Alert{"answers", gpu, "answers again", 0})
 	}
