@@ -138,7 +138,8 @@ func siteRelations() []siteRelation {
 			// holds for other orders; a job without a GPU type says so. What keeps jobs off the
 			// group is their memory, which must not be what divides nodes.
 			"an idle group that no job may use", func(text string) bool {
-				return !strings.Contains(text, "order: score") && !strings.Contains(text, "sharing: resources")
+				// an idle node counts against the cap where that is of the site
+				return !strings.Contains(text, "order: score") && !strings.Contains(text, "sharing: resources") && !strings.Contains(text, "power_cap_scope: site")
 			},
 			func(w *siteWorld) {
 				w.each(func(s string) string {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"orrery/hwmodel/fit"
+	"orrery/internal/libm"
 	"orrery/scheduler/model"
 )
 
@@ -96,7 +97,10 @@ func lifetimes(works, repairs []fit.Watched, about Finding) ([]Finding, error) {
 // all scales and shapes of theirs.
 func weibullMean(scale, shape fit.Figure) fit.Figure {
 	out := scale
-	at := func(k float64) float64 { return math.Gamma(1 + 1/k) }
+	at := func(k float64) float64 {
+		log, _ := math.Lgamma(1 + 1/k)
+		return libm.Exp(log)
+	}
 	out.Value = scale.Value * at(shape.Value)
 	out.Low = scale.Low * min(at(shape.Low), at(shape.High), at(shape.Value))
 	out.High = scale.High * max(at(shape.Low), at(shape.High), at(shape.Value))

@@ -105,11 +105,15 @@ func (v *calibrateVerb) run(_ *cobra.Command, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
+	bundles := strings.Join(args, " ")
 	found, err := calibrate.Of(src)
 	if err != nil {
+		var data *traces.DataError
+		if errors.As(err, &data) && data.File == "" {
+			data.File = bundles
+		}
 		return input(err)
 	}
-	bundles := strings.Join(args, " ")
 	out, outcomes, err := found.Into(calibrate.Merge{File: v.cluster, Text: text, Cluster: c, Bundles: bundles, Failures: v.failures})
 	if err != nil {
 		return err

@@ -58,8 +58,9 @@ func (w *Watcher) keepsCap() {
 				idle += w.site.Nodes[n].IdlePower
 			}
 		}
-		spared := w.cfg.Policies[j.VCluster].NearCompletion
-		if j.Preemptible() && j.power > idle && (j.left == model.Forever || j.left-w.now.Sub(j.start) > spared) {
+		// The rule goes by the requested time, to which reading a checkpoint adds what it takes.
+		spared, left := w.cfg.Policies[j.VCluster].NearCompletion, min(j.left, j.Walltime)
+		if j.Preemptible() && j.power > idle && (j.left == model.Forever || left-w.now.Sub(j.start) > spared) {
 			stays = j
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Drift is how nodes come to differ from the fingerprint of their group, by an update that
-// reached some of them or a setting that somebody changed. The next check finds it. The node then
+// reached some of them or a setting that was changed by hand. The next check finds it. The node then
 // drains, jobs on it go on, and it takes work again when it is as it was.
 type Drift struct {
 	Life   hwmodel.Lifetime // until a node differs; nil for never
