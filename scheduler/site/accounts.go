@@ -13,6 +13,8 @@ import (
 type accounts struct {
 	ledger    *fairshare.Accounts
 	maxLedger *quota.Ledger // of no tenant's usage, with the highest limits there will be
+	// alwaysIdle is what idle nodes draw at least while no job runs, W, where that counts.
+	alwaysIdle int64
 	// usage from before the beginning was told of, and the tick before now has frozen it.
 	usageTold, usageFrozen bool
 
@@ -23,7 +25,7 @@ type accounts struct {
 }
 
 func newAccounts(c *Config) accounts {
-	a := accounts{maxLedger: c.maxLedger(), ledger: fairshare.New(&fairshare.Config{
+	a := accounts{maxLedger: c.maxLedger(), alwaysIdle: c.alwaysIdle(), ledger: fairshare.New(&fairshare.Config{
 		Quota: &c.Quota, Tenants: c.Site.Tenants, QOS: c.Site.QOS, Sharing: c.sharing(), AssocPriority: c.AssocPriority,
 	})}
 	a.limitsQOS = a.ledger.LimitsAnyQOS()

@@ -10,6 +10,8 @@ import (
 type MaxLimits struct {
 	Caps    *Caps
 	Tenants []model.Tenant // with the highest limits of each
+	// MayFail are nodes that may be down at some time: what they draw idle is not always there.
+	MayFail model.NodeSet
 }
 
 // Caps are the caps of a site, 0 for none.
@@ -35,8 +37,23 @@ func (c *Config) maxLedger() *quota.Ledger {
 	return quota.New(&q)
 }
 
+// alwaysIdle is what the nodes draw at least while no job runs, W, where that counts against
+// the cap on power: those that are up, and will stay so.
+func (c *Config) alwaysIdle() (watts int64) {
+	if !c.Site.CountIdle {
+		return 0
+	}
+	for i := range c.Site.Nodes {
+		if n := &c.Site.Nodes[i]; n.State != model.Down && (c.Max.MayFail == nil || !c.Max.MayFail.Has(model.NodeID(i))) {
+			watts += n.IdlePower
+		}
+	}
+	return watts
+}
+
 // Unsatisfiable implements scheduler.Questions: it looks at the idle site with every
-// node in service, under the highest caps and limits there will be.
+// node in service, under the highest caps and limits there will be. Where idle nodes count
+// against the cap on power, those count beside it that are never down.
 func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
 	a := f.Alloc
 	s.define(a, f.Constraint)
@@ -50,6 +67,8 @@ func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
 	caps := s.cfg.caps()
 	switch {
 	case caps.Power > 0 && leastDraw(a, k) > caps.Power:
+		return model.ReasonPower
+	case caps.Power > 0 && s.alwaysIdle > 0 && leastDraw(a, k) > 0 && s.alwaysIdle+leastGrowth(a, k) > caps.Power:
 		return model.ReasonPower
 	case caps.Bandwidth > 0 && a.IODemand > caps.Bandwidth:
 		return model.ReasonBandwidth
@@ -116,4 +135,13 @@ func leastDraw(a *model.Allocation, k *nodeChoice) int64 {
 		return (k.part*int64(a.GPUs) + k.part*int64(a.GPUMilli)/model.WholeGPU) * int64(a.NodesMin)
 	}
 	return k.least * int64(a.NodesMin)
+}
+
+// leastGrowth is a lower bound on what a adds to the power that an idle site is reckoned with,
+// whose nodes draw something without it.
+func leastGrowth(a *model.Allocation, k *nodeChoice) int64 {
+	if a.Power > 0 || a.Divides() {
+		return leastDraw(a, k) - k.mostIdle*int64(a.NodesMin)
+	}
+	return k.leastGrowth * int64(a.NodesMin)
 }

@@ -94,8 +94,12 @@ type nodeChoice struct {
 	least      int64 // W of the node at work that draws least, borrowed ones included
 	part       int64 // likewise of one GPU, rounded down
 	leastIdle  int64 // W of the node that draws least without a job, 0 where that does not count
-	all        bool  // every node of the site
-	held       *held // nil until it is asked for
+	// leastGrowth is by how much a node draws more with a job than without at least, and mostIdle
+	// the most that one draws without, W; borrowed ones included, 0 where that does not count.
+	leastGrowth, mostIdle int64
+
+	all  bool  // every node of the site
+	held *held // nil until it is asked for
 }
 
 // kindOf is the row of s.kinds for a, made when it is new. Distinct kinds are
@@ -150,6 +154,7 @@ func (s *nodeState) newKind(a *model.Allocation) *nodeChoice {
 	k.least, k.part = s.leastPower(k)
 	if s.site.CountIdle {
 		k.leastIdle = k.idlest(s.site.Nodes)
+		k.leastGrowth, k.mostIdle = growthOf(s.site, k)
 	}
 	s.kinds = append(s.kinds, k)
 	return k
@@ -201,6 +206,25 @@ func (k *nodeChoice) idlest(nodes []model.Node) (least int64) {
 		}
 	}
 	return least
+}
+
+// growthOf is by how much more a node of a kind draws at least with a job than without one, and
+// the most that one draws without.
+func growthOf(site *model.Site, k *nodeChoice) (growth, idle int64) {
+	growth = math.MaxInt64
+	for _, mask := range [...]model.NodeSet{k.mask, k.foreign} {
+		if mask == nil {
+			continue
+		}
+		for n := mask.Next(0); n >= 0; n = mask.Next(n + 1) {
+			w := &site.Nodes[n]
+			growth, idle = min(growth, w.BusyPower-w.IdlePower), max(idle, w.IdlePower)
+		}
+	}
+	if growth == math.MaxInt64 {
+		return 0, 0
+	}
+	return growth, idle
 }
 
 // lend counts the nodes of other vClusters that j holds, sign times.

@@ -54,3 +54,48 @@ func TestUnsatisfiableSaysWhy(t *testing.T) {
 		require.Equal(t, c.want, site.New(cfg).Unsatisfiable(&f), c.name)
 	}
 }
+
+// Where idle nodes count against the cap on power, a job that does not fit beside all others idle
+// could never start. Of ten nodes of 200 W and 1 kW at work nine draw 1.8 kW.
+func TestUnsatisfiableBesideIdleNodes(t *testing.T) {
+	down := model.NewNodeSet(10)
+	down.Add(9)
+	for _, c := range []struct {
+		name string
+		job  func(*model.Allocation)
+		of   func(*site.Config)
+		cap  int64
+		want model.Reason
+	}{
+		{"one node", nil, nil, 2800, model.ReasonNone},
+		{"one node, a watt too many", nil, nil, 2799, model.ReasonPower},
+		{"idle nodes that do not count", nil, func(c *site.Config) { c.Site.CountIdle = false }, 2500, model.ReasonNone},
+		{"another is down", nil, func(c *site.Config) { c.Site.Nodes[3].State = model.Down }, 2600, model.ReasonNone},
+		{"another may be down", nil, func(c *site.Config) { c.Max.MayFail = down }, 2600, model.ReasonNone},
+		{"another is down, a watt too many", nil, func(c *site.Config) { c.Site.Nodes[3].State = model.Down }, 2599, model.ReasonPower},
+		{"two nodes", func(a *model.Allocation) { a.NodesMin = 2 }, nil, 3600, model.ReasonNone},
+		{"two nodes, a watt too many", func(a *model.Allocation) { a.NodesMin = 2 }, nil, 3599, model.ReasonPower},
+		{"the row states its power", func(a *model.Allocation) { a.Power = 500 }, nil, 2300, model.ReasonNone},
+		{"the row states a watt too many", func(a *model.Allocation) { a.Power = 501 }, nil, 2300, model.ReasonPower},
+		{"one node grows by less", nil, func(c *site.Config) { c.Site.Nodes[5].BusyPower = 300 }, 2100, model.ReasonNone},
+		{"no node grows by so little", nil, func(c *site.Config) { c.Site.Nodes[5].BusyPower = 301 }, 2100, model.ReasonPower},
+	} {
+		cfg := alike(10, fcfs(order.Easy))
+		cfg.Site.CountIdle = true
+		for i := range cfg.Site.Nodes {
+			n := &cfg.Site.Nodes[i]
+			n.BusyPower, n.IdlePower = 1000, 200
+		}
+		cfg.Max.Caps = &site.Caps{Power: c.cap}
+		if c.of != nil {
+			c.of(&cfg)
+		}
+		f := errand{walltime: 10, nodes: 1}.fact(0)
+		if c.job != nil {
+			c.job(f.Alloc)
+		}
+		f.Alloc.NodesMax = max(f.Alloc.NodesMax, f.Alloc.NodesMin)
+		require.NoError(t, cfg.Validate())
+		require.Equal(t, c.want, site.New(cfg).Unsatisfiable(&f), c.name)
+	}
+}

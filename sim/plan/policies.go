@@ -12,6 +12,7 @@ import (
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site"
+	"orrery/sim/world"
 	"orrery/sim/world/translate"
 )
 
@@ -195,4 +196,25 @@ func maxLimitsOf(s *model.Site, changes []translate.Change) site.MaxLimits {
 		}
 	}
 	return site.MaxLimits{Caps: &caps, Tenants: tenants}
+}
+
+// mayFail are the nodes that may be down at some time.
+func mayFail(nodes int, w *world.SiteConfig) model.NodeSet {
+	out := model.NewNodeSet(nodes)
+	if len(w.Faults.Lives) > 0 {
+		for n := range nodes {
+			out.Add(model.NodeID(n))
+		}
+	}
+	for i := range w.Faults.Shared {
+		for _, n := range w.Faults.Shared[i].Nodes {
+			out.Add(n)
+		}
+	}
+	for i := range w.Changes {
+		if c := &w.Changes[i]; c.Kind == translate.NodeFails {
+			out.Add(c.Node)
+		}
+	}
+	return out
 }

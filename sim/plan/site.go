@@ -143,6 +143,9 @@ func (p *Resolved) siteOf(res *profiles.Site, file *profiles.Cluster, src Tables
 	}
 	sp.Core.Prices = pricesOf(res.Price, sp.World.Changes)
 	sp.Core.Max = maxLimitsOf(&res.Site, sp.World.Changes)
+	if res.CountIdle {
+		sp.Core.Max.MayFail = mayFail(len(res.Nodes), &sp.World)
+	}
 	sp.Core.Extend = p.World.Policy.Overrun == translate.Extend
 	return sp, nil
 }
