@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"orrery/scheduler/model"
 )
 
 // checkPowerCap checks what keeps power_cap, and what it counts.
@@ -26,6 +28,29 @@ func (c *Cluster) checkPowerCap(k *checker) {
 			k.add(fmt.Sprintf("node_types[%d].name", i), "the type %s states no idle_power, and power_cap_scope: site counts idle nodes: give it, or power_cap_scope: jobs", t.Name)
 		}
 	}
+}
+
+// idlePowers finds a node that would count as drawing nothing while it is idle: it has no type, as
+// types are checked by themselves.
+func (r *resolver) idlePowers() {
+	if !r.site.CountIdle {
+		return
+	}
+	n := slices.IndexFunc(r.site.Nodes, func(n model.Node) bool { return n.IdlePower == 0 })
+	if n < 0 {
+		return
+	}
+	group := r.site.Groups[r.site.Nodes[n].Group].Name
+	path, of := "groups", "the table of nodes"
+	if len(r.c.rows) == 0 {
+		i := slices.IndexFunc(r.c.Groups, func(g Group) bool { return g.Name == group && g.Type == r.types[n] })
+		path, of = fmt.Sprintf("groups[%d]", i), "the group "+group
+	}
+	what := "has no type"
+	if t := r.types[n]; t != "" {
+		what = fmt.Sprintf("is of the type %s, which is not under node_types", t)
+	}
+	r.problems.add(path, "node %s of %s %s, so nothing states its idle_power, and power_cap_scope: site counts idle nodes: give it a type with idle_power, or power_cap_scope: jobs", r.site.Nodes[n].Name, of, what)
 }
 
 // idlePower is what the nodes of a site draw without jobs, in W.

@@ -112,6 +112,7 @@ func (c *Cluster) Resolve() (*Site, error) {
 		r.sets()
 		r.changes()
 		r.hardware()
+		r.idlePowers()
 		r.sharedParts()
 		r.lives()
 		r.site.NodeTypes = r.types
