@@ -53,12 +53,21 @@ func (r *resolver) idlePowers() {
 	r.problems.add(path, "node %s of %s %s, so nothing states its idle_power, and power_cap_scope: site counts idle nodes: give it a type with idle_power, or power_cap_scope: jobs", r.site.Nodes[n].Name, of, what)
 }
 
-// idlePower is what the nodes of a site draw without jobs, in W.
-func (s *Site) idlePower() (watts int64) {
-	for i := range s.Nodes {
-		watts += s.Nodes[i].IdlePower
+// Cramped says in words that a cap on power leaves no job room beside idle nodes that count against
+// it; "" where it leaves some, or is none.
+func (s *Site) Cramped(cap int64) string {
+	if cap <= 0 || !s.CountIdle {
+		return ""
 	}
-	return watts
+	idle, growth := s.IdlePower()
+	words := formatSize(reflect.ValueOf(Power(idle)))
+	switch {
+	case cap <= idle:
+		return "is no more than idle nodes draw (" + words + "), which count: no job starts that draws more than its nodes do without it"
+	case !s.Shared && cap-idle < growth:
+		return fmt.Sprintf("leaves %s beside what idle nodes draw (%s), which count, and a node at work draws %s more at least: no job starts that does not state less", formatSize(reflect.ValueOf(Power(cap-idle))), words, formatSize(reflect.ValueOf(Power(growth))))
+	}
+	return ""
 }
 
 // remarkPower says what a cap on power leaves out, and where it leaves nothing to jobs.
@@ -66,22 +75,22 @@ func (c *Cluster) remarkPower(all *problems, site *Site) {
 	if site == nil || c.OverPowerCap == "slow" {
 		return
 	}
-	idle := site.idlePower()
-	words := formatSize(reflect.ValueOf(Power(idle)))
 	if c.PowerCapScope == "jobs" {
-		if c.PowerCap > 0 && idle > 0 {
-			all.add("power_cap", "counts the nodes of running jobs: idle ones draw up to %s beside it; with power_cap_scope: site they count", words)
+		if idle, _ := site.IdlePower(); c.PowerCap > 0 && idle > 0 {
+			all.add("power_cap", "counts the nodes of running jobs: idle ones draw up to %s beside it; with power_cap_scope: site they count", formatSize(reflect.ValueOf(Power(idle))))
 		}
 		return
 	}
-	if c.PowerCap > 0 && int64(c.PowerCap) <= idle {
-		all.add("power_cap", "is no more than idle nodes draw (%s), which count: no job starts that draws more than its nodes do without it", words)
+	if why := site.Cramped(int64(c.PowerCap)); why != "" {
+		all.add("power_cap", "%s", why)
 	}
 	for i := range c.Events {
 		if e := &c.Events[i]; e.Kind != "power_cap" {
 			continue
-		} else if v, _, err := e.read(); err == nil && v.Int() > 0 && v.Int() <= idle {
-			all.add(fmt.Sprintf("events[%d]", i), "the power_cap is no more than idle nodes draw (%s), which count: no job starts from then on that draws more than its nodes do without it", words)
+		} else if v, _, err := e.read(); err == nil {
+			if why := site.Cramped(v.Int()); why != "" {
+				all.add(fmt.Sprintf("events[%d]", i), "from then on the power_cap %s", why)
+			}
 		}
 	}
 }

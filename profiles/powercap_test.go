@@ -17,7 +17,10 @@ func TestRemarksOnPower(t *testing.T) {
 		{"of jobs that are shed", nodes + "power_cap: 5kW\nover_power_cap: shed\n", "with power_cap_scope: site they count"},
 		{"of the site", nodes + "power_cap: 5kW\npower_cap_scope: site\n", ""},
 		{"of the site, no more than idle nodes", nodes + "power_cap: 2kW\npower_cap_scope: site\n", "power_cap: is no more than idle nodes draw (2kW), which count: no job starts"},
-		{"of the site, later", nodes + "power_cap: 5kW\npower_cap_scope: site\nevents: [{time: 1h, kind: power_cap, value: 1500W}]\n", "events[0]: the power_cap is no more than idle nodes draw (2kW)"},
+		{"of the site, room for one node", nodes + "power_cap: 2800W\npower_cap_scope: site\n", ""},
+		{"of the site, no room for one node", nodes + "power_cap: 2500W\npower_cap_scope: site\n", "power_cap: leaves 500W beside what idle nodes draw (2kW), which count, and a node at work draws 800W more at least: no job starts that does not state less"},
+		{"of the site, room for part of a node", nodes + "power_cap: 2500W\npower_cap_scope: site\nsharing: gpus\n", ""},
+		{"of the site, later", nodes + "power_cap: 5kW\npower_cap_scope: site\nevents: [{time: 1h, kind: power_cap, value: 1500W}]\n", "events[0]: from then on the power_cap is no more than idle nodes draw (2kW)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "c.yaml")

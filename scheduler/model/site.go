@@ -1,5 +1,7 @@
 package model
 
+import "math"
+
 // The ids of what a site has several of are dense, from 0, in the order of the
 // cluster file; -1 is none.
 type (
@@ -70,6 +72,21 @@ type Node struct {
 	IdlePower   int64    // W
 	BusyPower   int64    // W with all GPUs at work
 	State       NodeState
+}
+
+// IdlePower is what the nodes draw without a job that are not down, and by how much more one of
+// them draws at work at least, W.
+func (s *Site) IdlePower() (watts, growth int64) {
+	growth = math.MaxInt64
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.State != Down {
+			watts, growth = watts+n.IdlePower, min(growth, n.BusyPower-n.IdlePower)
+		}
+	}
+	if growth == math.MaxInt64 {
+		growth = 0
+	}
+	return watts, growth
 }
 
 // Group is a dragonfly group.
