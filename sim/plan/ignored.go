@@ -170,6 +170,9 @@ func (p *Resolved) ignoredBySite(info traces.Info, awkward *translate.SpecialRow
 	if site.early > 0 {
 		out = append(out, Ignored{Rule: "reservation-known-early", Doc: "kept: the reservation is known from the beginning of the replay, not from its announcement on", Count: site.early})
 	}
+	if site.cramped.caps > 0 {
+		out = append(out, Ignored{Rule: "power-cap-beside-idle", Doc: "kept: a power_cap of " + site.cramped.text, Count: site.cramped.caps})
+	}
 	for i, n := range site.unheeded {
 		if u := &translate.IgnoredEvents[i]; n > 0 {
 			out = append(out, Ignored{Rule: "ignored-event-" + u.Kind, Doc: "events of the trace, without effect: " + u.Why, Count: n})

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -28,6 +29,12 @@ type Site struct {
 	early   int64   // reservations that the trace announces, known from the beginning on
 	// unheeded counts events of the trace, in the order of translate.IgnoredEvents.
 	unheeded [len(translate.IgnoredEvents)]int64
+	// cramped counts the caps on power that leave no room beside idle nodes, and is the first
+	// of them in words.
+	cramped struct {
+		caps int64
+		text string
+	}
 }
 
 // SiteNames are the names behind the ids of results.
@@ -144,10 +151,27 @@ func (p *Resolved) siteOf(res *profiles.Site, file *profiles.Cluster, src Tables
 	sp.Core.Prices = pricesOf(res.Price, sp.World.Changes)
 	sp.Core.Max = maxLimitsOf(&res.Site, sp.World.Changes)
 	if res.CountIdle {
+		sp.lookAtCaps(res)
 		sp.Core.Max.MayFail = mayFail(len(res.Nodes), &sp.World)
 	}
 	sp.Core.Extend = p.World.Policy.Overrun == translate.Extend
 	return sp, nil
+}
+
+// lookAtCaps counts the caps on power, at the beginning and later, that leave no job room.
+func (p *Site) lookAtCaps(res *profiles.Site) {
+	caps := []int64{res.PowerCap}
+	for i := range p.World.Changes {
+		if c := &p.World.Changes[i]; c.Kind == translate.PowerChange {
+			caps = append(caps, c.Value)
+		}
+	}
+	for _, cap := range caps {
+		if why := res.Cramped(cap); why != "" {
+			p.cramped.caps++
+			p.cramped.text = cmp.Or(p.cramped.text, fmt.Sprintf("%dW %s", cap, why))
+		}
+	}
 }
 
 // countsCPUs refuses nodes without CPUs where rows ask for some: none of them could run, and
