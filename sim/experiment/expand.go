@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,6 +58,9 @@ func Check(e *profiles.Experiment, dir string) error {
 	if err := x.look(steps...); err != nil {
 		return err
 	}
+	if err := x.look(x.underScenarios); err != nil {
+		return err
+	}
 	if len(x.base) > 0 {
 		for i := range e.Settings {
 			if path := e.Settings[i].Path; path != "" && len(e.Settings[i].Parts) == 0 {
@@ -68,6 +72,26 @@ func Check(e *profiles.Experiment, dir string) error {
 		}
 	}
 	return profiles.Joined(x.faults...)
+}
+
+// underScenarios finds what the scenarios name and the cluster file does not have, where that
+// lists its nodes: else they come from a trace, as tenants may.
+func (x *expander) underScenarios() error {
+	if x.e.Cluster == "" || len(x.base) == 0 || len(x.base[0].Groups) == 0 {
+		return nil
+	}
+	for i := range x.asked {
+		s := x.asked[i].file
+		ofTenant := func(e profiles.ScenarioEvent) bool { return e.Kind == "quota" }
+		if s != nil && (len(x.base[0].Tenants) > 0 || !slices.ContainsFunc(s.Events, ofTenant)) {
+			if _, err := x.base[0].Under(s, math.MaxInt64, true); err != nil {
+				if err := x.note(err); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func newExpander(ctx context.Context, e *profiles.Experiment, dir string, traces []Trace) *expander {

@@ -3,6 +3,8 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -116,6 +118,33 @@ show: [wait_p95 of class 12, wait_p42]
 	err = profiles.Joined(err, Check(e, "."))
 	for _, says := range []string{"e.yaml:2:1: point: there is no such key", "e.yaml:3:9: design", "which moves nothing", "settings[0].path", `there is no metric "waits"`} {
 		require.ErrorContains(t, err, says)
+	}
+}
+
+// TestScenariosOnTheirCluster: what a scenario names and the cluster file does not have is told
+// without a trace, where the file has its nodes and tenants by itself.
+func TestScenariosOnTheirCluster(t *testing.T) {
+	const groups = "groups: [{name: g, nodes: 4}]\n"
+	for _, c := range []struct{ name, cluster, scenario, want string }{
+		{"a node", groups, "{time: 1d, kind: down, subject: g-4}", ""},
+		{"no such node", groups, "{time: 1d, kind: down, subject: zzz-1}", `s.yaml:1:42: events[0].subject: found "zzz-1": there is no group and no node zzz-1`},
+		{"nodes of the trace", "power_cap: 1kW\n", "{time: 1d, kind: down, subject: zzz-1}", ""},
+		{"no such tenant", groups + "tenants: [{name: a}]\n", "{time: 1d, kind: quota, subject: b, limit: max_nodes, value: 1}", "s.yaml:1:"},
+		{"a tenant of the trace", groups, "{time: 1d, kind: quota, subject: b, limit: max_nodes, value: 1}", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, text := range map[string]string{"c.yaml": c.cluster, "s.yaml": "events: [" + c.scenario + "]\n"} {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+			}
+			e, err := profiles.ParseExperiment("e.yaml", []byte("traces: [a]\ncluster: c.yaml\nscenarios: [none, s.yaml]\nobjectives: [{metric: wait_p95}]\n"))
+			require.NoError(t, err)
+			if err = Check(e, dir); c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, c.want)
+		})
 	}
 }
 
