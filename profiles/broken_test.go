@@ -72,6 +72,7 @@ var broken = []struct{ name, text, want string }{
 	{"an unknown scope", "power_cap: 1kW\npower_cap_scope: nodes\n", "c.yaml:2:18: power_cap_scope: found \"nodes\", want jobs or site"},
 	{"GPUs of one name", "node_types:\n  - {name: a, gpu: H100, gpus: 1, gpu_model: h100-sxm}\n  - {name: b, gpu: H100, gpus: 1, gpu_model: h100-pcie}\ngroups: [{name: g, nodes: 4, type: a}]\n", "c.yaml:3:5: node_types[1]: has GPUs called H100, as node_types[0] has, with another gpu_model"},
 	{"held without idle", "node_types:\n  - {name: a, gpu: l4, gpus: 1, gpu_held_power: 50W}\ngroups: [{name: g, nodes: 4}]\n", "c.yaml:2:49: node_types[0].gpu_held_power: is there without gpu_idle_power"},
+	{"GPUs draw more idle than their node", "node_types:\n  - {name: a, gpu: l4, gpus: 4, gpu_idle_power: 70W, idle_power: 100W, busy_power: 1kW}\ngroups: [{name: g, nodes: 4}]\n", "c.yaml:2:49: node_types[0].gpu_idle_power: found 70W for each of 4 GPUs, want at most 25W: idle_power, 100W, has them in it"},
 	{"a class knows the draw, and not the idle part", "node_types:\n  - {name: a, gpu: l4, gpus: 1}\ngroups: [{name: g, nodes: 4}]\nworkloads:\n  - {name: w, power: [{gpu: l4, value: 60W}]}\n", "c.yaml:2:5: node_types[0]: has no gpu_idle_power"},
 	{"storage without bandwidth", "storage:\n  bandwidth: 0GB/s\n", "c.yaml:2:14: storage.bandwidth: found 0GB/s, want none, or more than 0: a 0 is not taken for none"},
 	{"negative storage", "storage:\n  stage_bandwidth: -1GB/s\n", "c.yaml:2:20: storage.stage_bandwidth: found \"-1GB/s\", want"},

@@ -301,6 +301,10 @@ func (c *Cluster) checkGPUs(k *checker) {
 		if t.GPUHeldPower > 0 && t.GPUHeldPower < t.GPUIdlePower {
 			k.add(at+".gpu_held_power", "found %dW, want at least gpu_idle_power, %dW", t.GPUHeldPower, t.GPUIdlePower)
 		}
+		// What a job draws is idle_power without that of its GPUs, and their draw: it would be below 0.
+		if most := t.IdlePower / Power(max(t.GPUs, 1)); t.IdlePower > 0 && t.GPUs > 0 && t.GPUIdlePower > most {
+			k.add(at+".gpu_idle_power", "found %dW for each of %d GPUs, want at most %dW: idle_power, %dW, has them in it", t.GPUIdlePower, t.GPUs, most, t.IdlePower)
+		}
 	}
 }
 
