@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/fnv"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +25,7 @@ type siteWorld struct {
 	groups    []siteGroup
 	vclusters []string
 	events    []string
+	falling   []string // of these, caps by powerRules
 	jobs      []traces.Job
 	edges     []traces.Edge
 	demands   []traces.Event // of services, in order of time
@@ -82,12 +85,6 @@ func drawSite(data []byte) *siteWorld {
 	if d.caps = !d.calm && d.yes(25); d.caps {
 		d.add("power_cap: %dW", 300+100*d.below(20))
 	}
-	if d.caps && d.yes(40) {
-		d.add("power_cap_scope: site")
-	}
-	if d.caps && d.yes(40) {
-		d.add("over_power_cap: shed")
-	}
 	if d.caps && d.yes(50) {
 		d.add("storage_bandwidth: %dB/s", 5+d.below(20))
 	}
@@ -105,7 +102,39 @@ func drawSite(data []byte) *siteWorld {
 		at += model.Time(d.below(5)) * model.Time(model.Second)
 		d.job(i, at)
 	}
+	if d.caps {
+		d.w.powerRules(data)
+	}
 	return &d.w
+}
+
+// powerRules draws how a world keeps its cap, and caps that fall, from bytes of its own: what else
+// a world has does not depend on it.
+func (w *siteWorld) powerRules(data []byte) {
+	h := fnv.New64a()
+	h.Write(data)
+	own := bytesOf{data: randomBytes(h.Sum64())}
+	for _, line := range []string{"power_cap_scope: site", "over_power_cap: shed"} {
+		if own.below(100) < 40 {
+			w.head = append(w.head, line)
+		}
+	}
+	for range 2 {
+		if own.below(100) < 50 {
+			w.falling = append(w.falling, fmt.Sprintf("{time: %ds, kind: power_cap, value: %dW}", own.below(150), 100+100*own.below(8)))
+		}
+	}
+	w.events = append(w.events, w.falling...)
+	slices.SortStableFunc(w.events, func(a, b string) int { return cmp.Compare(secondsOf(a), secondsOf(b)) })
+}
+
+// secondsOf is when an event happens.
+func secondsOf(event string) int {
+	seconds, err := strconv.Atoi(eventTime.FindStringSubmatch(event)[1])
+	if err != nil {
+		panic(err) // the expression has digits there
+	}
+	return seconds
 }
 
 func (d *siteDraw) add(format string, args ...any) {
@@ -224,12 +253,6 @@ func (d *siteDraw) happenings() {
 			event("kind: power_cap, value: %dW", 300+100*d.below(20))
 		case k == 8:
 			event("kind: price, value: 0.%d", 1+d.below(9))
-		}
-	}
-	for range 2 {
-		if d.caps {
-			at += d.below(25)
-			event("kind: power_cap, value: %dW", 100+100*d.below(8))
 		}
 	}
 	at += 300

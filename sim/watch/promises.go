@@ -61,7 +61,9 @@ func (w *Watcher) promised(x *scheduler.Promise) {
 		w.promises.list = append(w.promises.list, promise{job: j, at: x.At})
 	}
 	p := &w.promises.list[i]
-	if policy := &w.cfg.Policies[j.VCluster]; policy.Order == fcfs && policy.Punctual && i == 0 && p.plain && !w.slow && x.At > max(p.at, w.now) && !w.overdue() {
+	// What idle nodes draw changes with work of other vClusters, and with it what is left of a cap.
+	alone := !w.site.CountIdle || w.power.cap == 0
+	if policy := &w.cfg.Policies[j.VCluster]; alone && policy.Order == fcfs && policy.Punctual && i == 0 && p.plain && !w.slow && x.At > max(p.at, w.now) && !w.overdue() {
 		w.fail(33, j, "the nodes that it was promised at "+p.at.String()+" are promised at "+x.At.String(), "the same instant, or an earlier one")
 	}
 	p.at, p.plain, p.nodes = x.At, i == 0 && !w.tiered(), model.NewNodeSet(len(w.site.Nodes))
