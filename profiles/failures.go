@@ -20,6 +20,8 @@ type Failures struct {
 	DriftMTBF    model.Duration  `yaml:"drift_mtbf" zero:"never" default:"never" min:"1m" unit:"span" doc:"mean of the exponential time until the fingerprint of one node differs from that of its group"`
 	DriftCheck   model.Duration  `yaml:"drift_check" default:"6h" min:"1m" max:"30d" when:"failures.drift_mtbf!=never" unit:"span" doc:"between two checks of a node; the one that finds it drains the node, and jobs there go on"`
 	DriftRepair  model.Duration  `yaml:"drift_repair" zero:"none" default:"none" min:"1s" when:"failures.drift_mtbf!=never" unit:"span" doc:"mean of the exponential time from that check until the node is as it was and takes work again; needed with drift_mtbf"`
+	AgentMTBF    model.Duration  `yaml:"agent_mtbf" zero:"never" default:"never" min:"1m" unit:"span" doc:"mean of the exponential time until the agent of a node that works falls silent; with agents.heartbeat"`
+	AgentMTTR    model.Duration  `yaml:"agent_mttr" zero:"none" default:"none" min:"1s" when:"failures.agent_mtbf!=never" unit:"span" doc:"mean of the exponential time until it answers again; needed with agent_mtbf"`
 	Slow         float64         `yaml:"slow" default:"0" min:"0" max:"1" unit:"probability" doc:"that a checkpoint takes slow_by times as long"`
 	SlowBy       int64           `yaml:"slow_by" default:"10" min:"1" max:"1000000" when:"failures.slow!=0" unit:"factor" doc:"see slow"`
 	Unresponsive float64         `yaml:"unresponsive" default:"0" min:"0" max:"1" unit:"probability" doc:"that a victim does not answer"`
@@ -60,6 +62,12 @@ func (c *Cluster) checkFailures(k *checker) {
 	}
 	if a.BootFailure > 0 && a.BootTimeout == 0 {
 		k.add("agents.boot_failure", "found %g, and there is no boot_timeout: say after how long a boot counts as failed, for example 10m", a.BootFailure)
+	}
+	if f.AgentMTBF > 0 && f.AgentMTTR == 0 {
+		k.add("failures.agent_mtbf", "found %s, and there is no agent_mttr: say how long agents are silent, for example 2m", formatSpan(f.AgentMTBF))
+	}
+	if f.AgentMTBF > 0 && a.Heartbeat.DownAfter == 0 {
+		k.add("failures.agent_mtbf", "found %s, and agents.heartbeat.down_after is at-once: give it, for example 60s, or the scheduler never misses an agent", formatSpan(f.AgentMTBF))
 	}
 	if f.DriftMTBF > 0 && f.DriftRepair == 0 {
 		k.add("failures.drift_mtbf", "found %s, and there is no drift_repair: say how long it takes until such a node is as it was, for example 4h", formatSpan(f.DriftMTBF))

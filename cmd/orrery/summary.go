@@ -89,6 +89,7 @@ func (s *summary) failureRows(t *table.Table) {
 		{"failed boots", c.FailedBoots, "of nodes, which were booted again"},
 		{"failed prologues", c.FailedPrologues, "each on a node, which drained"},
 		{"fingerprints that drifted", c.Drifts, "each of a node, which drained"},
+		{"agents that fell silent", c.SilentAgents, "on nodes that worked"},
 		{"broken starts", c.BrokenStarts, "on nodes that were broken and not yet known to be"},
 	} {
 		if p.n > 0 {

@@ -17,6 +17,9 @@ func faultsOf(res *profiles.Site) world.Faults {
 	if a.PrologueFailure > 0 {
 		out.PrologueFails, out.Remedy = a.PrologueFailure, exponential(a.PrologueRepair)
 	}
+	if f.AgentMTBF > 0 {
+		out.Silence = world.Silence{Life: exponential(f.AgentMTBF), Length: exponential(f.AgentMTTR)}
+	}
 	if f.DriftMTBF > 0 {
 		out.Drift = world.Drift{Life: exponential(f.DriftMTBF), Remedy: exponential(f.DriftRepair), Check: f.DriftCheck}
 	}

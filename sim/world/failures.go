@@ -37,7 +37,8 @@ type Faults struct {
 	PrologueFails float64
 	Remedy        hwmodel.Lifetime
 
-	Drift Drift
+	Drift   Drift
+	Silence Silence
 
 	// Slow is the probability that a checkpoint takes SlowBy times as long.
 	Slow   float64
@@ -81,7 +82,7 @@ var (
 
 // Breaks says whether anything breaks.
 func (f *Faults) Breaks() bool {
-	return len(f.Lives) > 0 || len(f.Shared) > 0 || f.PrologueFails > 0 || f.Drift.Life != nil
+	return len(f.Lives) > 0 || len(f.Shared) > 0 || f.PrologueFails > 0 || f.Drift.Life != nil || f.Silence.Life != nil
 }
 
 // validate says what is wrong with f for a site of so many nodes.
@@ -125,7 +126,7 @@ func (f *Faults) validate(nodes int) error {
 	if f.PrologueFails > 0 {
 		err = errors.Join(err, validateRepair(f.Remedy))
 	}
-	err = errors.Join(err, f.Drift.validate())
+	err = errors.Join(err, f.Drift.validate(), f.Silence.validate(f.Heartbeat))
 	if err != nil {
 		return fmt.Errorf("world: failures: %w", err)
 	}
@@ -155,6 +156,7 @@ type failing struct {
 	lost      model.NodeSet
 	lostNodes []model.NodeID
 	drifted   []int32        // of each node, how often its fingerprint was found to have changed
+	silenced  []int32        // of each node, how often its agent was silent
 	prologues []model.NodeID // space of nodes on which a prologue fails
 }
 

@@ -55,6 +55,7 @@ type SiteCounts struct {
 	FailedBoots     int64 `json:"failed_boots,omitempty"`     // times that a node did not boot
 	FailedPrologues int64 `json:"failed_prologues,omitempty"` // on a node each
 	Drifts          int64 `json:"drifts,omitempty"`           // of fingerprints, that checks have found
+	SilentAgents    int64 `json:"silent_agents,omitempty"`    // silences of agents of nodes that work
 	BrokenStarts    int64 `json:"broken_starts,omitempty"`    // starts on a node that was broken and not yet known to be
 	Resized         int64 `json:"resized,omitempty"`          // times that a running service got another size
 	// Refused are the proposals that the quorum refused, by reason.

@@ -16,20 +16,26 @@ type node struct {
 	dirty   bool            // sensitive work was on it last
 	broken  bool            // it went down by a failure that was drawn
 	mended  model.Time      // when it is mended after a prologue failed on it, or its fingerprint has drifted; AbsentTime for never
+	answers model.Time      // when its agent answers that has fallen silent
+	missed  bool            // it is degraded since its agent is silent
 	back    model.Time      // when it is repaired or wiped; AbsentTime when nothing is under way
 }
 
 // What an event of a node is about, in the place of its ref.
 const (
-	byChange   model.Ref = iota // job is the row of SiteConfig.Changes
-	byFault                     // job is the part, see failing, which breaks or is repaired
-	byRepair                    // job is the node, which is clean or has booted
-	byRelease                   // job is the node, which a job left that goes on elsewhere
-	byOverdue                   // job is the part, whose heartbeats are late
-	bySilence                   // job is the part, whose heartbeats have stopped
-	byPrologue                  // job is the node, on which a prologue fails
-	byRemedy                    // job is the node, which is mended after that, or after a drift
-	byDrift                     // job is the node, of which a check finds that its fingerprint has changed
+	byChange    model.Ref = iota // job is the row of SiteConfig.Changes
+	byFault                      // job is the part, see failing, which breaks or is repaired
+	byRepair                     // job is the node, which is clean or has booted
+	byRelease                    // job is the node, which a job left that goes on elsewhere
+	byOverdue                    // job is the part, whose heartbeats are late
+	bySilence                    // job is the part, whose heartbeats have stopped
+	byPrologue                   // job is the node, on which a prologue fails
+	byRemedy                     // job is the node, which is mended after that, or after a drift
+	byDrift                      // job is the node, of which a check finds that its fingerprint has changed
+	byMute                       // job is the node, whose agent falls silent
+	byLateAgent                  // job is the node, whose agent is late
+	byGoneAgent                  // job is the node, whose agent has been silent for long
+	byAnswer                     // job is the node, whose agent answers again
 )
 
 func (s *Site) nodeEvent(e des.Event) {
@@ -45,6 +51,14 @@ func (s *Site) nodeEvent(e des.Event) {
 		s.remedy(model.NodeID(i))
 	case byDrift:
 		s.findDrift(model.NodeID(i))
+	case byMute:
+		s.fallSilent(model.NodeID(i))
+	case byLateAgent:
+		s.missAgent(model.NodeID(i))
+	case byGoneAgent:
+		s.loseAgent(model.NodeID(i))
+	case byAnswer:
+		s.hearAgent(model.NodeID(i))
 	case byOverdue:
 		s.degradeSilent(i)
 	case bySilence:

@@ -153,6 +153,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 	s.lost = model.NewNodeSet(len(s.nodes))
 	s.planFailures()
 	s.planDrifts()
+	s.planSilences()
 	for i := range cfg.Changes {
 		c := &cfg.Changes[i]
 		s.push(des.NewEvent(c.At, rankOf(c), model.JobID(i), byChange))
