@@ -46,7 +46,7 @@ func TestSilentAgents(t *testing.T) {
 	}
 }
 
-// TestSilenceNeedsHeartbeats: without them nobody could learn of it.
+// TestSilenceNeedsHeartbeats: without them the scheduler could not learn of it.
 func TestSilenceNeedsHeartbeats(t *testing.T) {
 	cfg := SiteConfig{Site: smallSite(1), Faults: Faults{Silence: Silence{Life: exactly(sec), Length: exactly(sec)}}}
 	require.ErrorContains(t, cfg.Validate(), "heartbeats")
