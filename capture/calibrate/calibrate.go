@@ -57,10 +57,11 @@ type Finding struct {
 
 // Target is the key that a figure is for.
 type Target struct {
-	Type  int    // of Source.Types, -1 for none
-	Class int    // of Source.Classes, -1 for none
-	GPU   string // that the row of a class is about
-	Nodes int32  // of a step by placement
+	Type  int     // of Source.Types, -1 for none
+	Class int     // of Source.Classes, -1 for none
+	GPU   string  // that the row of a class is about
+	Nodes int32   // of a step by placement
+	Draw  float64 // of throughput under a cap: the cap ÷ the draw
 	Key   string
 }
 
@@ -74,6 +75,7 @@ const (
 	ClassPower = "power"
 	Throughput = "throughput"
 	Steps      = "steps"
+	Caps       = "caps"
 
 	CheckpointBytes     = "checkpoint_bytes"
 	CheckpointBandwidth = "agents.checkpoint_bandwidth"
@@ -113,7 +115,7 @@ func Of(src Source) (*Result, error) {
 		return nil, &traces.DataError{Found: "telemetry of nodes such as " + seen.other, Expected: "nodes of the cluster file, such as " + first(src.Nodes), Mend: "name nodes in both alike"}
 	}
 	out := &Result{}
-	for _, find := range []func(*Source, *jobTable, *observed) ([]Finding, error){draws, nodeDraws, transfers, startDelays, speeds, breakdowns} {
+	for _, find := range []func(*Source, *jobTable, *observed) ([]Finding, error){draws, nodeDraws, transfers, startDelays, speeds, caps, breakdowns} {
 		found, err := find(&src, jobs, seen)
 		if err != nil {
 			return nil, err

@@ -242,3 +242,47 @@ func TestBundleTwice(t *testing.T) {
 	require.Equal(t, find(t, one, GPUIdle, -1).Figure, find(t, two, GPUIdle, -1).Figure)
 	require.Contains(t, two.Counts, Count{"rows of one series and instant a second time", 7200})
 }
+
+// TestCaps: jobs that ran again under lower limits give the throughput of their class under caps,
+// by their own draw; jobs that their limit binds from the beginning say nothing.
+func TestCaps(t *testing.T) {
+	p := &planted{rng: rand.New(rand.NewPCG(1, 2))}
+	at := epoch
+	speed := func(x float64) float64 { return 1 - 0.9*math.Pow(max(0, 1.05-x), 2) }
+	limit := func(watts int) {
+		v := &capture.Inventory{GPUs: []capture.GPU{{Index: 0}, {Index: 1}}}
+		v.Add("gpu.0.power.limit_w", fmt.Sprint(watts))
+		v.Add("gpu.1.power.limit_w", fmt.Sprint(watts))
+		r := capture.Record{Record: capture.RecordInventory, Inventory: v}
+		p.events = append(p.events, r.Event(at, "b1"))
+	}
+	id := 0
+	for _, watts := range []int{700, 460, 410, 360, 320} {
+		limit(watts)
+		for name := range 12 {
+			id++
+			begin := at
+			draw := min(500, float64(watts))
+			at = p.work(id, at, draw, 0)
+			j := p.jobs[len(p.jobs)-1]
+			j.Name = fmt.Sprint("train-", name)
+			j.Runtime = traces.Some(model.Duration(100e6 * (1 + 0.01*p.rng.NormFloat64()) / speed(float64(watts)/500)))
+			require.Less(t, begin, at)
+		}
+	}
+	sortRows(p.rows)
+	c, _ := put(t, p, siteText)
+	caps := c.Workloads[0].Caps
+	require.NotEmpty(t, caps)
+	for _, r := range caps {
+		require.InDelta(t, speed(r.Draw), r.Throughput, 0.02, "at %g of the draw", r.Draw)
+	}
+	require.InDelta(t, 0.64, caps[0].Draw, 0.001)
+
+	p.events, at = p.events[:0], epoch
+	limit(500)
+	_, by := put(t, p, siteText)
+	for key := range by {
+		require.NotContains(t, key, "caps")
+	}
+}

@@ -224,6 +224,10 @@ func (w *merger) key(t *Target) string {
 		if t.GPU != "" {
 			return fmt.Sprintf("%s[%s].value", class, t.GPU)
 		}
+	case Caps:
+		if t.Draw > 0 {
+			return fmt.Sprintf("%s[draw %g].throughput", class, t.Draw)
+		}
 	case Steps:
 		return fmt.Sprintf("%s[nodes %d, gpus 0, groups 0].time", class, t.Nodes)
 	}
@@ -272,6 +276,7 @@ func (w *merger) rows() {
 	for c := range w.Cluster.Workloads {
 		k := w.Cluster.Workloads[c]
 		power, throughput, steps := slices.Clone(k.Power), slices.Clone(k.Throughput), slices.Clone(k.Steps)
+		var under []profiles.CapThroughput // of one source alone, as it rises with the cap
 		changed := map[string]bool{}
 		for i := range w.outcomes {
 			o := &w.outcomes[i]
@@ -287,6 +292,8 @@ func (w *merger) rows() {
 			case Throughput:
 				row := profiles.GPUThroughput{GPU: f.GPU, Value: round4(o.unit * value), Low: round4(o.unit * min(low, value)), High: round4(o.unit * max(high, value))}
 				throughput = replaced(throughput, row, func(r profiles.GPUThroughput) bool { return w.same(r.GPU, f.GPU) })
+			case Caps:
+				under = append(under, profiles.CapThroughput{Draw: f.Draw, Throughput: round4(min(1, value))})
 			case Steps:
 				row := profiles.StepTime{Nodes: f.Nodes, Time: round4(o.unit * value), Low: round4(o.unit * min(low, value)), High: round4(o.unit * max(high, value))}
 				steps = replaced(steps, row, func(r profiles.StepTime) bool { return plainStep(r, f.Nodes) })
@@ -309,6 +316,9 @@ func (w *merger) rows() {
 		}))
 		set(Throughput, texts(throughput, func(r profiles.GPUThroughput) string {
 			return fmt.Sprintf("{gpu: %s, value: %g, low: %g, high: %g}", strconv.Quote(r.GPU), r.Value, cmp.Or(r.Low, r.Value), cmp.Or(r.High, r.Value))
+		}))
+		set(Caps, texts(under, func(r profiles.CapThroughput) string {
+			return fmt.Sprintf("{draw: %g, throughput: %g}", r.Draw, r.Throughput)
 		}))
 		set(Steps, texts(steps, func(r profiles.StepTime) string {
 			return fmt.Sprintf("{nodes: %d, gpus: %d, groups: %d, time: %g, low: %g, high: %g}", max(r.Nodes, 1), r.GPUs, r.Groups, r.Time, cmp.Or(r.Low, r.Time), cmp.Or(r.High, r.Time))
