@@ -250,6 +250,12 @@ func TestPlantedSpeeds(t *testing.T) {
 	require.Equal(t, "h100", w.Throughput[0].GPU)
 	require.Equal(t, 1.0, w.Throughput[0].Value)
 	require.InEpsilon(t, 0.25, w.Throughput[1].Value, 0.02)
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Key == Throughput && !f.Base {
+			require.Len(t, f.Measured(), 8)
+			require.InEpsilon(t, 0.25, f.Measured()[0], 0.05, "in the unit of the figure")
+		}
+	}
 	require.Len(t, w.Steps, 2)
 	require.Equal(t, int32(2), w.Steps[1].Nodes)
 	require.InEpsilon(t, 1.3, w.Steps[1].Time, 0.02)

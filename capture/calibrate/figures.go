@@ -329,6 +329,10 @@ func ratios(src *Source, jobs *jobTable, class int, key string, of func(*job, st
 		if key == Throughput && f.Ratio.Known() {
 			found.Figure.Band.Value, found.Figure.Low, found.Figure.High = 1/f.Ratio.Value, 1/f.Ratio.High, 1/f.Ratio.Low
 			found.Figure.Spread = fit.Range{Low: 1 / f.Ratio.Spread.High, High: 1 / f.Ratio.Spread.Low}
+			found.Points = make([]float64, len(f.Ratio.Of))
+			for i, x := range f.Ratio.Of {
+				found.Points[i] = 1 / x
+			}
 		}
 		out = append(out, found)
 	}
