@@ -13,6 +13,9 @@ import (
 // TestCalibratedDrawMovesEnergyAlone: GPUs that draw a fifth more at work, all through from the
 // telemetry to a replay, move energy by the part that is theirs, and without a cap no start.
 func TestCalibratedDrawMovesEnergyAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("captures, calibrates and replays twice: the long tests do")
+	}
 	t.Chdir(t.TempDir())
 	energy, schedule := map[string]float64{}, map[string]string{}
 	for name, more := range map[string]float64{"usual": 1, "more": 1.2} {

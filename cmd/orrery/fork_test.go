@@ -81,6 +81,9 @@ func forkCases(t *testing.T) map[string]forkCase {
 // TestForkWithoutAChangeIsTheRun to the byte, with all that the run has; and a fork with another policy
 // from the beginning decides as the run with that policy, and one from the middle as neither.
 func TestForkWithoutAChangeIsTheRun(t *testing.T) {
+	if underRace {
+		t.Skip("replays start no goroutine")
+	}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for name, c := range forkCases(t) {
 		t.Run(name, func(t *testing.T) {
