@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"orrery/traces"
@@ -139,6 +140,14 @@ func (v *Inventory) Value(name string) string {
 	}
 	return ""
 }
+
+// OfGPU is the fact of that name about a GPU, "" when there is none.
+func (v *Inventory) OfGPU(index int32, name string) string {
+	return v.Value(OfGPU(index) + name)
+}
+
+// OfGPU begins the names of the facts about a GPU.
+func OfGPU(index int32) string { return "gpu." + strconv.Itoa(int(index)) + "." }
 
 // Sort puts facts in the order of their names, for output.
 func (v *Inventory) Sort() {

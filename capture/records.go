@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -82,6 +83,31 @@ func ReadRecord(e *traces.Event) (*Record, error) {
 		return nil, &traces.DataError{Found: fmt.Sprintf("the event %s of %s with the value %.40q", e.Kind, e.Subject, e.Value), Expected: "a JSON object with record"}
 	}
 	return r, nil
+}
+
+// Recorded is what a node is made of from an instant on.
+type Recorded struct {
+	At   model.Time
+	Node string
+	*Inventory
+}
+
+// Inventories are those that events tell, in their order. The error is that of the first record
+// that cannot be read; the others are there all the same.
+func Inventories(events []traces.Event) (list []Recorded, err error) {
+	for i := range events {
+		e := &events[i]
+		if e.Kind != EventKind {
+			continue
+		}
+		r, wrong := ReadRecord(e)
+		if wrong != nil {
+			err = cmp.Or(err, wrong)
+		} else if r.Record == RecordInventory && r.Inventory != nil {
+			list = append(list, Recorded{e.Time, e.Subject, r.Inventory})
+		}
+	}
+	return list, err
 }
 
 // Subject is how events name a GPU, or the node for NodeSeries.

@@ -28,27 +28,20 @@ type limitFrom struct {
 }
 
 func limitsOf(src *Source) (limits, error) {
+	list, err := capture.Inventories(src.Events)
+	if err != nil {
+		return nil, err
+	}
 	out := limits{}
-	for i := range src.Events {
-		e := &src.Events[i]
-		if e.Kind != capture.EventKind {
-			continue
-		}
-		r, err := capture.ReadRecord(e)
-		if err != nil {
-			return nil, err
-		}
-		if r.Record != capture.RecordInventory || r.Inventory == nil {
-			continue
-		}
+	for _, r := range list {
 		least := math.Inf(1)
-		for _, g := range r.Inventory.GPUs {
-			if w, err := strconv.ParseFloat(r.Inventory.Value(fmt.Sprintf("gpu.%d.power.limit_w", g.Index)), 64); err == nil && w > 0 {
+		for _, g := range r.GPUs {
+			if w, err := strconv.ParseFloat(r.OfGPU(g.Index, "power.limit_w"), 64); err == nil && w > 0 {
 				least = min(least, w)
 			}
 		}
 		if finite(least) {
-			out[e.Subject] = append(out[e.Subject], limitFrom{e.Time, least})
+			out[r.Node] = append(out[r.Node], limitFrom{r.At, least})
 		}
 	}
 	return out, nil

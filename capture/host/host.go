@@ -85,7 +85,7 @@ func (n *Node) Inventory(v *capture.Inventory) {
 	}
 	n.nics(v)
 	for _, g := range v.GPUs {
-		prefix := "gpu." + strconv.Itoa(int(g.Index)) + "."
+		prefix := capture.OfGPU(g.Index)
 		if id := v.Value(prefix + "pci"); id != "" {
 			n.fact(v, prefix+"numa", "sys/bus/pci/devices/"+id+"/numa_node")
 			n.fact(v, prefix+"cpus", "sys/bus/pci/devices/"+id+"/local_cpulist")

@@ -56,7 +56,7 @@ func (s *source) Inventory() (*capture.Inventory, error) {
 	a.fact(capture.FactDriver, "nvmlSystemGetDriverVersion", s.api.SystemGetDriverVersion)
 	a.fact("nvml.version", "nvmlSystemGetNVMLVersion", s.api.SystemGetNVMLVersion)
 	for _, g := range s.gpus {
-		a.prefix = "gpu." + strconv.Itoa(int(g.index)) + "."
+		a.prefix = capture.OfGPU(g.index)
 		v.GPUs = append(v.GPUs, a.gpu(g))
 	}
 	s.mu.Lock()

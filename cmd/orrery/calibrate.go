@@ -108,11 +108,7 @@ func (v *calibrateVerb) run(_ *cobra.Command, args []string) (err error) {
 	bundles := strings.Join(args, " ")
 	found, err := calibrate.Of(src)
 	if err != nil {
-		var data *traces.DataError
-		if errors.As(err, &data) && data.File == "" {
-			data.File = bundles
-		}
-		return input(err)
+		return input(inFile(err, bundles))
 	}
 	out, outcomes, err := found.Into(calibrate.Merge{File: v.cluster, Text: text, Cluster: c, Bundles: bundles, Failures: v.failures})
 	if err != nil {

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"slices"
@@ -20,9 +16,9 @@ import (
 	"orrery/capture/meter"
 	recordings "orrery/capture/recorded"
 	"orrery/capture/sensor"
-	"orrery/internal/disk"
 	"orrery/scheduler/model"
 	"orrery/traces"
+	"orrery/traces/importer"
 )
 
 // sensorVerb holds the flags of capture sensor.
@@ -103,7 +99,7 @@ func (v *sensorVerb) run(_ *cobra.Command, args []string) error {
 		}
 	}
 	if v.load != "" {
-		text, err := packedText(v.load)
+		text, err := sensedText(v.load)
 		if err != nil {
 			return input(err)
 		}
@@ -205,7 +201,7 @@ func prefer(columns []sensed) {
 }
 
 func (v *sensorVerb) ofText(path string, meterSeries sensor.Series, load []model.Time) ([]sensed, error) {
-	text, err := packedText(path)
+	text, err := sensedText(path)
 	if err != nil {
 		return nil, input(err)
 	}
@@ -335,7 +331,7 @@ func (v *sensorVerb) ofBundle(path string) ([]sensed, error) {
 	})
 	var columns []sensed
 	for _, of := range order {
-		name, driver := names[of.node+"/"+strconv.Itoa(int(of.gpu))], drivers[of.node]
+		name, driver := names[capture.Subject(of.node, of.gpu)], drivers[of.node]
 		if v.model != "" {
 			name = v.model
 		}
@@ -353,18 +349,12 @@ func (v *sensorVerb) ofBundle(path string) ([]sensed, error) {
 // inventories are the models of GPUs by NODE/INDEX and the drivers by node.
 func inventories(events []traces.Event) (names, drivers map[string]string) {
 	names, drivers = map[string]string{}, map[string]string{}
-	for i := range events {
-		if events[i].Kind != capture.EventKind {
-			continue
+	list, _ := capture.Inventories(events) // they say what is published of a reading, no more
+	for _, r := range list {
+		for _, g := range r.GPUs {
+			names[capture.Subject(r.Node, g.Index)] = g.Name
 		}
-		r, err := capture.ReadRecord(&events[i])
-		if err != nil || r.Inventory == nil {
-			continue
-		}
-		for _, g := range r.Inventory.GPUs {
-			names[events[i].Subject+"/"+strconv.Itoa(int(g.Index))] = g.Name
-		}
-		drivers[events[i].Subject] = r.Inventory.Value(capture.FactDriver)
+		drivers[r.Node] = r.Value(capture.FactDriver)
 	}
 	return names, drivers
 }
@@ -376,7 +366,7 @@ func (v *sensorVerb) readMeter() (sensor.Series, error) {
 		return sensor.Series{}, usagef("--meter-zone %s: no such zone, want one like Europe/London or +01:00", v.meterZone)
 	}
 	if v.meterStart != "" {
-		text, err := packedText(v.meterStart)
+		text, err := sensedText(v.meterStart)
 		if err != nil {
 			return sensor.Series{}, input(err)
 		}
@@ -387,7 +377,7 @@ func (v *sensorVerb) readMeter() (sensor.Series, error) {
 		}
 		o.Start = traces.Some(model.Time(start))
 	}
-	text, err := packedText(v.meter)
+	text, err := sensedText(v.meter)
 	if err != nil {
 		return sensor.Series{}, input(err)
 	}
@@ -413,29 +403,8 @@ func inFile(err error, path string) error {
 // mostSensed bounds a file that is read whole: half an hour of a meter at 4.8 kHz.
 const mostSensed = 160 << 20
 
-// packedText reads a file, plain or gzipped, of which no more than mostSensed bytes are held.
-func packedText(path string) (text []byte, err error) {
-	f, err := disk.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // only read
-	from := bufio.NewReader(f)
-	var in io.Reader = from
-	if magic, _ := from.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		if in, err = gzip.NewReader(from); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-	}
-	text, err = io.ReadAll(io.LimitReader(in, mostSensed+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", path, err)
-	case len(text) > mostSensed:
-		return nil, tooLarge(path, mostSensed, "cut it to the time of interest")
-	}
-	return text, nil
-}
+// sensedText is what a file holds, decompressed where it is packed.
+func sensedText(path string) ([]byte, error) { return importer.Text(path, path, mostSensed) }
 
 // thousandth is a figure in s as ms.
 func thousandth(s float64) float64 { return s * 1000 }

@@ -17,22 +17,13 @@ import (
 
 // Inventories adds to the nodes of a bundle what its events say of them, the last of each node.
 func (l *List) Inventories(events []traces.Event) error {
-	last := map[string]*capture.Inventory{}
-	for i := range events {
-		e := &events[i]
-		if e.Kind != capture.EventKind {
-			continue
-		}
-		r, err := capture.ReadRecord(e)
-		if err != nil {
-			return err
-		}
-		if r.Record == capture.RecordInventory && r.Inventory != nil {
-			last[e.Subject] = r.Inventory
-		}
+	list, err := capture.Inventories(events)
+	if err != nil || len(list) == 0 {
+		return err
 	}
-	if len(last) == 0 {
-		return nil
+	last := map[string]*capture.Inventory{}
+	for _, r := range list {
+		last[r.Node] = r.Inventory
 	}
 	split, other := 0, 0
 	drivers := map[string]int{}
@@ -46,7 +37,7 @@ func (l *List) Inventories(events []traces.Event) error {
 		n.inventory(v)
 		drivers[v.Value(capture.FactDriver)]++
 		for _, g := range v.GPUs {
-			if v.Value(fact(g.Index, "mig")) == "on" {
+			if v.OfGPU(g.Index, "mig") == "on" {
 				split++
 			}
 		}
@@ -98,8 +89,6 @@ func (l *List) noted(split, other int, drivers map[string]int) {
 	l.note("memory, power limits and NVLinks of GPUs are those of the inventories; a limit stands in the file where it is below the one that the GPU is sold with")
 }
 
-func fact(gpu int32, name string) string { return fmt.Sprintf("gpu.%d.%s", gpu, name) }
-
 // inventory takes what is known of the GPUs of a node.
 func (n *Node) inventory(v *capture.Inventory) {
 	if len(v.GPUs) == 0 {
@@ -122,7 +111,7 @@ func (n *Node) inventory(v *capture.Inventory) {
 }
 
 func watts(v *capture.Inventory, gpu int32, name string) (int64, bool) {
-	x, err := strconv.ParseFloat(v.Value(fact(gpu, name)), 64)
+	x, err := strconv.ParseFloat(v.OfGPU(gpu, name), 64)
 	return int64(x), err == nil && x > 0
 }
 
@@ -134,7 +123,7 @@ const mostLinks = 18
 func nvlinks(v *capture.Inventory) [][]int64 {
 	place := map[string]int{}
 	for i, g := range v.GPUs {
-		place[v.Value(fact(g.Index, "pci"))] = i
+		place[v.OfGPU(g.Index, "pci")] = i
 	}
 	direct := make([][]int64, len(v.GPUs))
 	switched := make([]int64, len(v.GPUs))
@@ -143,13 +132,13 @@ func nvlinks(v *capture.Inventory) [][]int64 {
 		direct[i] = make([]int64, len(v.GPUs))
 		for link := range mostLinks {
 			of := fmt.Sprintf("nvlink.%d.", link)
-			if v.Value(fact(g.Index, of+"state")) != "on" {
+			if v.OfGPU(g.Index, of+"state") != "on" {
 				continue
 			}
 			any = true
-			if v.Value(fact(g.Index, of+"peer_kind")) == "switch" {
+			if v.OfGPU(g.Index, of+"peer_kind") == "switch" {
 				switched[i]++
-			} else if j, ok := place[v.Value(fact(g.Index, of+"peer"))]; ok && j != i {
+			} else if j, ok := place[v.OfGPU(g.Index, of+"peer")]; ok && j != i {
 				direct[i][j]++
 			}
 		}

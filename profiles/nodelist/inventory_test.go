@@ -19,17 +19,17 @@ func TestInventories(t *testing.T) {
 		v.Add(capture.FactDriver, "550.1")
 		for i := range 4 {
 			v.GPUs = append(v.GPUs, capture.GPU{Index: int32(i), Name: "X", Memory: 80 << 30})
-			v.Add(fact(int32(i), "pci"), fmt.Sprintf("0000:0%d:00.0", i))
-			v.Add(fact(int32(i), "power.limit_w"), limit)
-			v.Add(fact(int32(i), "power.default_w"), "400")
-			v.Add(fact(int32(i), "mig"), "off")
+			v.Add(capture.OfGPU(int32(i))+"pci", fmt.Sprintf("0000:0%d:00.0", i))
+			v.Add(capture.OfGPU(int32(i))+"power.limit_w", limit)
+			v.Add(capture.OfGPU(int32(i))+"power.default_w", "400")
+			v.Add(capture.OfGPU(int32(i))+"mig", "off")
 			for link, peer := range peers(i) {
 				of := fmt.Sprintf("nvlink.%d.", link)
-				v.Add(fact(int32(i), of+"state"), "on")
+				v.Add(capture.OfGPU(int32(i))+of+"state", "on")
 				if peer == "switch" {
-					v.Add(fact(int32(i), of+"peer_kind"), "switch")
+					v.Add(capture.OfGPU(int32(i))+of+"peer_kind", "switch")
 				} else {
-					v.Add(fact(int32(i), of+"peer"), peer)
+					v.Add(capture.OfGPU(int32(i))+of+"peer", peer)
 				}
 			}
 		}
