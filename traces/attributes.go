@@ -88,19 +88,24 @@ func (t *Texts) Of(c TextColumn) []string { return t.tables[c].names }
 // Len is the number of rows; 0 when the source has no attributes to give.
 func (a *Attributes) Len() int { return len(a.Class) }
 
+// Texts are the columns of text of a row, "" where it does not say.
+func (j *Job) Texts() [TextColumns]string {
+	return [TextColumns]string{
+		TextTenant: j.Tenant, TextVCluster: j.VCluster, TextPartition: j.Partition, TextQOS: j.QOS, TextAccount: j.Account,
+		TextGroup: j.Group, TextDAG: j.DAG, TextGPUType: j.GPUType, TextFeatures: j.Features, TextTopology: j.Topology,
+		TextCheckpoint: j.Checkpoint, TextRequeue: j.Requeue, TextKind: kindOf(j), TextReservation: j.Reservation,
+		TextNodeInclude: j.NodeInclude, TextNodeExclude: j.NodeExclude, TextExitState: j.ExitState, TextMounts: j.Mounts,
+		TextGPUTypes: j.GPUTypes,
+	}
+}
+
 // AppendJob adds a row, for sources that make rows instead of reading them.
 // Texts is made when it is nil.
 func (a *Attributes) AppendJob(j *Job) {
 	if a.Texts == nil {
 		a.Texts = newTexts()
 	}
-	for i, s := range [TextColumns]string{
-		TextTenant: j.Tenant, TextVCluster: j.VCluster, TextPartition: j.Partition, TextQOS: j.QOS, TextAccount: j.Account,
-		TextGroup: j.Group, TextDAG: j.DAG, TextGPUType: j.GPUType, TextFeatures: j.Features, TextTopology: j.Topology,
-		TextCheckpoint: j.Checkpoint, TextRequeue: j.Requeue, TextKind: kindOf(j), TextReservation: j.Reservation,
-		TextNodeInclude: j.NodeInclude, TextNodeExclude: j.NodeExclude, TextExitState: j.ExitState, TextMounts: j.Mounts,
-		TextGPUTypes: j.GPUTypes,
-	} {
+	for i, s := range j.Texts() {
 		a.Text[i] = append(a.Text[i], a.Texts.tables[i].id([]byte(s)))
 	}
 	for i, o := range [...]Opt[int32]{j.NodesMax, j.Class, j.RequeueMax, j.Index, j.MaxConcurrent, j.ExitCode, j.Nice, j.GPUMilli, j.GPUsTotal} {

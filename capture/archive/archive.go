@@ -23,6 +23,8 @@ type Set struct {
 	Events []traces.Event
 	// LeftOut counts the values that their columns cannot have, of the last time that the rows were read to the end.
 	LeftOut traces.Counts
+	// WithJobs are the bundles that hold jobs.
+	WithJobs []string
 	// Changed counts nodes of which bundles say different things; the last one stands.
 	Changed int
 }
@@ -90,6 +92,9 @@ func (s *Set) add(path string) (err error) {
 		}
 	}
 	info := b.Info()
+	if info.Of("jobs") > 0 {
+		s.WithJobs = append(s.WithJobs, path)
+	}
 	for t, err := range b.Telemetry() {
 		if err != nil {
 			return err

@@ -5,9 +5,11 @@
 package calibrate
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 
+	"orrery/capture/join"
 	"orrery/hwmodel/fit"
 	"orrery/scheduler/model"
 	"orrery/traces"
@@ -30,6 +32,14 @@ type Source struct {
 	Classes []string
 	// SensorOf is what is known of the sensors of the GPUs of a node type.
 	SensorOf func(typ int) fit.Sensor
+}
+
+// rows are the jobs, none where there is no trace of them.
+func (s *Source) rows() iter.Seq2[*traces.Job, error] {
+	if s.Jobs == nil {
+		return func(func(*traces.Job, error) bool) {}
+	}
+	return s.Jobs()
 }
 
 // NodeType is one of the cluster file.
@@ -146,63 +156,38 @@ type jobTable struct {
 
 // job is one row of the jobs.
 type job struct {
-	id       int64
-	row      int
 	class    int
-	what     string // jobs of one name, user and size do the same work
-	start    model.Time
-	end      model.Time
+	what     string     // jobs of one name, user and size do the same work
+	start    model.Time // Never where the row does not say
 	ran      model.Duration
 	nodes    []string
-	gpus     int32 // in all, 0 where the row does not say
 	complete bool
 }
 
 // readJobs reads the jobs once.
 func readJobs(src *Source) (*jobTable, error) {
 	t := &jobTable{from: model.Never}
-	if src.Jobs == nil {
-		return t, nil
-	}
 	var unclassed int64
-	for row, err := range src.Jobs() {
+	for row, err := range src.rows() {
 		if err != nil {
 			return nil, err
 		}
-		j := job{id: row.ID, row: len(t.list), class: src.ClassOf(row), start: model.Never, end: model.Never, complete: row.ExitState == "COMPLETED"}
+		j := job{class: src.ClassOf(row), start: model.Never, ran: row.Runtime.V, complete: row.ExitState == "COMPLETED"}
 		if j.class < 0 {
 			unclassed++
 		}
+		if !row.Runtime.OK && row.Start.OK && row.End.OK {
+			j.ran = row.End.V.Sub(row.Start.V)
+		}
 		if row.Start.OK {
 			j.start = src.Epoch.Add(model.Duration(row.Start.V))
-			switch {
-			case row.End.OK:
-				j.end = src.Epoch.Add(model.Duration(row.End.V))
-			case row.Runtime.OK:
-				j.end = j.start.Add(row.Runtime.V)
-			}
+			t.from, t.to = min(t.from, j.start), max(t.to, j.start.Add(j.ran))
 		}
-		if row.Runtime.OK {
-			j.ran = row.Runtime.V
-		} else if j.end != model.Never {
-			j.ran = j.end.Sub(j.start)
-		}
-		if j.start != model.Never {
-			t.from = min(t.from, j.start)
-			t.to = max(t.to, j.start.Add(j.ran))
-		}
-		var err error
-		if j.nodes, err = nodesOf(row.RecordedNodes); err != nil {
+		if j.nodes, err = join.NodesOf(row); err != nil {
 			return nil, err
 		}
-		j.gpus = row.GPUsAllocated.V
-		if j.gpus == 0 {
-			j.gpus = row.GPUsTotal.V
-		}
-		if j.gpus == 0 && row.GPUsPerNode.OK && len(j.nodes) > 0 {
-			j.gpus = row.GPUsPerNode.V * int32(len(j.nodes))
-		}
-		j.what = fmt.Sprintf("%q %q %d %d", row.Name, row.User, j.gpus, row.ProcsRequested.V)
+		gpus := cmp.Or(row.GPUsAllocated.V, row.GPUsTotal.V, row.GPUsPerNode.V*int32(len(j.nodes)))
+		j.what = fmt.Sprintf("%q %q %d %d", row.Name, row.User, gpus, row.ProcsRequested.V)
 		t.list = append(t.list, j)
 	}
 	t.counts = []Count{{"jobs", int64(len(t.list))}, {"jobs in no class of work, of which nothing is fitted", unclassed}}

@@ -286,3 +286,22 @@ func TestCaps(t *testing.T) {
 		require.NotContains(t, key, "caps")
 	}
 }
+
+// TestWorkOfNoJob: what a GPU does for no known job is counted, and no figure rests on it.
+func TestWorkOfNoJob(t *testing.T) {
+	of := func(change func(*planted)) (int64, *Result) {
+		p := &planted{rng: rand.New(rand.NewPCG(1, 2))}
+		p.train(12, 500, 0)
+		change(p)
+		sortRows(p.rows)
+		r, err := Of(p.source(t, cluster(t)))
+		require.NoError(t, err)
+		return find(t, r, ClassPower, 0).Rows, r
+	}
+	own, _ := of(func(*planted) {})
+	with, r := of(func(p *planted) {
+		p.rest("b2", 0, 600, func(row *traces.Telemetry) { row.SMUtil, row.Power = traces.Some(0.9), traces.Some(300.0) })
+	})
+	require.Equal(t, own, with)
+	require.Contains(t, r.Counts, Count{"rows of GPUs at work for no known job", 600})
+}

@@ -16,49 +16,15 @@ func draws(src *Source, jobs *jobTable, seen *observed) (out []Finding, err erro
 		return []Finding{refused(whole(GPUIdle), "no telemetry", "rows of GPUs with power and utilisation", "run orrery capture nvml on the nodes, or convert what nvidia-smi, DCGM-exporter or Prometheus have kept")}, nil
 	}
 	for i, t := range src.Types {
-		if t.GPUs == 0 || t.GPU == "" {
+		types := withGPU(src, t.GPU)
+		if t.GPUs == 0 || t.GPU == "" || types[0] != i { // or the GPU has had its turn
 			continue
 		}
-		sensor := src.SensorOf(i)
-		sensor.Window = max(sensor.Window, seen.window)
-		spans, types := ofGPU(src, seen, t.GPU)
-		if len(spans) == 0 {
-			out = append(out, refused(Target{Type: i, Class: -1, Key: GPUIdle}, "no rows of nodes of type "+t.Name, "telemetry of some of its nodes, under the names of the cluster file", "run orrery capture nvml --node NAME on them"))
-			continue
-		}
-		f, err := fit.States(spans, sensor)
+		found, err := drawsOf(src, seen, t.GPU, types)
 		if err != nil {
 			return nil, err
 		}
-		if i == types[0] {
-			seen.fits = append(seen.fits, readingsOf(t.GPU, &f.Counts)...)
-		}
-		about := Finding{Unit: "W", Valid: sensorText(&sensor)}
-		for _, one := range []struct {
-			key   string
-			state fit.State
-			fit.Figure
-		}{{GPUIdle, fit.StateIdle, f.Idle}, {GPUHeld, fit.StateHeld, f.Held}} {
-			found := about
-			found.Target, found.Figure = Target{Type: i, Class: -1, Key: one.key}, one.Figure
-			found.readFrom(seen.of(types, one.state, -1))
-			out = append(out, found)
-		}
-		if i != types[0] {
-			continue
-		}
-		byActivity, err := drawByActivity(&sensor, seen, types, t.GPU, f.Idle, about)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, byActivity)
-		for _, c := range f.Classes {
-			found := about
-			found.Target, found.Figure, found.Spread = Target{Type: -1, Class: c.Class, GPU: t.GPU, Key: ClassPower}, c.Median, true
-			found.Figure.Spread = widened(found.Figure.Spread, &sensor)
-			found.readFrom(seen.of(types, fit.StateActive, c.Class))
-			out = append(out, found)
-		}
+		out = append(out, found...)
 	}
 	for c, name := range src.Classes {
 		if !slices.ContainsFunc(out, func(f Finding) bool { return f.Class == c && f.Key == ClassPower }) {
@@ -72,15 +38,59 @@ func draws(src *Source, jobs *jobTable, seen *observed) (out []Finding, err erro
 	return out, nil
 }
 
-// ofGPU are the spans of a GPU on nodes of all types that have it, and these types: what a GPU
-// draws does not depend on its node.
-func ofGPU(src *Source, seen *observed, gpu string) (spans []fit.Span, types []int) {
+// withGPU are the node types that have a GPU.
+func withGPU(src *Source, gpu string) (types []int) {
 	for i, t := range src.Types {
-		if t.GPU == gpu {
-			spans, types = append(spans, seen.spans[i]...), append(types, i)
+		if t.GPU == gpu && t.GPUs > 0 {
+			types = append(types, i)
 		}
 	}
-	return spans, types
+	return types
+}
+
+// drawsOf are those of a GPU on nodes of all types that have it: what it draws does not depend
+// on its node.
+func drawsOf(src *Source, seen *observed, gpu string, types []int) (out []Finding, err error) {
+	var spans []fit.Span
+	for _, i := range types {
+		spans = append(spans, seen.spans[i]...)
+	}
+	if len(spans) == 0 {
+		for _, i := range types {
+			out = append(out, refused(Target{Type: i, Class: -1, Key: GPUIdle}, "no rows of nodes of type "+src.Types[i].Name, "telemetry of some of its nodes, under the names of the cluster file", "run orrery capture nvml --node NAME on them"))
+		}
+		return out, nil
+	}
+	sensor := src.SensorOf(types[0])
+	sensor.Window = max(sensor.Window, seen.window)
+	f, err := fit.States(spans, sensor)
+	if err != nil {
+		return nil, err
+	}
+	seen.fits = append(seen.fits, readingsOf(gpu, &f.Counts)...)
+	about := Finding{Unit: "W", Valid: sensorText(&sensor)}
+	for _, i := range types {
+		out = append(out, about.of(Target{Type: i, Class: -1, Key: GPUIdle}, f.Idle, seen.of(types, fit.StateIdle, -1)),
+			about.of(Target{Type: i, Class: -1, Key: GPUHeld}, f.Held, seen.of(types, fit.StateHeld, -1)))
+	}
+	byActivity, err := drawByActivity(&sensor, seen, types, gpu, f.Idle, about)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, byActivity)
+	about.Spread = true
+	for _, c := range f.Classes {
+		c.Median.Spread = widened(c.Median.Spread, &sensor)
+		out = append(out, about.of(Target{Type: -1, Class: c.Class, GPU: gpu, Key: ClassPower}, c.Median, seen.of(types, fit.StateActive, c.Class)))
+	}
+	return out, nil
+}
+
+// of is a finding like f for a key, with the rows that its figure rests on.
+func (f Finding) of(to Target, figure fit.Figure, r read) Finding {
+	f.Target, f.Figure = to, figure
+	f.Rows, f.From, f.To = r.rows, r.from, r.to
+	return f
 }
 
 // readingsOf are the readings of a GPU that no draw was fitted to.
@@ -93,9 +103,6 @@ func readingsOf(gpu string, c *fit.StateCounts) []Count {
 		{gpu + ": spans with too few readings", int64(c.Short)},
 	}
 }
-
-// readFrom says which rows the figure rests on.
-func (f *Finding) readFrom(r read) { f.Rows, f.From, f.To = r.rows, r.from, r.to }
 
 // widened is the range of further jobs where the gain of their GPUs is known as a range alone.
 func widened(r fit.Range, s *fit.Sensor) fit.Range {
@@ -160,17 +167,9 @@ func nodeDraws(src *Source, _ *jobTable, seen *observed) (out []Finding, err err
 			return nil, err
 		}
 		about := Finding{Unit: "W", Valid: "power of whole nodes as their own sensors say it, ±6 % for these"}
-		for _, one := range []struct {
-			key   string
-			state fit.State
-			fit.Figure
-		}{{NodeIdle, fit.StateIdle, f.Idle}, {NodeBusy, fit.StateActive, f.Active}} {
-			found := about
-			found.Target, found.Figure = Target{Type: i, Class: -1, Key: one.key}, one.Figure
-			found.Figure.Units = "spans"
-			found.readFrom(seen.read[what{i, -1, true, one.state}])
-			out = append(out, found)
-		}
+		f.Idle.Units, f.Active.Units = "spans", "spans"
+		out = append(out, about.of(idle, f.Idle, seen.read[what{i, -1, true, fit.StateIdle}]),
+			about.of(Target{Type: i, Class: -1, Key: NodeBusy}, f.Active, seen.read[what{i, -1, true, fit.StateActive}]))
 	}
 	return out, nil
 }

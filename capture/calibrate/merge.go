@@ -163,44 +163,48 @@ func (w *merger) consistent() {
 // relative brings ratios to the unit of the rows that the file has: where these have a row of the
 // base, its value; where they have none, nothing says how the two go together.
 func (w *merger) relative() {
-	for c := range w.Cluster.Workloads {
-		k := &w.Cluster.Workloads[c]
-		for _, key := range []string{Throughput, Steps} {
-			unit, theirs := 1.0, ""
-			for i := range w.outcomes {
-				o := &w.outcomes[i]
-				f := o.Finding
-				if f.Class != c || f.Key != key || !f.Base {
-					continue
-				}
-				if key == Throughput && len(k.Throughput) > 0 {
-					at := slices.IndexFunc(k.Throughput, func(r profiles.GPUThroughput) bool { return w.same(r.GPU, f.GPU) })
-					if at < 0 {
-						theirs = f.GPU
-					} else {
-						unit = k.Throughput[at].Value
-					}
-				}
-				if key == Steps && len(k.Steps) > 0 {
-					at := slices.IndexFunc(k.Steps, func(r profiles.StepTime) bool { return plainStep(r, f.Nodes) })
-					if at < 0 {
-						theirs = fmt.Sprintf("%d nodes", f.Nodes)
-					} else {
-						unit = k.Steps[at].Time
-					}
-				}
+	for i := range w.outcomes {
+		base := w.outcomes[i].Finding
+		if !base.Base {
+			continue
+		}
+		unit, known := w.unitOf(base)
+		for j := range w.outcomes {
+			o := &w.outcomes[j]
+			if f := o.Finding; f.Class != base.Class || f.Key != base.Key || !o.Applied {
+				continue
 			}
-			for i := range w.outcomes {
-				o := &w.outcomes[i]
-				if f := o.Finding; f.Class != c || f.Key != key || !o.Applied {
-					continue
-				}
-				if o.unit = unit; theirs != "" {
-					o.Applied, o.Why = false, "the rows of the file have none of "+theirs+", to which what was measured is relative: add it, or take the rows out"
-				}
+			if o.unit = unit; !known {
+				o.Applied, o.Why = false, "the rows of the file have none of "+base.way()+", to which what was measured is relative: add it, or take the rows out"
 			}
 		}
 	}
+}
+
+// unitOf is what the file has for the base of its class, 1 where it has no rows; false where they
+// are of others alone.
+func (w *merger) unitOf(base *Finding) (unit float64, known bool) {
+	k := &w.Cluster.Workloads[base.Class]
+	if base.Key == Throughput {
+		at := slices.IndexFunc(k.Throughput, func(r profiles.GPUThroughput) bool { return w.same(r.GPU, base.GPU) })
+		if at >= 0 {
+			return k.Throughput[at].Value, true
+		}
+		return 1, len(k.Throughput) == 0
+	}
+	at := slices.IndexFunc(k.Steps, func(r profiles.StepTime) bool { return plainStep(r, base.Nodes) })
+	if at >= 0 {
+		return k.Steps[at].Time, true
+	}
+	return 1, len(k.Steps) == 0
+}
+
+// way is how the runs of a ratio were run.
+func (t *Target) way() string {
+	if t.Key == Throughput {
+		return t.GPU
+	}
+	return fmt.Sprintf("%d nodes", t.Nodes)
 }
 
 // plainStep says whether a row is about a number of nodes alone.

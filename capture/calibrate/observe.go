@@ -2,7 +2,6 @@ package calibrate
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"slices"
 
@@ -12,7 +11,6 @@ import (
 	"orrery/hwmodel/fit"
 	"orrery/scheduler/model"
 	"orrery/traces"
-	"orrery/traces/hostlist"
 )
 
 const (
@@ -66,8 +64,8 @@ type read struct {
 }
 
 // tally counts the rows of a span that ends.
-func (o *observed) tally(tr *track, k series, from, to model.Time) {
-	of := what{tr.typ, -1, k.gpu == capture.NodeSeries, tr.span.State}
+func (o *observed) tally(tr *track, from, to model.Time) {
+	of := what{tr.typ, -1, tr.node, tr.span.State}
 	if tr.span.State == fit.StateActive && !of.node {
 		of.class = tr.span.Class
 	}
@@ -104,20 +102,6 @@ func (o *observed) counts() []Count {
 	}, o.joined...)
 }
 
-func nodesOf(text string) (out []string, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	for _, term := range hostlist.Terms(text, ",; ") {
-		names, err := hostlist.Expand(term, 1<<20)
-		if err != nil {
-			return nil, &traces.DataError{Column: "recorded_nodes", Found: text, Expected: "a list of nodes like n[1-8]"}
-		}
-		out = append(out, names...)
-	}
-	return out, nil
-}
-
 // series is a GPU, or a node as a whole.
 type series struct {
 	node string
@@ -146,6 +130,7 @@ type doing struct {
 // track is the span of a series that goes on.
 type track struct {
 	typ    int
+	node   bool // as a whole
 	number int
 	span   fit.Span
 	open   bool
@@ -164,11 +149,7 @@ func observe(src *Source, jobs *jobTable) (*observed, error) {
 	if src.Telemetry == nil {
 		return o.out, nil
 	}
-	rows := src.Jobs
-	if rows == nil {
-		rows = func() iter.Seq2[*traces.Job, error] { return func(func(*traces.Job, error) bool) {} }
-	}
-	j, err := join.New(src.Epoch, rows(), src.Events)
+	j, err := join.New(src.Epoch, src.rows(), src.Events)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +180,7 @@ func observe(src *Source, jobs *jobTable) (*observed, error) {
 		}
 	}
 	for _, k := range slices.SortedStableFunc(maps.Keys(o.tracks), func(a, b series) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.gpu, b.gpu)) }) {
-		o.close(k, o.tracks[k])
+		o.close(o.tracks[k])
 	}
 	for _, job := range slices.Sorted(maps.Keys(o.disk.jobs)) {
 		o.endPhases(job)
@@ -210,16 +191,24 @@ func observe(src *Source, jobs *jobTable) (*observed, error) {
 	return o.out, nil
 }
 
-// gpu takes a row of a GPU and the jobs that it is of.
-func (o *observer) gpu(t *traces.Telemetry, stands energy.Stretch, of []*join.Measured) {
-	typ := o.src.TypeOf(t.Node)
-	if typ < 0 {
+// typeOf is the type of the node of a row; rows of nodes that the cluster file does not have are
+// counted.
+func (o *observer) typeOf(t *traces.Telemetry) (typ int, known bool) {
+	if typ = o.src.TypeOf(t.Node); typ < 0 {
 		o.out.foreign++
 		o.out.other = t.Node
-		return
+		return typ, false
 	}
 	o.out.known = t.Node
-	procs, _ := capture.Decode(t.Processes) // the joiner has read it
+	return typ, true
+}
+
+// gpu takes a row of a GPU, its processes and the jobs that it is of.
+func (o *observer) gpu(t *traces.Telemetry, procs []capture.Process, stands energy.Stretch, of []*join.Measured) {
+	typ, known := o.typeOf(t)
+	if !known {
+		return
+	}
 	state, job := fit.StateIdle, -1
 	if len(of) > 0 {
 		job = of[0].Row()
@@ -251,9 +240,10 @@ func (o *observer) gpu(t *traces.Telemetry, stands energy.Stretch, of []*join.Me
 		o.out.unpowered++
 		return
 	}
+	k := series{t.Node, t.GPU.V}
 	if len(of) > 1 {
 		o.out.shared++
-		o.close(series{t.Node, t.GPU.V}, o.tracks[series{t.Node, t.GPU.V}])
+		o.close(o.tracks[k])
 		return
 	}
 	if state == fit.StateActive && job < 0 {
@@ -262,8 +252,7 @@ func (o *observer) gpu(t *traces.Telemetry, stands energy.Stretch, of []*join.Me
 	if state == fit.StateActive && job >= 0 && t.SMActive.OK {
 		o.active(typ, job, fit.ActivitySample{Activity: t.SMActive.V, Watts: t.Power.V})
 	}
-	k := series{t.Node, t.GPU.V}
-	o.track(k, typ).take(o, k, state, job, fit.Sample{At: int64(sampled(t, stands)), Watts: t.Power.V}, stands)
+	o.track(k, typ).take(o, state, job, fit.Sample{At: int64(sampled(t, stands)), Watts: t.Power.V}, stands)
 }
 
 // mostActivity is how many rows of a job are kept with their activity.
@@ -298,20 +287,20 @@ func sampled(t *traces.Telemetry, s energy.Stretch) model.Time {
 func (o *observer) track(k series, typ int) *track {
 	t := o.tracks[k]
 	if t == nil {
-		t = &track{typ: typ, number: o.names.of(capture.Subject(k.node, k.gpu))}
+		t = &track{typ: typ, node: k.gpu == capture.NodeSeries, number: o.names.of(capture.Subject(k.node, k.gpu))}
 		o.tracks[k] = t
 	}
 	return t
 }
 
 // take adds a reading to the span that goes on, or begins another one.
-func (tr *track) take(o *observer, k series, state fit.State, job int, s fit.Sample, stands energy.Stretch) {
+func (tr *track) take(o *observer, state fit.State, job int, s fit.Sample, stands energy.Stretch) {
 	o.out.window = max(o.out.window, stands.Width())
 	if tr.open && stands.From.Sub(tr.until) > apart {
-		o.close(k, tr)
+		o.close(tr)
 	}
 	if tr.open && tr.span.State != fit.StateActive && stands.To.Sub(model.Time(tr.span.From)) > restSpan(stands.Width()) {
-		o.close(k, tr)
+		o.close(tr)
 	}
 	same := tr.open && tr.span.State == state && tr.job == job
 	switch {
@@ -330,7 +319,7 @@ func (tr *track) take(o *observer, k series, state fit.State, job int, s fit.Sam
 	default:
 		held, since := slices.Clone(tr.paused), tr.since
 		was, before := tr.held, tr.job
-		o.close(k, tr)
+		o.close(tr)
 		if was && before == job && state == fit.StateHeld { // the pause was none: it is a span of its own
 			tr.begin(o, state, job, since)
 			for _, p := range held {
@@ -359,9 +348,11 @@ func (tr *track) begin(o *observer, state fit.State, job int, at model.Time) {
 	switch {
 	case job >= 0:
 		tr.span.Class = o.jobs.list[job].class
-	case state == fit.StateActive: // of a node, whose jobs do not matter
+	case state == fit.StateActive && tr.node: // whose jobs do not matter
 		tr.span.Job = o.whole
 		o.whole++
+	case state == fit.StateActive:
+		tr.span.Class = -1 // of no known job
 	}
 }
 
@@ -383,7 +374,7 @@ func (tr *track) add(s fit.Sample) {
 
 // close ends the span of a series. Work of no known job, or of a job in no class, is no
 // measurement of a class.
-func (o *observer) close(k series, tr *track) {
+func (o *observer) close(tr *track) {
 	if tr == nil || !tr.open {
 		return
 	}
@@ -392,54 +383,36 @@ func (o *observer) close(k series, tr *track) {
 		end = tr.since
 	}
 	tr.span.To = int64(end)
-	o.out.tally(tr, k, model.Time(tr.span.From), end)
-	known := tr.span.State != fit.StateActive || tr.job >= 0 && o.jobs.list[tr.job].class >= 0 || k.gpu == capture.NodeSeries
-	if known && len(tr.span.Samples) > 0 {
-		tr.span.Samples = slices.Clone(tr.span.Samples)
-		if k.gpu == capture.NodeSeries {
-			o.out.nodes[tr.typ] = append(o.out.nodes[tr.typ], tr.span)
-		} else {
-			o.out.spans[tr.typ] = append(o.out.spans[tr.typ], tr.span)
+	o.out.tally(tr, model.Time(tr.span.From), end)
+	if (tr.span.State != fit.StateActive || tr.span.Class >= 0) && len(tr.span.Samples) > 0 {
+		into := o.out.spans
+		if tr.node {
+			into = o.out.nodes
 		}
+		into[tr.typ] = append(into[tr.typ], tr.span)
 	}
 	tr.open, tr.held, tr.paused = false, false, tr.paused[:0]
 }
 
 // node takes a row of a node as a whole: idle where all its GPUs are, at work where all are.
 func (o *observer) node(t *traces.Telemetry) {
-	typ := o.src.TypeOf(t.Node)
-	if typ < 0 {
-		o.out.foreign++
-		o.out.other = t.Node
+	typ, known := o.typeOf(t)
+	if !known || !t.Power.OK {
 		return
 	}
-	if !t.Power.OK {
-		return
-	}
-	width := t.Width.V
-	stands := energy.Stretch{From: t.Time, To: t.Time.Add(max(width, model.Second))}
-	states := o.states[t.Node]
-	var idle, active int32
-	for _, g := range slices.Sorted(maps.Keys(states)) {
-		if stands.To.Sub(states[g].until) > stands.Width()+lately {
-			continue // it is silent
-		}
-		switch states[g].state {
-		case fit.StateIdle:
-			idle++
-		case fit.StateActive:
-			active++
-		case fit.StateHeld:
+	stands := energy.Stretch{From: t.Time, To: t.Time.Add(max(t.Width.V, model.Second))}
+	var gpus [fit.StateActive + 1]int32  // by state, of those that are not silent
+	for _, g := range o.states[t.Node] { //detlint:ordered they are counted
+		if stands.To.Sub(g.until) <= stands.Width()+lately {
+			gpus[g.state]++
 		}
 	}
 	k := series{t.Node, capture.NodeSeries}
-	all := o.src.Types[typ].GPUs
-	switch {
-	case all > 0 && idle == all:
-		o.track(k, typ).take(o, k, fit.StateIdle, -1, fit.Sample{At: int64(sampled(t, stands)), Watts: t.Power.V}, stands)
-	case all > 0 && active == all:
-		o.track(k, typ).take(o, k, fit.StateActive, -1, fit.Sample{At: int64(sampled(t, stands)), Watts: t.Power.V}, stands)
-	default:
-		o.close(k, o.tracks[k])
+	for _, state := range []fit.State{fit.StateIdle, fit.StateActive} {
+		if all := o.src.Types[typ].GPUs; all > 0 && gpus[state] == all {
+			o.track(k, typ).take(o, state, -1, fit.Sample{At: int64(sampled(t, stands)), Watts: t.Power.V}, stands)
+			return
+		}
 	}
+	o.close(o.tracks[k])
 }

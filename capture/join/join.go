@@ -36,9 +36,9 @@ type Account struct {
 // Joiner collects what was measured. Jobs have instants relative to Epoch.
 type Joiner struct {
 	Account Account
-	// Each, where it is set, is handed each row of a GPU with the time that it stands for and
-	// the jobs that it is of.
-	Each    func(t *traces.Telemetry, stands energy.Stretch, of []*Measured)
+	// Each, where it is set, is handed each row of a GPU with its processes, the time that it
+	// stands for and the jobs that it is of.
+	Each    func(t *traces.Telemetry, procs []capture.Process, stands energy.Stretch, of []*Measured)
 	epoch   model.Time
 	jobs    map[string][]*Measured // by id, in the order of the rows
 	onNode  map[string]*timetable  // by node
@@ -72,6 +72,15 @@ type process struct {
 	job  string
 }
 
+// NodesOf are the nodes that a job is recorded on, none where its row does not say.
+func NodesOf(job *traces.Job) ([]string, error) {
+	nodes, err := hostlist.ExpandList(job.RecordedNodes, ",; ", mostNodes)
+	if err != nil {
+		return nil, &traces.DataError{Column: "recorded_nodes", Found: job.RecordedNodes, Expected: "a list of nodes like n[1-8]"}
+	}
+	return nodes, nil
+}
+
 // New takes the jobs of a trace and the records of the telemetry. A list of nodes that cannot be read is an error.
 func New(epoch model.Time, jobs iter.Seq2[*traces.Job, error], events []traces.Event) (*Joiner, error) {
 	j := &Joiner{epoch: epoch, jobs: map[string][]*Measured{}, onNode: map[string]*timetable{}, io: map[process]traces.Opt[int64]{}, strange: map[string]bool{},
@@ -97,19 +106,16 @@ func New(epoch model.Time, jobs iter.Seq2[*traces.Job, error], events []traces.E
 		if job.RecordedNodes == "" {
 			continue
 		}
-		m.nodes = 0
-		for _, term := range hostlist.Terms(job.RecordedNodes, ",; ") {
-			nodes, err := hostlist.Expand(term, mostNodes)
-			if err != nil {
-				return nil, &traces.DataError{Column: "recorded_nodes", Found: job.RecordedNodes, Expected: "a list of nodes like n[1-8]"}
+		nodes, err := NodesOf(job)
+		if err != nil {
+			return nil, err
+		}
+		m.nodes = len(nodes)
+		for _, node := range nodes {
+			if j.onNode[node] == nil {
+				j.onNode[node] = &timetable{}
 			}
-			m.nodes += len(nodes)
-			for _, node := range nodes {
-				if j.onNode[node] == nil {
-					j.onNode[node] = &timetable{}
-				}
-				j.onNode[node].later = append(j.onNode[node].later, m)
-			}
+			j.onNode[node].later = append(j.onNode[node].later, m)
 		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(j.onNode)) {
@@ -140,7 +146,7 @@ func (j *Joiner) Row(t *traces.Telemetry) error {
 			m.add(t, stands, len(owners))
 		}
 		if j.Each != nil {
-			j.Each(t, stands, owners)
+			j.Each(t, procs, stands, owners)
 		}
 	} else {
 		owners = j.ofNode(t, width)

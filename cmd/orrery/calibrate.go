@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -105,12 +103,12 @@ func (v *calibrateVerb) run(_ *cobra.Command, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	bundles := strings.Join(args, " ")
+	names := strings.Join(args, " ")
 	found, err := calibrate.Of(src)
 	if err != nil {
-		return input(inFile(err, bundles))
+		return input(inFile(err, names))
 	}
-	out, outcomes, err := found.Into(calibrate.Merge{File: v.cluster, Text: text, Cluster: c, Bundles: bundles, Failures: v.failures})
+	out, outcomes, err := found.Into(calibrate.Merge{File: v.cluster, Text: text, Cluster: c, Bundles: names, Failures: v.failures})
 	if err != nil {
 		return err
 	}
@@ -172,21 +170,11 @@ func (v *calibrateVerb) source(args []string, c *profiles.Cluster) (src calibrat
 	if err != nil {
 		return src, done, &codedError{exitUsage, err}
 	}
-	paths, err := archive.Find(args...)
+	set, err := bundles(args)
 	if err != nil {
-		return src, done, input(err)
-	}
-	if len(paths) == 0 {
-		return src, done, input(fmt.Errorf("%s: found no bundle, want a .trace or a folder of such", quoted(args[0])))
-	}
-	set, err := archive.Open(paths)
-	if err != nil {
-		return src, done, input(err)
+		return src, done, err
 	}
 	src = calibrate.Source{Telemetry: set.Telemetry, Events: set.Events}
-	if set.Bundles() == 0 {
-		src.Telemetry = func() iter.Seq2[*traces.Telemetry, error] { return func(func(*traces.Telemetry, error) bool) {} }
-	}
 	types := map[string]int{}
 	for i := range c.NodeTypes {
 		t := &c.NodeTypes[i]
@@ -213,7 +201,7 @@ func (v *calibrateVerb) source(args []string, c *profiles.Cluster) (src calibrat
 		src.Classes = append(src.Classes, c.Workloads[i].Name)
 	}
 	src.ClassOf = classOf(c)
-	path, err := v.jobsOf(paths)
+	path, err := v.jobsOf(set)
 	if err != nil || path == "" {
 		return src, done, err
 	}
@@ -222,7 +210,7 @@ func (v *calibrateVerb) source(args []string, c *profiles.Cluster) (src calibrat
 		return src, done, input(err)
 	}
 	src.Jobs, src.Epoch = b.Rows, b.Meta().Epoch
-	if !slices.Contains(paths, path) { // its events count as well
+	if !slices.Contains(set.WithJobs, path) { // its events count as well
 		for _, e := range b.Events() {
 			e.Time = src.Epoch.Add(model.Duration(e.Time))
 			src.Events = append(src.Events, e)
@@ -247,23 +235,15 @@ func models(c *profiles.Cluster, nodes []traces.Node, types map[string]int) []st
 }
 
 // jobsOf is the trace of the jobs, "" for none.
-func (v *calibrateVerb) jobsOf(paths []string) (string, error) {
-	if v.jobs != "" {
+func (v *calibrateVerb) jobsOf(set *archive.Set) (string, error) {
+	switch with := set.WithJobs; {
+	case v.jobs != "" || len(with) == 0:
 		return v.jobs, nil
-	}
-	var with []string
-	for _, p := range paths {
-		if _, err := os.Stat(filepath.Join(p, "jobs.parquet")); err == nil {
-			with = append(with, p)
-		}
-	}
-	switch len(with) {
-	case 0:
-		return "", nil
-	case 1:
+	case len(with) == 1:
 		return with[0], nil
+	default:
+		return "", usagef("%d bundles have jobs, such as %s and %s: name one by --jobs", len(with), quoted(with[0]), quoted(with[1]))
 	}
-	return "", usagef("%d bundles have jobs, such as %s and %s: name one by --jobs", len(with), quoted(with[0]), quoted(with[1]))
 }
 
 // classOf tells the class of work of a job, as a replay would.
@@ -274,28 +254,15 @@ func classOf(c *profiles.Cluster) func(*traces.Job) int {
 		if !j.GPUsTotal.OK {
 			gpus = int64(j.GPUsPerNode.V) * int64(max(j.NodesMin.V, 1))
 		}
+		texts := j.Texts()
 		return rules.Of(func(column string) string {
-			switch column {
-			case "name":
+			switch c := traces.TextColumnOf(column); {
+			case column == "name":
 				return j.Name
-			case "user":
+			case column == "user":
 				return j.User
-			case "account":
-				return j.Account
-			case "partition":
-				return j.Partition
-			case "qos":
-				return j.QOS
-			case "tenant":
-				return j.Tenant
-			case "vcluster":
-				return j.VCluster
-			case "kind":
-				return cmp.Or(j.Kind, "bounded")
-			case "gpu_type":
-				return j.GPUType
-			case "group":
-				return j.Group
+			case c < traces.TextColumns:
+				return texts[c]
 			}
 			return ""
 		}, gpus)

@@ -104,8 +104,17 @@ func (m *Main) findAgent() (string, error) {
 	return path, nil
 }
 
-// captured reads the bundles that arguments name.
+// captured are the bundles that arguments name, some of which hold telemetry.
 func captured(args []string) (*archive.Set, error) {
+	s, err := bundles(args)
+	if err == nil && s.Bundles() == 0 {
+		err = input(fmt.Errorf("%s: found no telemetry in any bundle", quoted(args[0])))
+	}
+	return s, err
+}
+
+// bundles reads those that arguments name.
+func bundles(args []string) (*archive.Set, error) {
 	found, err := archive.Find(args...)
 	if err != nil {
 		return nil, input(err)
@@ -116,9 +125,6 @@ func captured(args []string) (*archive.Set, error) {
 	s, err := archive.Open(found)
 	if err != nil {
 		return nil, input(err)
-	}
-	if s.Bundles() == 0 {
-		return nil, input(fmt.Errorf("%s: found no telemetry in any bundle", quoted(args[0])))
 	}
 	return s, nil
 }

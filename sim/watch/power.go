@@ -31,7 +31,7 @@ func (w *Watcher) shed(j *job) {
 }
 
 // keepsCap checks invariant 35 when an instant is over. Not where the quorum refused something, for what
-// was tried in vain is tried again later.
+// was tried without success is tried again later.
 func (w *Watcher) keepsCap() {
 	refused := w.refusals
 	w.refusals = false

@@ -36,6 +36,19 @@ func Terms(list, separators string) []string {
 	return slices.DeleteFunc(out, func(t string) bool { return t == "" })
 }
 
+// ExpandList lists the names that the terms of a list stand for, no more than most in all.
+func ExpandList(list, separators string, most int) ([]string, error) {
+	var out []string
+	for _, term := range Terms(list, separators) {
+		names, err := Expand(term, most-len(out))
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", term, err)
+		}
+		out = append(out, names...)
+	}
+	return out, nil
+}
+
 // Expand lists the names that a term like n[001-256,300] or r[1-4]n[1-8] stands
 // for, in the order of its brackets. The digits of a lower bound set the width. It
 // is an error when brackets do not match or hold no numbers, when a range runs

@@ -422,15 +422,7 @@ func readExit(text string) (int32, error) {
 
 // nodesNamed lists the names of a list like n[001-004,7],m1.
 func nodesNamed(text string) ([]string, error) {
-	var out []string
-	for _, term := range hostlist.Terms(text, ", ") {
-		names, err := hostlist.Expand(term, mostNamed-len(out))
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", term, err)
-		}
-		out = append(out, names...)
-	}
-	return out, nil
+	return hostlist.ExpandList(text, ", ", mostNamed)
 }
 
 // understood is nodesNamed where a text that is no list is counted with its row, and no error.
