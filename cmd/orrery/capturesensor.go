@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -230,19 +231,17 @@ func (v *sensorVerb) ofText(path string, meterSeries sensor.Series, load []model
 	}
 	var columns []sensed
 	for _, s := range list {
-		name, driver := s.Model, s.Driver
-		if v.model != "" {
-			name = v.model
-		}
-		if v.driver != "" {
-			driver = v.driver
-		}
-		columns = append(columns, sensed{gpu: s.GPU, column: s.Column, kind: sensor.KindOf(s.Column, name, driver), series: sensor.Series{Times: s.Times, Watts: s.Watts}, zone: v.zone})
+		columns = append(columns, sensed{gpu: s.GPU, column: s.Column, kind: v.kindOf(s.Column, s.Model, s.Driver), series: sensor.Series{Times: s.Times, Watts: s.Watts}, zone: v.zone})
 	}
 	if v.zone == "" {
 		v.findZone(columns, meterSeries, load)
 	}
 	return columns, nil
+}
+
+// kindOf is what a column is for a GPU and a driver, those that flags name before those of the file.
+func (v *sensorVerb) kindOf(column, gpu, driver string) sensor.Kind {
+	return sensor.KindOf(column, cmp.Or(v.model, gpu), cmp.Or(v.driver, driver))
 }
 
 // findZone moves the readings to UTC.
@@ -323,22 +322,11 @@ func (v *sensorVerb) ofBundle(path string) ([]sensed, error) {
 	if len(order) == 0 {
 		return nil, input(&traces.DataError{File: path, Found: fmt.Sprintf("no samples of a GPU, and %d rows of windows, in which a sensor's period cannot be seen", windows), Expected: "every sample", Mend: "record with orrery-agent --mode debug --interval 10ms"})
 	}
-	slices.SortStableFunc(order, func(a, b place) int {
-		if c := strings.Compare(a.node, b.node); c != 0 {
-			return c
-		}
-		return int(a.gpu) - int(b.gpu)
-	})
+	slices.SortStableFunc(order, func(a, b place) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.gpu, b.gpu)) })
 	var columns []sensed
 	for _, of := range order {
-		name, driver := names[capture.Subject(of.node, of.gpu)], drivers[of.node]
-		if v.model != "" {
-			name = v.model
-		}
-		if v.driver != "" {
-			driver = v.driver
-		}
-		columns = append(columns, sensed{node: of.node, gpu: of.gpu, column: "power", kind: sensor.KindOf("power", name, driver), series: *power[of], zone: "UTC"})
+		kind := v.kindOf("power", names[capture.Subject(of.node, of.gpu)], drivers[of.node])
+		columns = append(columns, sensed{node: of.node, gpu: of.gpu, column: "power", kind: kind, series: *power[of], zone: "UTC"})
 		if by := sensor.OfCounter(*counter[of]); len(by.Times) > 0 {
 			columns = append(columns, sensed{node: of.node, gpu: of.gpu, column: "energy", kind: sensor.CounterKind, series: by, zone: "UTC"})
 		}

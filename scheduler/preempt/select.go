@@ -112,10 +112,7 @@ func Shortfall(cfg *Config, trigger Trigger, pendingClass int32, candidates []Vi
 
 // Admits says whether v may lose its nodes to a job of class pending.
 func (c *Config) Admits(v *Victim, trigger Trigger, pending int32) bool {
-	if v.Sensitive || !v.Preemptible || v.Usable <= 0 {
-		return false
-	}
-	if c.nearlyDone(v) {
+	if v.Usable <= 0 || !c.Stops(v) {
 		return false
 	}
 	switch trigger {

@@ -15,23 +15,40 @@ func Under(p *experiment.Plan, rows []experiment.Row) *table.Table {
 	if len(p.Files()) < 2 {
 		return nil
 	}
-	columns := p.Columns()
-	heads := []string{"point", "name", "scenario"}
-	for j := range columns {
-		heads = append(heads, columns[j].Name())
-	}
-	t := table.New(heads...)
+	t := table.New(append([]string{"point", "name", "scenario"}, columnNames(p)...)...)
 	for i := range rows {
 		q := &p.Points[rows[i].Point]
-		for _, u := range rows[i].Under {
-			cells := []any{q.ID, cmp.Or(q.Name, settingsOf(p, q)), u.File}
-			for j := range columns {
-				cells = append(cells, underCell(&columns[j], &u, j))
+		for k := range rows[i].Under {
+			u := &rows[i].Under[k]
+			line := []any{q.ID, cmp.Or(q.Name, settingsOf(p, q)), u.File}
+			for _, c := range underCells(p, u) {
+				line = append(line, c)
 			}
-			t.Row(cells...)
+			t.Row(line...)
 		}
 	}
 	return t
+}
+
+func columnNames(p *experiment.Plan) (names []string) {
+	columns := p.Columns()
+	for j := range columns {
+		names = append(names, columns[j].Name())
+	}
+	return names
+}
+
+// underCells are the values under a file, by column.
+func underCells(p *experiment.Plan, u *experiment.UnderFile) (cells []table.Cell) {
+	columns := p.Columns()
+	for j := range columns {
+		c := table.Cell{}
+		if u.Have[j] {
+			c = cellOf(&columns[j], u.Values[j])
+		}
+		cells = append(cells, c)
+	}
+	return cells
 }
 
 // settingsOf names a point by what it sets.
@@ -49,13 +66,6 @@ func settingsOf(p *experiment.Plan, q *experiment.Point) string {
 	return strings.Join(words, ", ")
 }
 
-func underCell(c *experiment.Column, u *experiment.UnderFile, j int) table.Cell {
-	if !u.Have[j] {
-		return table.Cell{}
-	}
-	return cellOf(c, u.Values[j])
-}
-
 // mostUnder points have their lines on the page: those that the table of candidates begins with.
 const mostUnder = 20
 
@@ -64,19 +74,16 @@ func underSection(p *experiment.Plan, rows []experiment.Row) []study.Section {
 	if len(p.Files()) < 2 {
 		return nil
 	}
-	columns := p.Columns()
-	of := study.SectionPart{Head: []string{"point", "scenario"}}
-	for j := range columns {
-		of.Head = append(of.Head, columns[j].Name())
-	}
+	of := study.SectionPart{Head: append([]string{"point", "scenario"}, columnNames(p)...)}
 	for i := range rows[:min(len(rows), mostUnder)] {
 		q := &p.Points[rows[i].Point]
-		for _, u := range rows[i].Under {
-			cells := []string{cmp.Or(q.Name, settingsOf(p, q), q.ID), u.File}
-			for j := range columns {
-				cells = append(cells, cmp.Or(underCell(&columns[j], &u, j).Text, "–"))
+		for k := range rows[i].Under {
+			u := &rows[i].Under[k]
+			line := []string{cmp.Or(q.Name, settingsOf(p, q), q.ID), u.File}
+			for _, c := range underCells(p, u) {
+				line = append(line, cmp.Or(c.Text, "–"))
 			}
-			of.Cells = append(of.Cells, cells)
+			of.Cells = append(of.Cells, line)
 		}
 	}
 	return []study.Section{{Title: "By scenario", Parts: []study.SectionPart{
