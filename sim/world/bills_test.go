@@ -9,6 +9,7 @@ import (
 
 	"orrery/hwmodel"
 	"orrery/scheduler/model"
+	"orrery/sim/world/internal/bill"
 	"orrery/sim/world/translate"
 	"orrery/traces"
 )
@@ -154,7 +155,7 @@ func TestBillsAreThoseOfEveryInstant(t *testing.T) {
 						b = &naiveBill{}
 						bills[l.rec.ID] = b
 					}
-					draws := l.idle.Plus(l.drawn)
+					draws := l.draws.Idle.Plus(l.draws.Drawn)
 					b.add(in.Price.V, in.Carbon.V, at, draws, step.Sub(now))
 					rest = rest.Minus(draws)
 				}
@@ -173,12 +174,12 @@ func TestBillsAreThoseOfEveryInstant(t *testing.T) {
 			j := &s.sink.jobs[i]
 			b := bills[j.ID]
 			sum.Add(sum, b.cost[1])
-			require.Equal(t, model.Charge{Low: nearest(b.cost[0], perKWh), Value: nearest(b.cost[1], perKWh), High: nearest(b.cost[2], perKWh), Known: true}, j.Bill.Cost)
-			require.Equal(t, model.Charge{Low: nearest(b.carbon[0], perKWh), Value: nearest(b.carbon[1], perKWh), High: nearest(b.carbon[2], perKWh), Known: true}, j.Bill.Carbon)
+			require.Equal(t, model.Charge{Low: nearest(b.cost[0], bill.PerKWh), Value: nearest(b.cost[1], bill.PerKWh), High: nearest(b.cost[2], bill.PerKWh), Known: true}, j.Bill.Cost)
+			require.Equal(t, model.Charge{Low: nearest(b.carbon[0], bill.PerKWh), Value: nearest(b.carbon[1], bill.PerKWh), High: nearest(b.carbon[2], bill.PerKWh), Known: true}, j.Bill.Carbon)
 			require.LessOrEqual(t, j.Bill.Cost.Low, j.Bill.Cost.Value)
 			require.LessOrEqual(t, j.Bill.Cost.Value, j.Bill.Cost.High)
 			mean := new(big.Int).Mul(b.energy[1], site.cost[1])
-			if nearest(mean.Quo(mean, site.energy[1]), perKWh) != j.Bill.Cost.Value {
+			if nearest(mean.Quo(mean, site.energy[1]), bill.PerKWh) != j.Bill.Cost.Value {
 				missed++
 			}
 		}

@@ -27,24 +27,24 @@ func (s *Site) change(i int32) {
 	happens := true
 	switch c.Kind {
 	case translate.NodeFails:
-		happens = s.down(c.Node)
+		happens = s.breakdowns.down(c.Node)
 	case translate.NodeRepaired:
-		happens = s.repair(c.Node)
+		happens = s.nodes.repair(c.Node)
 	case translate.NodeDrains:
-		happens = s.drain(c.Node)
+		happens = s.nodes.drain(c.Node)
 	case translate.NodeUndrained:
-		happens = s.undrain(c.Node)
+		happens = s.nodes.undrain(c.Node)
 	case translate.NodeDegrades:
-		if happens = s.nodes[c.Node].state == model.Ready; happens {
-			s.setState(c.Node, model.Degraded)
+		if happens = s.nodes.list[c.Node].state == model.Ready; happens {
+			s.nodes.setState(c.Node, model.Degraded)
 		}
 	case translate.LimitsChange:
 		s.emit(&model.Fact{Kind: model.FactLimits, Tenant: c.Tenant, Limits: &c.Limits})
 	case translate.DemandChange:
-		happens = s.demand(i)
+		happens = s.services.demand(i)
 	default:
 		if c.Kind == translate.PowerChange {
-			s.cap, s.uneven = c.Value, s.cfg.Power.Slow
+			s.feed.SetCap(c.Value)
 			if s.cfg.Power.Slow { // the core knows of no cap
 				return
 			}
@@ -54,57 +54,4 @@ func (s *Site) change(i int32) {
 	if !happens {
 		s.Meter.Moot++
 	}
-}
-
-// demand says what the service named by row i of the changes is to have. One that has
-// not been submitted yet is told when it is; until then there is nothing to change.
-func (s *Site) demand(i int32) bool {
-	c := &s.cfg.Changes[i]
-	ref, known := s.services[c.ID]
-	if !known {
-		s.demands[c.ID] = i
-		return false
-	}
-	s.emit(&model.Fact{Kind: model.FactDemand, Job: s.jobs.At(ref).rec.Job, Ref: ref, Value: c.Value})
-	return true
-}
-
-// addService notes that a reactive service has been submitted, and has it told what it
-// is to have if that was said before.
-func (s *Site) addService(ref model.Ref) {
-	id := s.jobs.At(ref).rec.ID
-	s.services[id] = ref
-	if i, said := s.demands[id]; said {
-		delete(s.demands, id)
-		s.Meter.Moot--
-		s.push(des.NewEvent(s.now, des.RankChange, model.JobID(i), byChange))
-	}
-}
-
-func (s *Site) repair(id model.NodeID) bool {
-	n := &s.nodes[id]
-	switch n.state {
-	case model.Down:
-		n.back = s.now.Add(s.cfg.BootDelay).Add(s.failedBoots(id))
-		s.push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byRepair))
-	case model.Degraded:
-		s.setState(id, model.Ready)
-	default:
-		return false
-	}
-	return true
-}
-
-func (s *Site) undrain(id model.NodeID) bool {
-	n := &s.nodes[id]
-	n.mended = model.AbsentTime
-	switch {
-	case n.state == model.Draining || n.state == model.Drained:
-		s.setState(id, model.Ready)
-	case (n.state == model.Wiping || n.state == model.Down) && n.then == model.Drained:
-		n.then = model.Ready
-	default:
-		return false
-	}
-	return true
 }

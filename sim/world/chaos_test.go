@@ -10,6 +10,7 @@ import (
 	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
+	"orrery/sim/world/internal/storage"
 	"orrery/sim/world/translate"
 	"orrery/traces"
 )
@@ -145,8 +146,8 @@ func TestChaos(t *testing.T) {
 		require.Zero(rt, unfinished)
 		require.Zero(rt, [...]int64{int64(st.Waiting), int64(st.Running), st.BusyUnits, st.QueuedUnits, int64(usage.vclusters[0].Waiting), usage.vclusters[0].Nodes, int64(usage.vclusters[0].Running)})
 
-		if s := p.world.storage; s != nil {
-			require.Zero(rt, s.systems[0].pool.Len())
+		if s := p.world.transfers.storage; s != nil {
+			require.Zero(rt, s.Systems[0].Pool.Len())
 		}
 		for _, k := range usage.Transfers {
 			require.LessOrEqual(rt, k.Done, k.Begun)
@@ -219,7 +220,7 @@ func TestTransfer(t *testing.T) {
 	}{
 		{0, 5, 0}, {100, 0, 0}, {100, 10, 10 * sec}, {1, 3, 333_334}, {math.MaxInt64, 1, model.Forever}, {math.MaxInt64, math.MaxInt64, sec},
 	} {
-		require.Equal(t, c.want, transfer(c.size, c.rate), "%d B at %d B/s", c.size, c.rate)
+		require.Equal(t, c.want, storage.Takes(c.size, c.rate), "%d B at %d B/s", c.size, c.rate)
 	}
 }
 

@@ -233,11 +233,11 @@ func TestWorthIt(t *testing.T) {
 		require.NoError(t, cfg.Validate())
 		s := NewSite(cfg, forget{})
 		s.now = model.Time(c.since)
-		s.load.running, s.load.queued = 1000, int64(c.backlog)*1000>>model.FractionBits
-		s.load.classes[9], s.load.classes[0] = c.waiting, 7
+		s.ledger.load.running, s.ledger.load.queued = 1000, int64(c.backlog)*1000>>model.FractionBits
+		s.ledger.load.classes[9], s.ledger.load.classes[0] = c.waiting, 7
 		l := &siteJob{alloc: &model.Allocation{}, attempt: &attempt{holds: holding{nodes: c.nodes, gpus: 4 * c.nodes, image: int64(4*c.nodes) * c.perGPU * gib}}}
-		require.Equal(t, c.write, s.writing(l))
-		require.Equal(t, c.worth, s.worthCheckpoint(l), "%+v", c)
+		require.Equal(t, c.write, s.agenda.writing(l))
+		require.Equal(t, c.worth, s.checkpoints.worth(l), "%+v", c)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestWorthItByWhatStops(t *testing.T) {
 		s := NewSite(cfg, forget{})
 		s.now = model.Time(model.Hour)
 		l := &siteJob{alloc: &model.Allocation{}, attempt: &attempt{holds: holding{nodes: 10, gpus: 40, image: 40 * 20 * gib}}}
-		require.Equal(t, worth, s.worthCheckpoint(l), "copies at %d B/s", stop)
+		require.Equal(t, worth, s.checkpoints.worth(l), "copies at %d B/s", stop)
 	}
 }
 
@@ -273,8 +273,8 @@ func TestBadStorage(t *testing.T) {
 		{StorageConfig{Bandwidth: 1, Stage: -1}, "the rate of staging is -1 B/s"},
 		{StorageConfig{Stop: -1}, "the rate of copies of checkpoints is -1 B/s"},
 		{StorageConfig{}, "without any rate"},
-		{StorageConfig{FileSystems: []FileSystem{{"a", 1}, {"b", -1}}}, "the bandwidth of file system 1 is -1 B/s"},
-		{StorageConfig{Bandwidth: 1, FileSystems: []FileSystem{{"a", 1}}}, "give one of them"},
+		{StorageConfig{FileSystems: []FileSystem{{Name: "a", Bandwidth: 1}, {Name: "b", Bandwidth: -1}}}, "the bandwidth of file system 1 is -1 B/s"},
+		{StorageConfig{Bandwidth: 1, FileSystems: []FileSystem{{Name: "a", Bandwidth: 1}}}, "give one of them"},
 	} {
 		cfg := SiteConfig{Site: smallSite(1), Exit: preempt.DefaultConfig(), Storage: &c.storage}
 		require.ErrorContains(t, cfg.Validate(), c.want)

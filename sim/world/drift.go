@@ -34,42 +34,49 @@ func (d *Drift) validate() error {
 	return errors.Join(d.Life.Validate(), validateRepair(d.Remedy))
 }
 
-// planDrifts draws when the fingerprint of each node changes first.
-func (s *Site) planDrifts() {
-	if s.cfg.Faults.Drift.Life == nil {
+// drifts is how often the fingerprint of each node was found to have changed.
+type drifts struct {
+	*base
+	nodes *nodeStates
+	found []int32
+}
+
+// plan draws when the fingerprint of each node changes first.
+func (d *drifts) plan() {
+	if d.cfg.Faults.Drift.Life == nil {
 		return
 	}
-	s.drifted = make([]int32, len(s.nodes))
-	for i := range s.nodes {
-		s.planDrift(model.NodeID(i))
+	d.found = make([]int32, len(d.nodes.list))
+	for i := range d.nodes.list {
+		d.planNext(model.NodeID(i))
 	}
 }
 
-// planDrift draws when that of a node changes next, and finds the check that sees it. Nodes are
+// planNext draws when that of a node changes next, and finds the check that sees it. Nodes are
 // checked at instants of their own, as agents start at different times.
-func (s *Site) planDrift(id model.NodeID) {
-	d := &s.cfg.Faults.Drift
-	src := draw.New(s.cfg.Seed, driftStream, uint64(id), uint64(s.drifted[id]))
-	at := s.now.Add(lasts(d.Life, &src))
-	checks := draw.New(s.cfg.Seed, checkStream, uint64(id), 0)
-	phase := model.Duration(checks.IntN(int64(d.Check)))
-	since := (at.Sub(0) - phase) % d.Check
+func (d *drifts) planNext(id model.NodeID) {
+	law := &d.cfg.Faults.Drift
+	src := draw.New(d.cfg.Seed, driftStream, uint64(id), uint64(d.found[id]))
+	at := d.now.Add(lasts(law.Life, &src))
+	checks := draw.New(d.cfg.Seed, checkStream, uint64(id), 0)
+	phase := model.Duration(checks.IntN(int64(law.Check)))
+	since := (at.Sub(0) - phase) % law.Check
 	if since < 0 {
-		since += d.Check
+		since += law.Check
 	}
 	if since > 0 {
-		at = at.Add(d.Check - since)
+		at = at.Add(law.Check - since)
 	}
-	if at <= s.cfg.Faults.Until {
-		s.push(des.NewEvent(at, des.RankNodeDown, model.JobID(id), byDrift))
+	if at <= d.cfg.Faults.Until {
+		d.push(des.NewEvent(at, des.RankNodeDown, model.JobID(id), byDrift))
 	}
 }
 
-// findDrift drains a node whose fingerprint has changed, until that is put right. Both happen
+// find drains a node whose fingerprint has changed, until that is put right. Both happen
 // when they were drawn, whatever else befell the node.
-func (s *Site) findDrift(id model.NodeID) {
-	s.Meter.Drifts++
-	s.remedyAfter(id, s.cfg.Faults.Drift.Remedy)
-	s.drifted[id]++
-	s.planDrift(id)
+func (d *drifts) find(id model.NodeID) {
+	d.Meter.Drifts++
+	d.nodes.remedyAfter(id, d.cfg.Faults.Drift.Remedy)
+	d.found[id]++
+	d.planNext(id)
 }

@@ -27,7 +27,7 @@ func TestDrifts(t *testing.T) {
 	p := playWith(t, cfg, rows, func(p *story, now model.Time) {
 		for i := range n {
 			id := model.NodeID(i)
-			if name := fmt.Sprint("n", i); p.world.draining.Has(id) && (len(found[name]) == 0 || now.Sub(found[name][len(found[name])-1]) > model.Hour) {
+			if name := fmt.Sprint("n", i); p.world.nodes.draining.Has(id) && (len(found[name]) == 0 || now.Sub(found[name][len(found[name])-1]) > model.Hour) {
 				found[name] = append(found[name], now)
 			}
 		}

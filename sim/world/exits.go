@@ -4,7 +4,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/scheduler/preempt"
-	"orrery/sim/des"
+	"orrery/sim/world/internal/storage"
 )
 
 // exit is how a running job gives its nodes up: the machine that the site's
@@ -25,193 +25,179 @@ type exit struct {
 	slow, unresponsive, partial bool // faults drawn for this exit
 }
 
-// preempt asks the job under ref to leave, after the grace that its vCluster or
+// exits is how jobs that were asked to leave their nodes do so.
+type exits struct {
+	*agenda
+	nodes     *nodeStates
+	transfers *transfers
+	hardware  *effects
+	endings   *endings
+}
+
+// begin asks the job under ref to leave, after the grace that its vCluster or
 // its quality of service grants it.
-func (s *Site) preempt(ref model.Ref, why model.Reason) {
-	l := s.jobs.At(ref)
+func (e *exits) begin(ref model.Ref, why model.Reason) {
+	l := e.jobs.At(ref)
 	a := l.alloc
 	grace := model.Duration(0)
 	if why == model.ReasonReclaimed {
-		grace = s.site.VClusters[a.VCluster].Grace
+		grace = e.cfg.Site.VClusters[a.VCluster].Grace
 	}
 	if a.QOS >= 0 {
-		grace = max(grace, s.site.QOS[a.QOS].PreemptGrace)
+		grace = max(grace, e.cfg.Site.QOS[a.QOS].PreemptGrace)
 	}
-	s.Meter.Preempted++
+	e.Meter.Preempted++
 	if why == model.ReasonPower {
-		s.Meter.Shed++
+		e.Meter.Shed++
 	}
 	l.rec.Preemptions++
 	l.rec.State = model.Checkpointing
-	l.exit = exit{why: why, hint: s.now.Add(grace), acts: model.Never, expires: s.expiry(l)}
-	if faults := &s.cfg.Faults; faults.Slow > 0 || faults.Unresponsive > 0 || faults.Partial > 0 {
-		src := draw.New(s.cfg.Seed, exitStream, uint64(l.rec.Job), uint64(l.rec.Attempts))
+	l.exit = exit{why: why, hint: e.now.Add(grace), acts: model.Never, expires: e.expiry(l)}
+	if faults := &e.cfg.Faults; faults.Slow > 0 || faults.Unresponsive > 0 || faults.Partial > 0 {
+		src := draw.New(e.cfg.Seed, exitStream, uint64(l.rec.Job), uint64(l.rec.Attempts))
 		l.exit.slow, l.exit.unresponsive, l.exit.partial = src.Bool(faults.Slow), src.Bool(faults.Unresponsive), src.Bool(faults.Partial)
 	}
 	l.ends = model.AbsentTime // the exit minds it from now on
 	if !l.ckpt.writes {
 		l.ckpt.at = model.AbsentTime
 	}
-	s.planExitStep(ref)
+	e.planExitStep(ref)
 }
 
-// planExitStep sets the next step of an exit.
-func (s *Site) planExitStep(ref model.Ref) {
-	l := s.jobs.At(ref)
-	if l.exit.at = s.nextExitStep(l); l.exit.at != model.Never {
-		s.events.Push(des.NewEvent(l.exit.at, des.RankCheckpoint, l.rec.Job, ref))
-	}
-}
-
-// nextExitStep is when the next step of an exit is due.
-func (s *Site) nextExitStep(l *siteJob) model.Time {
-	x := &l.exit
-	at := min(x.acts, x.expires)
-	if x.begun {
-		at = min(at, x.machine.Deadline)
-	} else {
-		at = min(at, x.hint)
-	}
-	if !x.writes {
-		at = min(at, s.finish(l))
-	}
-	return max(at, s.now)
-}
-
-// exitStep takes the step of an exit that is due. Of several at one instant the
+// step takes the step of an exit that is due. Of several at one instant the
 // job's own end comes first, then its checkpoint, the walltime, and deadlines
 // last.
-func (s *Site) exitStep(ref model.Ref) {
-	l := s.jobs.At(ref)
+func (e *exits) step(ref model.Ref) {
+	l := e.jobs.At(ref)
 	x := &l.exit
-	var e preempt.Event
-	switch now := s.now; {
-	case !x.writes && s.finish(l) <= now:
-		e, x.begun = preempt.Finished, true
+	var ev preempt.Event
+	switch now := e.now; {
+	case !x.writes && e.finish(l) <= now:
+		ev, x.begun = preempt.Finished, true
 	case x.acts <= now && x.copies:
 		x.copies, x.acts = false, model.Never
-		s.copied(ref, Leave, s.slowBy(x.slow))
-		s.planExitStep(ref)
+		e.transfers.copied(ref, storage.Leave, e.cfg.slowBy(x.slow))
+		e.planExitStep(ref)
 		return
 	case x.acts <= now:
-		e, x.acts = x.act, model.Never
+		ev, x.acts = x.act, model.Never
 	case x.expires <= now:
 		// A job that has not been told to write yet meets its walltime like any
 		// other.
-		e, x.expires, x.begun = preempt.WalltimeReached, model.Never, true
+		ev, x.expires, x.begun = preempt.WalltimeReached, model.Never, true
 	case !x.begun:
-		s.startExit(ref)
+		e.start(ref)
 		return
 	default:
-		e = preempt.DeadlinePassed
+		ev = preempt.DeadlinePassed
 	}
-	s.stepExit(ref, e)
+	e.tell(ref, ev)
 }
 
-// startExit sends the hint, or TERM.
-func (s *Site) startExit(ref model.Ref) {
-	l := s.jobs.At(ref)
+// start sends the hint, or TERM.
+func (e *exits) start(ref model.Ref) {
+	l := e.jobs.At(ref)
 	var do preempt.Action
 	l.exit.begun = true
-	l.exit.machine, do, _ = preempt.Begin(l.alloc.Checkpoint, &s.cfg.Exit, s.now)
-	s.act(ref, do)
+	l.exit.machine, do, _ = preempt.Begin(l.alloc.Checkpoint, &e.cfg.Exit, e.now)
+	e.act(ref, do)
 }
 
-// stepExit brings an event to the machine.
-func (s *Site) stepExit(ref model.Ref, e preempt.Event) {
-	x := &s.jobs.At(ref).exit
+// tell brings an event to the machine.
+func (e *exits) tell(ref model.Ref, ev preempt.Event) {
+	x := &e.jobs.At(ref).exit
 	var do preempt.Action
-	x.machine, do, _ = preempt.Next(x.machine, e, &s.cfg.Exit, s.now)
-	s.act(ref, do)
+	x.machine, do, _ = preempt.Next(x.machine, ev, &e.cfg.Exit, e.now)
+	e.act(ref, do)
 }
 
 // act does what the machine asks for.
-func (s *Site) act(ref model.Ref, do preempt.Action) {
+func (e *exits) act(ref model.Ref, do preempt.Action) {
 	switch {
 	case do&preempt.Release != 0:
-		s.leaveNodes(ref)
+		e.leaveNodes(ref)
 	case do&preempt.Hint != 0:
-		s.answerHint(ref)
+		e.answerHint(ref)
 	default:
-		s.planExitStep(ref)
+		e.planExitStep(ref)
 	}
 }
 
 // answerHint is how a job answers the hint: not at all, by a deferral, or by writing
 // its checkpoint, which stops its work.
-func (s *Site) answerHint(ref model.Ref) {
-	l := s.jobs.At(ref)
+func (e *exits) answerHint(ref model.Ref) {
+	l := e.jobs.At(ref)
 	x := &l.exit
-	if x.unresponsive || s.standsStill(ref) {
-		s.planExitStep(ref)
+	if x.unresponsive || e.nodes.standsStill(ref) {
+		e.planExitStep(ref)
 		return
 	}
-	if p := s.cfg.Faults.Defers; p > 0 {
-		src := draw.New(s.cfg.Seed, exitStream, uint64(l.rec.Job), uint64(l.rec.Attempts)<<32|uint64(x.machine.Deferrals+1))
+	if p := e.cfg.Faults.Defers; p > 0 {
+		src := draw.New(e.cfg.Seed, exitStream, uint64(l.rec.Job), uint64(l.rec.Attempts)<<32|uint64(x.machine.Deferrals+1))
 		if src.Bool(p) {
 			before := x.machine.Deferrals
-			if s.stepExit(ref, preempt.Defers); x.machine.Deferrals > before {
+			if e.tell(ref, preempt.Defers); x.machine.Deferrals > before {
 				return
 			}
 		}
 	}
-	x.writes, x.frozen, x.act = true, s.now, preempt.Written
-	s.setWorks(l, false)
+	x.writes, x.frozen, x.act = true, e.now, preempt.Written
+	e.hardware.setWorks(l, false)
 	switch k := &l.ckpt; {
 	case k.writes: // the checkpoint that it is asked for is under way
-		x.acts, x.copies, x.partial, x.slow = l.work.Resumes(), s.cfg.stop() > 0, k.breaks, k.slow
+		x.acts, x.copies, x.partial, x.slow = l.work.Resumes(), e.cfg.stop() > 0, k.breaks, k.slow
 		k.at = model.AbsentTime
 	case k.drains: // this one waits until the last is written
 		x.acts = model.Never
 	default:
-		s.writeExit(ref)
+		e.write(ref)
 	}
 	if x.partial {
 		x.act = preempt.WriteFailed
 	}
-	s.stepExit(ref, preempt.Acked)
+	e.tell(ref, preempt.Acked)
 }
 
-// writeExit lets a job write the checkpoint with which it leaves. One that reads or stages
+// write lets a job write the checkpoint with which it leaves. One that reads or stages
 // ends that; one that has never worked has nothing to write.
-func (s *Site) writeExit(ref model.Ref) {
-	l := s.jobs.At(ref)
+func (e *exits) write(ref model.Ref) {
+	l := e.jobs.At(ref)
 	x := &l.exit
-	size, by := l.holds.image, s.slowBy(x.slow)
-	if s.storage == nil {
-		x.acts = s.now.Add(slower(transfer(size, s.cfg.Exit.Bandwidth), by))
+	size, by := l.holds.image, e.cfg.slowBy(x.slow)
+	if e.cfg.Storage == nil {
+		x.acts = e.now.Add(storage.Slower(storage.Takes(size, e.cfg.Exit.Bandwidth), by))
 		return
 	}
-	if l.moves.kind == Stage {
+	if l.moves.Kind == storage.Stage {
 		size = 0
 	}
-	s.stopTransfer(ref)
-	if s.cfg.stop() > 0 {
-		x.acts, x.copies = s.copyOut(ref, size, by), true
+	e.transfers.cut(ref)
+	if e.cfg.stop() > 0 {
+		x.acts, x.copies = e.transfers.copyOut(ref, size, by), true
 		return
 	}
 	x.acts = model.Never
-	s.move(ref, Leave, size, s.cfg.Exit.Bandwidth, by)
-}
-
-// written lets a job leave with the checkpoint that is now written.
-func (s *Site) written(ref model.Ref) {
-	s.jobs.At(ref).exit.acts = s.now
-	s.exitStep(ref)
+	e.transfers.move(ref, storage.Leave, size, e.cfg.Exit.Bandwidth, by)
 }
 
 // leaveNodes lets a job leave its nodes as the machine says.
-func (s *Site) leaveNodes(ref model.Ref) {
-	l := s.jobs.At(ref)
+func (e *exits) leaveNodes(ref model.Ref) {
+	l := e.jobs.At(ref)
 	switch l.exit.machine.Job {
 	case model.Suspended:
-		s.suspend(ref)
+		e.endings.suspend(ref)
 	case model.Completed:
 		l.ending, l.why = l.outcome, l.cause()
-		s.end(ref)
+		e.endings.end(ref)
 	case model.Timeout:
-		s.finishJob(ref, model.Timeout, model.ReasonWalltimeLimit, l.gained(l.worked(s.now)))
+		e.endings.finishJob(ref, model.Timeout, model.ReasonWalltimeLimit, l.gained(l.worked(e.now)))
 	default:
-		s.fail(ref, l.exit.why, true)
+		e.endings.fail(ref, l.exit.why, true)
 	}
+}
+
+// written lets a job leave with the checkpoint that is now written.
+func (e *exits) written(ref model.Ref) {
+	e.jobs.At(ref).exit.acts = e.now
+	e.step(ref)
 }

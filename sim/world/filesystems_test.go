@@ -12,6 +12,7 @@ import (
 	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
+	"orrery/sim/world/internal/storage"
 	"orrery/sim/world/translate"
 	"orrery/traces"
 )
@@ -56,7 +57,7 @@ func TestFileSystems(t *testing.T) {
 		long := walltime(1000 * sec)
 		return play(t, cfg, named([]traces.Job{row(1, 0, stages(hundred), long), row(2, 0, stages(hundred), long)}, []int{0, 1}))
 	}
-	two := []FileSystem{{"scratch", 10}, {"home", 10}}
+	two := []FileSystem{{Name: "scratch", Bandwidth: 10}, {Name: "home", Bandwidth: 10}}
 	ends := func(p *story) (out []model.Time) {
 		at := map[int64]model.Time{}
 		for i := range p.sink.jobs {
@@ -68,15 +69,15 @@ func TestFileSystems(t *testing.T) {
 	require.Equal(t, []model.Time{20 * at, 20 * at}, ends(p))
 	s := int64(sec)
 	for k, c := range p.world.Meter.Transfers {
-		want := TransferCounts{Kind: Transfer(k%(numTransfers-1) + 1).String(), FileSystem: two[k/(numTransfers-1)].Name}
+		want := storage.Counts{Kind: storage.Kind(k%storage.Kinds + 1).String(), FileSystem: two[k/storage.Kinds].Name}
 		if want.Kind == "stage" {
 			want.Begun, want.Done, want.Asked, want.Moved, want.Time, want.Alone = 1, 1, 100, 100, 10*s, 10*s
 		}
 		require.Equal(t, want, c)
 	}
-	require.Len(t, p.world.Meter.Transfers, 2*(numTransfers-1))
+	require.Len(t, p.world.Meter.Transfers, 2*storage.Kinds)
 	require.Equal(t, []model.Time{30 * at, 30 * at}, ends(build(two, hwmodel.Bytes{}, hwmodel.Bytes{CheckpointOn: 1})), "both stage from the first")
-	require.Equal(t, []model.Time{20 * at, 30 * at}, ends(build([]FileSystem{{"scratch", 0}, {"home", 5}}, hwmodel.Bytes{}, hwmodel.Bytes{InputOn: 1})), "home is half as fast as the job")
+	require.Equal(t, []model.Time{20 * at, 30 * at}, ends(build([]FileSystem{{Name: "scratch", Bandwidth: 0}, {Name: "home", Bandwidth: 5}}, hwmodel.Bytes{}, hwmodel.Bytes{InputOn: 1})), "home is half as fast as the job")
 }
 
 // TestFileSystemsApart: what jobs on one file system do is what they do on a site whose only storage
@@ -86,7 +87,7 @@ func TestFileSystemsApart(t *testing.T) {
 	shared := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(2, 8).Draw(rt, "jobs")
-		systems := []FileSystem{{"a", rapid.Int64Range(1, 60).Draw(rt, "a")}, {"b", rapid.Int64Range(1, 60).Draw(rt, "b")}}
+		systems := []FileSystem{{Name: "a", Bandwidth: rapid.Int64Range(1, 60).Draw(rt, "a")}, {Name: "b", Bandwidth: rapid.Int64Range(1, 60).Draw(rt, "b")}}
 		var rows [3][]traces.Job // of both, and of each
 		var names [3][]int
 		now := model.Time(0)

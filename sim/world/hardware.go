@@ -3,11 +3,14 @@ package world
 import (
 	"math"
 	"math/bits"
-	"sort"
 
 	"orrery/hwmodel"
 	"orrery/scheduler/model"
+	"orrery/scheduler/preempt"
 	"orrery/sim/des"
+	"orrery/sim/world/internal/bill"
+	"orrery/sim/world/internal/network"
+	"orrery/sim/world/internal/power"
 )
 
 // Hardware is what a site asks of the model of its hardware, hwmodel.Recorded or
@@ -22,9 +25,7 @@ type Hardware interface {
 	// Speed is how fast work goes on there relative to its record, within the limits that the
 	// site and its other jobs set.
 	Speed(j *hwmodel.Job, w *hwmodel.Where, within hwmodel.Limits) hwmodel.Speed
-	// Cap is to what part of what they draw its GPUs are held, while the site holds each GPU
-	// to x of what the job draws; model.One is no cap.
-	Cap(j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) model.Fixed
+	power.Capper
 	// Least is the deepest cap, as a part of what the job draws, that Speed knows; One is
 	// none.
 	Least(j *hwmodel.Job) model.Fixed
@@ -33,207 +34,222 @@ type Hardware interface {
 }
 
 // PowerConfig is how sure powers are, and what happens above a cap.
-type PowerConfig struct {
-	// IdleBand is by how much the power of idle nodes may be wrong, as a part of it, and
-	// RowBand that of rows.
-	IdleBand, RowBand model.Fixed
-	// Slow holds GPUs back while the site would draw more than its cap. Else the core
-	// delays starts by what jobs ask for.
-	Slow bool
-	// Exceeds says that it is counted without Slow too how long the site draws more than its cap.
-	Exceeds bool
-	Cap     int64 // W, 0 for none, until a change
-	// Tariffs are what energy costs and emits, ascending; none where what the site draws is
-	// not known. PUE is that of the facility.
-	Tariffs []hwmodel.TariffAt
-	PUE     hwmodel.PUE
-}
+type PowerConfig = power.Config
 
-// Consequences are what hardware has done with jobs, in µs of GPU time at work.
-type Consequences struct {
-	Terms    hwmodel.Terms           // that are switched on
-	GPUTime  int64                   // in all
-	Classed  int64                   // of jobs in a class
-	Modelled int64                   // of jobs of which every term that is switched on was known
-	Unknown  [hwmodel.NumTerms]int64 // of jobs of which this one was not
-	// Lost is the work that was not done in this time for each term, taken in their order:
-	// a term loses what the terms before it have left. Below 0 it has gained.
-	Lost [hwmodel.NumTerms]int64
-	// Sources is node time held, by what the power of its jobs rests on, µs.
-	Sources [model.PowerUnknown + 1]int64
-	// OverCap is how long the site drew more than its cap, µs.
-	OverCap int64
-}
-
-// powered is what an attempt draws, and how fast it is.
-type powered struct {
-	where  hwmodel.Where
+// pace is how fast an attempt works, and up to when what follows from that was counted.
+type pace struct {
 	speed  hwmodel.Speed
-	least  model.Fixed // deepest cap at which its throughput is known
-	idle   hwmodel.Watts
-	full   hwmodel.Watts     // beyond idle at work, without a cap by the site
-	held   hwmodel.Watts     // beyond idle while it does not work
-	rests  bool              // held is known; else it draws as at work all the time
-	drawn  hwmodel.Watts     // beyond idle now
-	source model.PowerSource // of full
-	works  bool              // it draws as one that works
-	begins model.Time        // of its work, when it draws less until then; else AbsentTime
-	billed model.Time        // up to which its energy was counted
-	split  model.Duration    // of its work, up to which losses were split
-	bends  int32             // its place in Site.flexible, from 1; 0 for none
-	counts bool              // it is in the sums of Site.held
+	begins model.Time     // of its work, when it draws less until then; else AbsentTime
+	billed model.Time     // up to which its energy was counted
+	split  model.Duration // of its work, up to which losses were split
 }
 
-// plugIn says what the attempt under ref draws and how fast it is, once it has its nodes.
-func (s *Site) plugIn(ref model.Ref) {
-	l := s.jobs.At(ref)
-	w := &l.powered
-	*w = powered{billed: s.now, begins: w.begins, split: w.split, works: w.works}
-	s.hardware.Place(&l.hw, s.quorum.Held(ref), &w.where)
-	w.least = s.hardware.Least(&l.hw)
+// effects is what hardware does with jobs: what an attempt draws and sends on its nodes, how fast it works there
+// beside the others, and what that has cost.
+type effects struct {
+	*agenda
+	nodes   *nodeStates
+	feed    *power.Feed
+	prices  *bill.Prices     // of energy; nil where nothing tells what it costs and emits
+	network *network.Network // nil where contention is not modelled
+	sent    []hwmodel.Link   // space
+}
+
+// plugIn says what the attempt under ref draws and sends, once it has its nodes.
+func (e *effects) plugIn(ref model.Ref) {
+	l := e.jobs.At(ref)
+	l.pace = pace{billed: e.now, begins: l.begins, split: l.split}
+	w := &l.draws
+	*w = power.Load{Ref: ref, Job: &l.hw, Works: w.Works}
+	e.cfg.Hardware.Place(&l.hw, e.quorum.Held(ref), &w.Where)
+	w.Least = e.cfg.Hardware.Least(&l.hw)
 	idle := hwmodel.Watts{Low: l.holds.idle, Value: l.holds.idle, High: l.holds.idle}
-	w.idle = s.band(l.holds.idle, s.cfg.Power.IdleBand)
-	g := &w.where
+	w.Idle = power.Band(l.holds.idle, e.cfg.Power.IdleBand)
+	g := &w.Where
 	switch beyond := l.holds.power - l.holds.idle; {
 	case l.alloc.Power > 0:
-		w.full, w.source = s.band(l.holds.power, s.cfg.Power.RowBand).Minus(idle), model.PowerOfRow
+		w.Full, w.Source = power.Band(l.holds.power, e.cfg.Power.RowBand).Minus(idle), model.PowerOfRow
 	case g.Active.Known && g.Milli > 0:
-		w.full, w.source = g.Active.Minus(g.Idle.Watts), model.PowerOfClass
+		w.Full, w.Source = g.Active.Minus(g.Idle.Watts), model.PowerOfClass
 	case l.holds.power > 0:
-		w.full, w.source = hwmodel.Watts{Low: min(0, beyond), Value: beyond, High: max(0, beyond)}, model.PowerOfNodes
+		w.Full, w.Source = hwmodel.Watts{Low: min(0, beyond), Value: beyond, High: max(0, beyond)}, model.PowerOfNodes
 	default:
-		w.source = model.PowerUnknown
+		w.Source = model.PowerUnknown
 	}
-	l.rec.Source = max(l.rec.Source, w.source)
-	s.openBill(l)
+	l.rec.Source = max(l.rec.Source, w.Source)
+	l.bill = e.prices.Open(l.bill)
 	// What the nodes draw beyond idle is the draw of their GPUs.
-	g.Active = hwmodel.Power{Watts: w.full.Plus(g.Idle.Watts), Known: w.source != model.PowerUnknown && w.full.Value > 0}
-	if w.rests = g.Milli > 0 && g.Held.Known; w.rests {
-		w.held = g.Held.Minus(g.Idle.Watts)
+	g.Active = hwmodel.Power{Watts: w.Full.Plus(g.Idle.Watts), Known: w.Source != model.PowerUnknown && w.Full.Value > 0}
+	if w.Rests = g.Milli > 0 && g.Held.Known; w.Rests {
+		w.Held = g.Held.Minus(g.Idle.Watts)
 	}
-	s.bend(ref, s.cfg.Power.Slow && g.Milli > 0)
-	s.joinNetwork(ref)
+	e.feed.Connect(w)
+	if e.network == nil {
+		return
+	}
+	if e.sent = e.sent[:0]; g.Groups > 1 {
+		e.sent = e.cfg.Hardware.Links(&l.hw, e.quorum.Held(ref), e.sent)
+	}
+	e.network.Join(ref, &l.network, e.sent)
 }
 
-// band is a power with its range.
-func (s *Site) band(power int64, part model.Fixed) hwmodel.Watts {
-	by := int64(model.Fixed(power).Mul(part))
-	return hwmodel.Watts{Low: power - by, Value: power, High: power + by}
+// unplug takes what the attempt under ref draws and sends off the site.
+func (e *effects) unplug(ref model.Ref) {
+	l := e.jobs.At(ref)
+	e.bill(l)
+	e.splitLoss(l, l.worked(e.now))
+	e.feed.Disconnect(&l.draws)
+	if e.network != nil {
+		e.network.Leave(ref)
+	}
 }
 
 // begin sets the attempt under ref going at the speed of its hardware.
-func (s *Site) begin(ref model.Ref) {
-	l := s.jobs.At(ref)
-	w := &l.powered
-	w.split, w.begins = 0, model.AbsentTime
-	s.plugIn(ref)
-	if w.works = l.work.Resumes() <= s.now || !w.rests; !w.works {
-		w.begins = l.work.Resumes()
+func (e *effects) begin(ref model.Ref) {
+	l := e.jobs.At(ref)
+	l.split, l.begins = 0, model.AbsentTime
+	e.plugIn(ref)
+	if l.draws.Works = l.work.Resumes() <= e.now || !l.draws.Rests; !l.draws.Works {
+		l.begins = l.work.Resumes()
 	}
-	if w.begins != model.AbsentTime && w.begins != model.Never {
-		s.events.Push(des.NewEvent(w.begins, des.RankCheckpoint, l.rec.Job, ref))
+	if l.begins != model.AbsentTime && l.begins != model.Never {
+		e.events.Push(des.NewEvent(l.begins, des.RankCheckpoint, l.rec.Job, ref))
 	}
-	s.redraw(l)
-	s.setSpeed(ref)
-	if s.standsStill(ref) {
-		s.Meter.BrokenStarts++
+	e.redraw(l)
+	e.setSpeed(ref)
+	if e.nodes.standsStill(ref) {
+		e.Meter.BrokenStarts++
 	}
+}
+
+// moveTo goes on with the attempt under ref, which is on other nodes now.
+func (e *effects) moveTo(ref model.Ref) {
+	e.plugIn(ref)
+	e.redraw(e.jobs.At(ref))
+	e.setSpeed(ref)
 }
 
 // setSpeed asks at what speed the attempt under ref works now.
-func (s *Site) setSpeed(ref model.Ref) {
-	l := s.jobs.At(ref)
-	if s.Meter.Consequences.Terms == 0 && s.silences == 0 && l.work.Rate() == model.One { // every job works as recorded
+func (e *effects) setSpeed(ref model.Ref) {
+	l := e.jobs.At(ref)
+	if e.Meter.Consequences.Terms == 0 && e.nodes.silences == 0 && l.work.Rate() == model.One { // every job works as recorded
 		return
 	}
-	s.splitLoss(l, l.worked(s.now))
-	l.speed = s.hardware.Speed(&l.hw, &l.where, hwmodel.Limits{Cap: s.capOf(l), Network: l.network.times()})
-	if ofRecord := s.Meter.Consequences.Terms & (1<<hwmodel.ByType | 1<<hwmodel.ByPlacement); ofRecord != 0 && l.speed.Unknown&ofRecord == ofRecord {
-		s.countUnrated(l) // what is not relative to the record counts all the same
+	e.splitLoss(l, l.worked(e.now))
+	l.speed = e.cfg.Hardware.Speed(&l.hw, &l.draws.Where, hwmodel.Limits{Cap: e.feed.CapOf(&l.draws), Network: l.network.Times()})
+	if ofRecord := e.Meter.Consequences.Terms & (1<<hwmodel.ByType | 1<<hwmodel.ByPlacement); ofRecord != 0 && l.speed.Unknown&ofRecord == ofRecord {
+		e.countUnrated(l) // what is not relative to the record counts all the same
 	}
-	s.SetSpeed(s.now, ref, l.speed.Rate(), model.One)
+	e.set(ref, l.speed.Rate(), model.One)
 }
 
-// capOf is to what part of its own draw the site holds l now. What cannot be held so far is
-// held as far as its table goes; what has no table is not held, and Speed counts it.
-func (s *Site) capOf(l *siteJob) model.Fixed {
-	if s.throttle == model.One || l.least == model.One {
-		return s.throttle
+// set says at what speed the attempt under ref works from now on, see Site.SetSpeed.
+func (e *effects) set(ref model.Ref, here, recorded model.Fixed) {
+	l := e.jobs.At(ref)
+	if !l.onNodes() {
+		panic("world: a speed for a job that is on no nodes")
 	}
-	return max(s.throttle, l.least)
+	rate := model.One
+	if recorded > 0 {
+		rate = model.Ratio(int64(here), int64(recorded))
+	} else {
+		e.countUnrated(l)
+	}
+	if e.nodes.standsStill(ref) {
+		e.stall(ref)
+		return
+	}
+	if l.exit.writes || !l.work.SetRate(e.now, rate) {
+		return
+	}
+	expiry := e.expiry(l)
+	if l.outcome == model.Timeout && !l.endless && l.truth.Runtime != model.AbsentDuration && expiry != model.Never && e.now <= expiry {
+		l.endless = true
+		l.work.SetEndless()
+	}
+	e.retime(ref)
+}
+
+// countUnrated counts a job of which it is not known at what speed it was recorded.
+func (e *effects) countUnrated(l *siteJob) {
+	if !l.unrated {
+		l.unrated = true
+		e.Meter.Unrated++
+	}
+}
+
+// stall stops the work of a running job, whose processes wait for those of a node that is
+// broken. A checkpoint that is being written fails. The job holds its nodes until the
+// failure is known, or its walltime is over.
+func (e *effects) stall(ref model.Ref) {
+	l := e.jobs.At(ref)
+	if l.exit.writes {
+		l.exit.act = preempt.WriteFailed
+		return
+	}
+	l.ckpt.breaks = l.ckpt.writes
+	if l.work.SetRate(e.now, 0) {
+		e.retime(ref)
+	}
 }
 
 // setWorks says whether l draws as a job that works from now on.
-func (s *Site) setWorks(l *siteJob, works bool) {
-	if l.works != works && (works || l.rests) {
-		l.works = works
-		s.redraw(l)
+func (e *effects) setWorks(l *siteJob, works bool) {
+	if w := &l.draws; w.Works != works && (works || w.Rests) {
+		w.Works = works
+		e.redraw(l)
 	}
 }
 
 // redraw enters what l draws now.
-func (s *Site) redraw(l *siteJob) {
-	w := &l.powered
-	s.bill(l)
-	drawn := w.held
-	if w.works {
-		drawn = w.at(s.hardware.Cap(&l.hw, &w.where, s.capOf(l)))
+func (e *effects) redraw(l *siteJob) {
+	e.bill(l)
+	e.feed.Redraw(&l.draws)
+}
+
+// holdCap holds the GPUs back so far that the site draws no more than its cap, or lets them go again.
+func (e *effects) holdCap() {
+	e.feed.Balance(func(w *power.Load) {
+		e.redraw(e.jobs.At(w.Ref))
+		e.setSpeed(w.Ref)
+	})
+}
+
+// settle sets the speeds of the attempts that others on their links slow otherwise than before, when all of an
+// instant has happened.
+func (e *effects) settle() {
+	if e.network == nil || e.events.Next() <= e.now {
+		return
 	}
-	s.draws(l, drawn, w.works && w.bends > 0 && w.least < model.One)
-}
-
-// draws says what l draws from now on, and whether it can be held back.
-func (s *Site) draws(l *siteJob, drawn hwmodel.Watts, yields bool) {
-	w := &l.powered
-	if w.counts {
-		s.held.drawn -= w.drawn.Value
-	}
-	s.drawMore(drawn.Minus(w.drawn))
-	w.drawn = drawn
-	if s.count(l, yields); yields {
-		s.held.drawn += drawn.Value
+	for _, ref := range e.network.Settle() {
+		e.setSpeed(ref)
 	}
 }
 
-// drawMore adds to what the site draws, or takes off.
-func (s *Site) drawMore(by hwmodel.Watts) {
-	s.Meter.Draw = s.Meter.Draw.Plus(by)
-	s.uneven = s.cfg.Power.Slow
-}
-
-// at is what it draws beyond idle at work while its GPUs are held to x of what they draw: no
-// less than idle, and no less than at work where that is below.
-func (w *powered) at(x model.Fixed) hwmodel.Watts {
-	if x >= model.One {
-		return w.full
+// advance brings the clock to now, and what is drawn and costs up to then.
+func (e *effects) advance(now model.Time) {
+	if e.begun && now > e.now && (e.cfg.Power.Slow || e.cfg.Power.Exceeds) && e.feed.Over() {
+		e.Meter.Consequences.OverCap = model.Plus(e.Meter.Consequences.OverCap, int64(now.Sub(e.now)))
 	}
-	v, idle := w.where.Active.Scaled(int64(x), int64(model.One)), &w.where.Idle
-	return hwmodel.Watts{Low: max(v.Low-idle.Low, min(0, w.full.Low)), Value: max(v.Value-idle.Value, min(0, w.full.Value)), High: max(v.High-idle.High, min(0, w.full.High))}
+	if e.prices != nil && (now > e.now || !e.begun) {
+		e.prices.Reach(now, e.Meter.Draw.Value)
+	}
+	e.begun, e.now = true, now
 }
 
-// unplug takes what l draws off the site.
-func (s *Site) unplug(ref model.Ref) {
-	l := s.jobs.At(ref)
-	s.bill(l)
-	s.splitLoss(l, l.worked(s.now))
-	s.draws(l, hwmodel.Watts{}, false)
-	s.bend(ref, false)
-	s.leaveNetwork(ref)
-}
-
-// bill counts what l has drawn since it was billed last, the idle part of its nodes
+// bill counts what l has drawn since that was done last, the idle part of its nodes
 // included.
-func (s *Site) bill(l *siteJob) {
-	d := s.now.Sub(l.billed)
+func (e *effects) bill(l *siteJob) {
+	d := e.now.Sub(l.billed)
 	if d <= 0 {
 		return
 	}
-	total := l.idle.Plus(l.drawn)
-	e := &l.rec.Energy
-	e.Low, e.Value, e.High = billed(e.Low, total.Low, d), billed(e.Value, total.Value, d), billed(e.High, total.High, d)
-	s.Meter.Consequences.Sources[l.source] = model.Plus(s.Meter.Consequences.Sources[l.source], d.Of(int64(l.holds.nodes)))
-	s.charge(l, &total)
-	l.billed = s.now
+	w, j := &l.draws, &l.rec.Energy
+	total := w.Idle.Plus(w.Drawn)
+	j.Low, j.Value, j.High = billed(j.Low, total.Low, d), billed(j.Value, total.Value, d), billed(j.High, total.High, d)
+	e.Meter.Consequences.Sources[w.Source] = model.Plus(e.Meter.Consequences.Sources[w.Source], d.Of(int64(l.holds.nodes)))
+	e.prices.Charge(l.bill, &total)
+	l.billed = e.now
 }
 
 // billed is an energy in mJ and that of a power over d, to the nearest. A power below 0, which
@@ -250,8 +266,9 @@ func billed(energy, power int64, d model.Duration) int64 {
 
 // splitLoss counts the work of l up to t by what is known of it, and what each term has
 // cost.
-func (s *Site) splitLoss(l *siteJob, t model.Time) {
-	if s.Meter.Consequences.Terms == 0 {
+func (e *effects) splitLoss(l *siteJob, t model.Time) {
+	c := &e.Meter.Consequences
+	if c.Terms == 0 {
 		return
 	}
 	took := l.work.Took(t)
@@ -260,7 +277,7 @@ func (s *Site) splitLoss(l *siteJob, t model.Time) {
 		return
 	}
 	l.split = took
-	c, gpu := &s.Meter.Consequences, l.holds.gpuTime(d)
+	gpu := l.holds.gpuTime(d)
 	c.GPUTime = model.Plus(c.GPUTime, gpu)
 	if l.hw.Class > 0 {
 		c.Classed = model.Plus(c.Classed, gpu)
@@ -276,84 +293,5 @@ func (s *Site) splitLoss(l *siteJob, t model.Time) {
 		after := left.Mul(l.speed.By[t])
 		c.Lost[t] += model.MulDiv(int64(left-after), gpu, int64(model.One))
 		left = after
-	}
-}
-
-// throttleSteps is in how many steps GPUs are held back: clocks have steps, and a change of
-// less moves no job.
-const throttleSteps = 64
-
-// holdCap holds the GPUs back so far that the site draws no more than its cap, or lets them
-// go again: all that have a table of throughputs under caps to the same part of what they
-// draw, none deeper than its table. Cost: nothing while the site draws less than its cap;
-// else the jobs that can be held back.
-func (s *Site) holdCap() {
-	if !s.uneven {
-		return
-	}
-	s.uneven = false
-	want := s.throttleFor()
-	if want == s.throttle {
-		return
-	}
-	flips := want == model.One || s.throttle == model.One
-	s.throttle = want
-	for _, ref := range s.flexible {
-		if l := s.jobs.At(ref); flips || l.least < model.One { // the others only count whether there is a cap
-			s.redraw(l)
-			s.setSpeed(ref)
-		}
-	}
-	s.uneven = false
-}
-
-// throttleFor is the largest part at which the site draws no more than its cap, in steps;
-// the smallest where none is small enough.
-func (s *Site) throttleFor() model.Fixed {
-	if s.cap == 0 || s.throttle == model.One && s.Meter.Draw.Value <= s.cap {
-		return model.One
-	}
-	fixed := s.Meter.Draw.Value - s.held.drawn
-	below := sort.Search(throttleSteps-1, func(below int) bool { return fixed+s.held.at[throttleSteps-below] <= s.cap })
-	return model.Fixed(throttleSteps-below) * (model.One / throttleSteps)
-}
-
-// heldBack is what the attempts that work and can be held back draw beyond idle.
-type heldBack struct {
-	drawn int64                    // now
-	at    [throttleSteps + 1]int64 // at so many steps of the throttle
-}
-
-// count enters what l would draw at each step into the sums of those that can be held back, or
-// takes it out. Cost: the steps, where that is a change.
-func (s *Site) count(l *siteJob, on bool) {
-	w := &l.powered
-	if on == w.counts {
-		return
-	}
-	w.counts = on
-	sign := int64(1)
-	if !on {
-		sign = -1
-	}
-	for k := range s.held.at {
-		x := model.Fixed(k) * (model.One / throttleSteps)
-		s.held.at[k] += sign * w.at(s.hardware.Cap(&l.hw, &w.where, max(x, w.least))).Value
-	}
-}
-
-// bend notes that the attempt under ref has GPUs that a cap is about, or that it has left.
-func (s *Site) bend(ref model.Ref, on bool) {
-	l := s.jobs.At(ref)
-	switch {
-	case on && l.bends == 0:
-		s.flexible = append(s.flexible, ref)
-		l.bends = int32(len(s.flexible))
-	case !on && l.bends > 0:
-		last := s.flexible[len(s.flexible)-1]
-		s.flexible[l.bends-1] = last
-		s.jobs.At(last).bends = l.bends
-		s.flexible = s.flexible[:len(s.flexible)-1]
-		l.bends = 0
 	}
 }

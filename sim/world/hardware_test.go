@@ -9,6 +9,7 @@ import (
 	"orrery/hwmodel"
 	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/model"
+	"orrery/sim/world/internal/power"
 	"orrery/sim/world/translate"
 	"orrery/traces"
 )
@@ -96,8 +97,8 @@ func TestCapSlows(t *testing.T) {
 	require.Equal(t, 8*at+model.Time(47*8*sec/106)+1, p.sink.jobs[0].End)
 	require.Equal(t, p.sink.jobs[0].End, p.sink.jobs[1].End)
 	require.Zero(t, p.world.Meter.Consequences.OverCap)
-	require.Equal(t, model.One, p.world.throttle, "nothing is held back when nothing runs")
-	require.Empty(t, p.world.flexible)
+	require.Equal(t, model.One, p.world.feed.Throttle, "nothing is held back when nothing runs")
+	require.Empty(t, p.world.feed.Flexible)
 
 	deep := play(t, modelled(2, func(c *SiteConfig) { c.Power = PowerConfig{Slow: true, Cap: 300} }), recordedOn(batchOf(row(1, 0, walltime(100*sec)), row(2, 0, walltime(100*sec))), 1, 1))
 	require.Equal(t, model.Time(40*sec/3), deep.sink.jobs[0].End, "no deeper than the table")
@@ -122,7 +123,7 @@ func TestCapIsKept(t *testing.T) {
 		most := rapid.Int64Range(4*100+4*200, 4*500).Draw(t, "cap") // four nodes idle, and all GPUs at half their draw
 		p := play(t, modelled(4, func(c *SiteConfig) { c.Power = PowerConfig{Slow: true, Cap: most} }), recordedOn(batchOf(list...), past...))
 		require.Zero(t, p.world.Meter.Consequences.OverCap)
-		require.Equal(t, model.One, p.world.throttle)
+		require.Equal(t, model.One, p.world.feed.Throttle)
 		require.EqualValues(t, 4*100, p.world.Meter.Draw.Value)
 	})
 }
@@ -208,18 +209,18 @@ func TestHeldWhileItWrites(t *testing.T) {
 // naiveThrottle is throttleFor by its definition: the largest step at which the sum over all
 // jobs is no more than the cap.
 func naiveThrottle(s *Site) model.Fixed {
-	for k := int64(throttleSteps); k > 1; k-- {
-		x, drawn := model.Fixed(k)*(model.One/throttleSteps), s.Meter.Draw.Value
+	for k := int64(power.Steps); k > 1; k-- {
+		x, drawn := model.Fixed(k)*(model.One/power.Steps), s.Meter.Draw.Value
 		for ref := range model.Ref(s.jobs.Len()) {
-			if l := s.jobs.At(ref); l.present && l.attempt != nil && l.rec.State == model.Running && l.works && l.least < model.One {
-				drawn += l.at(s.hardware.Cap(&l.hw, &l.where, max(x, l.least))).Value - l.drawn.Value
+			if l := s.jobs.At(ref); l.present && l.attempt != nil && l.rec.State == model.Running && l.draws.Works && l.draws.Least < model.One {
+				drawn += l.draws.At(s.cfg.Hardware.Cap(&l.hw, &l.draws.Where, max(x, l.draws.Least))).Value - l.draws.Drawn.Value
 			}
 		}
-		if drawn <= s.cap {
+		if drawn <= s.feed.Cap {
 			return x
 		}
 	}
-	return model.One / throttleSteps
+	return model.One / power.Steps
 }
 
 // TestThrottle: the sums by step say what all jobs, looked at one by one, come to.
@@ -241,14 +242,14 @@ func TestThrottle(t *testing.T) {
 		for i := range rows {
 			f := s.submit(i)
 			require.Equal(t, model.FactAssigned, s.propose(0, model.Proposal{Ref: f.Ref, Job: f.Job, Placement: whole(1 << i)}).Kind)
-			require.Equal(t, naiveThrottle(s.Site), s.throttle)
+			require.Equal(t, naiveThrottle(s.Site), s.feed.Throttle)
 		}
 		for s.Next() != model.Never {
 			s.Take(s.Next(), nil)
 			s.Close()
-			require.Equal(t, naiveThrottle(s.Site), s.throttle)
+			require.Equal(t, naiveThrottle(s.Site), s.feed.Throttle)
 		}
-		require.Zero(t, s.held)
+		require.Zero(t, s.feed.Held)
 	})
 }
 

@@ -140,10 +140,10 @@ func TestContentionByHand(t *testing.T) {
 			for id, end := range want {
 				require.InDelta(t, end*1e6, float64(got[id]), 0.5, "%s: job %d", c.name, id)
 			}
-			if s.network != nil {
-				for g := range s.network.uplinks {
-					require.Zero(t, s.network.uplinks[g].load, "%s: group %d", c.name, g)
-					require.Empty(t, s.network.uplinks[g].users, c.name)
+			if n := s.hardware.network; n != nil {
+				for g := range n.Uplinks {
+					require.Zero(t, n.Uplinks[g].Load, "%s: group %d", c.name, g)
+					require.Empty(t, n.Uplinks[g].Users, c.name)
 				}
 			}
 		}
@@ -248,8 +248,8 @@ func TestMovesBetweenGroups(t *testing.T) {
 	p.Placement = whole(0b0010)
 	require.Equal(t, model.FactResized, s.propose(27*at, p).Kind)
 	require.Equal(t, map[int64]model.Time{1: 26 * at, 2: 28 * at}, s.toEnd())
-	for g := range s.network.uplinks {
-		require.Zero(t, s.network.uplinks[g].load)
+	for _, up := range s.hardware.network.Uplinks {
+		require.Zero(t, up.Load)
 	}
 }
 

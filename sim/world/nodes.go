@@ -1,18 +1,19 @@
 package world
 
 import (
-	"slices"
+	"math"
 
 	"orrery/hwmodel"
 	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
 	"orrery/sim/des"
+	"orrery/sim/world/internal/power"
 )
 
 // node is what a site knows of one of its nodes beside the site file.
 type node struct {
 	state   model.NodeState
 	then    model.NodeState // what it becomes when it is repaired or wiped
-	sharers int32           // jobs that hold a part of it
 	dirty   bool            // sensitive work was on it last
 	broken  bool            // it went down by a failure that was drawn
 	mended  model.Time      // when it is mended after a prologue failed on it, or its fingerprint has drifted; AbsentTime for never
@@ -38,140 +39,205 @@ const (
 	byAnswer                     // job is the node, whose agent answers again
 )
 
-func (s *Site) nodeEvent(e des.Event) {
-	i := int(e.Job())
-	switch e.Ref() {
-	case byChange:
-		s.change(int32(i))
-	case byRelease:
-		s.nodeFreed(model.NodeID(i), s.nodes[i].dirty)
-	case byRepair:
-		s.comeBack(model.NodeID(i))
-	case byRemedy:
-		s.remedy(model.NodeID(i))
-	case byDrift:
-		s.findDrift(model.NodeID(i))
-	case byMute:
-		s.fallSilent(model.NodeID(i))
-	case byLateAgent:
-		s.missAgent(model.NodeID(i))
-	case byGoneAgent:
-		s.loseAgent(model.NodeID(i))
-	case byAnswer:
-		s.hearAgent(model.NodeID(i))
-	case byOverdue:
-		s.degradeSilent(i)
-	case bySilence:
-		s.losePart(i)
-	case byFault:
-		if e.Rank() == des.RankNodeDown {
-			s.breakPart(i)
-			return
-		}
-		for _, id := range s.nodesOf(i) {
-			s.comeBack(id)
-		}
-		s.failures[i]++
-		s.planFailure(i)
+var (
+	bootStream   = draw.StreamOf("node boot")
+	remedyStream = draw.StreamOf("remedy after a prologue")
+)
+
+// nodeStates is the states of the nodes of a site: which take work, are drained, wiped, down or booting.
+type nodeStates struct {
+	*base
+	ledger    *ledger
+	feed      *power.Feed
+	list      []node
+	draining  model.NodeSet
+	drains    int           // of them
+	silent    model.NodeSet // that are broken and not known to be
+	silences  int           // of them
+	lost      model.NodeSet // that are down and whose jobs have not been evicted yet
+	lostNodes []model.NodeID
+}
+
+// enter takes over node id as the site file has it.
+func (ns *nodeStates) enter(id model.NodeID) {
+	site, n := &ns.cfg.Site.Nodes[id], &ns.list[id]
+	if n.state = site.State; n.state == model.Draining {
+		ns.draining.Add(id)
+		ns.drains++
 	}
+	if n.state != model.Down {
+		ns.Meter.Draw = ns.Meter.Draw.Plus(power.Band(site.IdlePower, ns.cfg.Power.IdleBand))
+	}
+	n.back, n.mended = model.AbsentTime, model.AbsentTime
+}
+
+// setState changes the state of a node and says so.
+func (ns *nodeStates) setState(id model.NodeID, state model.NodeState) {
+	n := &ns.list[id]
+	idle := power.Band(ns.cfg.Site.Nodes[id].IdlePower, ns.cfg.Power.IdleBand)
+	if n.state == model.Down {
+		ns.feed.Add(idle)
+	}
+	if state == model.Down {
+		ns.feed.Add(hwmodel.Watts{}.Minus(idle))
+	}
+	if n.state == model.Draining {
+		ns.draining.Remove(id)
+		ns.drains--
+	}
+	if state == model.Draining {
+		ns.draining.Add(id)
+		ns.drains++
+	}
+	n.state = state
+	ns.emit(&model.Fact{Kind: model.FactNode, Node: id, State: state})
 }
 
 // comeBack lets a node take work again if its repair or wipe ends now.
-func (s *Site) comeBack(id model.NodeID) {
-	n := &s.nodes[id]
-	if n.back != s.now {
+func (ns *nodeStates) comeBack(id model.NodeID) {
+	n := &ns.list[id]
+	if n.back != ns.now {
 		return
 	}
 	n.back = model.AbsentTime
 	if !n.state.CanBecome(n.then) {
-		s.setState(id, model.Ready) // clean again, and still degraded
+		ns.setState(id, model.Ready) // clean again, and still degraded
 	}
-	s.setState(id, n.then)
-}
-
-// setState changes the state of a node and says so.
-func (s *Site) setState(id model.NodeID, state model.NodeState) {
-	n := &s.nodes[id]
-	idle := s.band(s.site.Nodes[id].IdlePower, s.cfg.Power.IdleBand)
-	if n.state == model.Down {
-		s.drawMore(idle)
-	}
-	if state == model.Down {
-		s.drawMore(hwmodel.Watts{}.Minus(idle))
-	}
-	if n.state == model.Draining {
-		s.draining.Remove(id)
-		s.drains--
-	}
-	if state == model.Draining {
-		s.draining.Add(id)
-		s.drains++
-	}
-	n.state = state
-	s.emit(&model.Fact{Kind: model.FactNode, Node: id, State: state})
-}
-
-// down takes a node and all jobs on it down, unless it is down already.
-func (s *Site) down(id model.NodeID) bool {
-	if s.nodes[id].state == model.Down {
-		return false
-	}
-	s.takeDown(id)
-	s.evict()
-	return true
+	ns.setState(id, n.then)
 }
 
 // takeDown takes a node down that is not, and leaves its jobs to evict.
-func (s *Site) takeDown(id model.NodeID) {
-	n := &s.nodes[id]
+func (ns *nodeStates) takeDown(id model.NodeID) {
+	n := &ns.list[id]
 	n.back, n.broken = model.AbsentTime, false
 	if n.state == model.Draining || n.state == model.Drained || n.state == model.Wiping && n.then == model.Drained {
 		n.then = model.Drained
 	} else {
 		n.then = model.Ready
 	}
-	if s.silences > 0 && s.silent.Has(id) {
-		s.silent.Remove(id)
-		s.silences--
+	if ns.silences > 0 && ns.silent.Has(id) {
+		ns.silent.Remove(id)
+		ns.silences--
 	}
-	s.Meter.NodesLost++
-	s.setState(id, model.Down)
-	if s.occupied(id) {
-		s.lost.Add(id)
-		s.lostNodes = append(s.lostNodes, id)
-	}
-}
-
-// evict fails the jobs on nodes that have been taken down, by job. Cost: the jobs in the
-// system, once for all nodes that a failure takes down together.
-func (s *Site) evict() {
-	if len(s.lostNodes) == 0 {
-		return
-	}
-	hit := s.jobsOn(s.lost)
-	for _, id := range s.lostNodes {
-		s.lost.Remove(id)
-	}
-	s.lostNodes = s.lostNodes[:0]
-	for _, ref := range hit {
-		s.fail(ref, model.ReasonNodeFailure, true)
+	ns.Meter.NodesLost++
+	ns.setState(id, model.Down)
+	if ns.ledger.occupied(id) {
+		ns.lost.Add(id)
+		ns.lostNodes = append(ns.lostNodes, id)
 	}
 }
 
-// jobsOn are the running jobs that hold a node of a set or a part of one, by job; valid
-// until it is asked again. Cost: the jobs in the system.
-func (s *Site) jobsOn(nodes model.NodeSet) []model.Ref {
-	on := s.refsBuf[:0]
-	for ref := range model.Ref(s.jobs.Len()) {
-		l := s.jobs.At(ref)
-		if l.present && (l.rec.State == model.Running || l.rec.State == model.Checkpointing) && holdsAny(s.quorum.Held(ref), nodes) {
-			on = append(on, ref)
+// drain lets no new work on a node, and calls it drained when there is none on
+// it: neither running nor writing a checkpoint.
+func (ns *nodeStates) drain(id model.NodeID) bool {
+	n := &ns.list[id]
+	n.mended = model.AbsentTime
+	switch n.state {
+	case model.Ready, model.Degraded:
+		ns.setState(id, model.Draining)
+		ns.left(id, false)
+	case model.Wiping, model.Down:
+		n.then = model.Drained
+	default:
+		return false
+	}
+	return true
+}
+
+// undrain lets a node take work again that is drained, or is to be when it is repaired or wiped.
+func (ns *nodeStates) undrain(id model.NodeID) bool {
+	n := &ns.list[id]
+	n.mended = model.AbsentTime
+	switch {
+	case n.state == model.Draining || n.state == model.Drained:
+		ns.setState(id, model.Ready)
+	case (n.state == model.Wiping || n.state == model.Down) && n.then == model.Drained:
+		n.then = model.Ready
+	default:
+		return false
+	}
+	return true
+}
+
+// repair mends a node that is down, which then boots, or degraded.
+func (ns *nodeStates) repair(id model.NodeID) bool {
+	n := &ns.list[id]
+	switch n.state {
+	case model.Down:
+		n.back = ns.now.Add(ns.cfg.BootDelay).Add(ns.failedBoots(id))
+		ns.push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byRepair))
+	case model.Degraded:
+		ns.setState(id, model.Ready)
+	default:
+		return false
+	}
+	return true
+}
+
+// mostBoots bounds how often a boot is tried.
+const mostBoots = 1000
+
+// failedBoots is how long a node that boots now, or is repaired after a failure of now, takes
+// beyond BootDelay. It counts the boots that fail.
+func (ns *nodeStates) failedBoots(id model.NodeID) model.Duration {
+	f := &ns.cfg.Faults
+	if f.BootFails == 0 {
+		return 0
+	}
+	src := draw.New(ns.cfg.Seed, bootStream, uint64(id), uint64(ns.now))
+	n := int64(0)
+	for n < mostBoots && src.Bool(f.BootFails) {
+		n++
+	}
+	ns.Meter.FailedBoots += n
+	return model.Duration(n) * min(f.BootTimeout, math.MaxInt64/mostBoots)
+}
+
+// left looks at a node that a job has left, sensitive or not.
+func (ns *nodeStates) left(id model.NodeID, sensitive bool) {
+	n := &ns.list[id]
+	switch {
+	case ns.ledger.occupied(id):
+	case n.state == model.Draining:
+		ns.setState(id, model.Drained)
+	case sensitive && ns.cfg.Wipe > 0 && (n.state == model.Ready || n.state == model.Degraded):
+		n.then, n.back = n.state, ns.now.Add(ns.cfg.Wipe)
+		ns.setState(id, model.Wiping)
+		ns.push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byRepair))
+	}
+}
+
+// recheck has those of the freed nodes that no job holds any more looked at in the
+// next round: they may have to be wiped, or count as drained.
+func (ns *nodeStates) recheck(freed []model.NodeID, sensitive bool) {
+	for _, id := range freed {
+		if n := &ns.list[id]; !ns.ledger.occupied(id) && (sensitive || n.state == model.Draining) {
+			n.dirty = sensitive
+			ns.push(des.NewEvent(ns.now, des.RankNodeDown, model.JobID(id), byRelease))
 		}
 	}
-	//detlint:total a job has one ref
-	slices.SortFunc(on, func(a, b model.Ref) int { return int(s.jobs.At(a).rec.Job) - int(s.jobs.At(b).rec.Job) })
-	s.refsBuf = on
-	return on
+}
+
+// remedyAfter drains a node that takes work, for as long as it takes to mend it.
+func (ns *nodeStates) remedyAfter(id model.NodeID, law hwmodel.Lifetime) {
+	if n := &ns.list[id]; n.mended == model.AbsentTime && ns.drain(id) {
+		src := draw.New(ns.cfg.Seed, remedyStream, uint64(id), uint64(ns.now))
+		n.mended = ns.now.Add(lasts(law, &src))
+		ns.push(des.NewEvent(n.mended, des.RankNodeUp, model.JobID(id), byRemedy))
+	}
+}
+
+// remedy lets a node take work again that remedyAfter drained, unless the log or another
+// fault has drained it in the meantime.
+func (ns *nodeStates) remedy(id model.NodeID) {
+	if ns.list[id].mended == ns.now {
+		ns.undrain(id)
+	}
+}
+
+// standsStill says whether the job under ref holds a node that is broken and not known to be.
+func (ns *nodeStates) standsStill(ref model.Ref) bool {
+	return ns.silences > 0 && holdsAny(ns.quorum.Held(ref), ns.silent)
 }
 
 // holdsAny says whether a node of a set, or a part of one, is in p.
@@ -206,35 +272,4 @@ func appendNodes(dst []model.NodeID, p *model.Placement, among model.NodeSet) []
 		}
 	}
 	return dst
-}
-
-// drain lets no new work on a node, and calls it drained when there is none on
-// it: neither running nor writing a checkpoint.
-func (s *Site) drain(id model.NodeID) bool {
-	n := &s.nodes[id]
-	n.mended = model.AbsentTime
-	switch n.state {
-	case model.Ready, model.Degraded:
-		s.setState(id, model.Draining)
-		s.nodeFreed(id, false)
-	case model.Wiping, model.Down:
-		n.then = model.Drained
-	default:
-		return false
-	}
-	return true
-}
-
-// nodeFreed looks at a node that a job has left, sensitive or not.
-func (s *Site) nodeFreed(id model.NodeID, sensitive bool) {
-	n := &s.nodes[id]
-	switch {
-	case s.occupied(id):
-	case n.state == model.Draining:
-		s.setState(id, model.Drained)
-	case sensitive && s.cfg.Wipe > 0 && (n.state == model.Ready || n.state == model.Degraded):
-		n.then, n.back = n.state, s.now.Add(s.cfg.Wipe)
-		s.setState(id, model.Wiping)
-		s.push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byRepair))
-	}
 }

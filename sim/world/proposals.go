@@ -7,7 +7,7 @@ import (
 
 // Submit implements drive.Quorum.
 func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fact) []model.Fact {
-	s.advance(now)
+	s.hardware.advance(now)
 	for i := range proposals {
 		p := &proposals[i]
 		if namesNone(p, s.jobs.Len()) {
@@ -33,7 +33,7 @@ func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fa
 		s.push(des.NewEvent(answer, des.RankQuorum, model.JobID(s.sent), s.send(p, &s.jobs.At(p.Ref).job, victim)))
 		s.sent++
 	}
-	s.holdCap()
+	s.hardware.holdCap()
 	return dst
 }
 
@@ -74,14 +74,14 @@ func (s *Site) decide(p *model.Proposal) model.Fact {
 	l := s.jobs.At(f.Ref)
 	switch f.Kind {
 	case model.FactAssigned, model.FactRestored:
-		l.attempt = s.newAttempt()
+		l.attempt = s.endings.newAttempt()
 		l.seq, l.rec.State = p.Seq, model.Running // a withdrawal at this instant comes too late
 	case model.FactPreempted:
-		s.preempt(f.Ref, f.Reason)
+		s.exits.begin(f.Ref, f.Reason)
 	case model.FactCancelled:
-		s.setWaiting(l, -1)
+		s.ledger.setWaiting(l, -1)
 		l.rec.State, l.rec.Reason, l.rec.Runtime = model.Withdrawn(f.Reason), f.Reason, l.kept
-		s.depart(f.Ref)
+		s.endings.depart(f.Ref)
 	}
 	return f
 }
@@ -90,25 +90,24 @@ func (s *Site) decide(p *model.Proposal) model.Fact {
 // nodes. Nodes that it leaves are looked at in the next round of the instant.
 func (s *Site) resize(p *model.Proposal) model.Fact {
 	l := s.jobs.At(p.Ref)
-	runs := l.present && (l.rec.State == model.Running || l.rec.State == model.Checkpointing)
-	freed := s.nodesBuf[:0]
+	runs := l.onNodes()
+	freed := s.freed[:0]
 	if runs {
 		freed = appendNodes(freed, s.quorum.Held(p.Ref), nil)
-		s.nodesBuf = freed
-		s.account(p.Ref, -1)
+		s.freed = freed
+		s.hardware.unplug(p.Ref)
+		s.ledger.account(p.Ref, -1)
 	}
 	f := s.quorum.Decide(p)
 	if f.Kind == model.FactResized {
 		s.Meter.Resized++
 	}
 	if runs {
-		l.holds = s.measure(p.Ref, l.alloc)
+		l.holds = s.ledger.measure(p.Ref)
 		l.rec.Nodes = l.holds.nodes
-		s.account(p.Ref, 1)
-		s.plugIn(p.Ref)
-		s.redraw(l)
-		s.setSpeed(p.Ref)
-		s.recheckFreed(freed, l.alloc.IsSensitive())
+		s.ledger.account(p.Ref, 1)
+		s.hardware.moveTo(p.Ref)
+		s.nodes.recheck(freed, l.alloc.IsSensitive())
 	}
 	return f
 }
@@ -118,21 +117,10 @@ func (s *Site) resize(p *model.Proposal) model.Fact {
 func (s *Site) requeue(p *model.Proposal) model.Fact {
 	l := s.jobs.At(p.Ref)
 	if state, ok := s.quorum.StateOf(p.Ref); ok && state == model.Running && l.rec.Job == p.Job && l.alloc.VCluster == p.VCluster {
-		freed := appendNodes(s.nodesBuf[:0], s.quorum.Held(p.Ref), nil)
-		s.nodesBuf = freed
-		s.countRequeue(p.Ref, p.Reason)
-		s.recheckFreed(freed, l.alloc.IsSensitive())
+		freed := appendNodes(s.freed[:0], s.quorum.Held(p.Ref), nil)
+		s.freed = freed
+		s.endings.countRequeue(p.Ref, p.Reason)
+		s.nodes.recheck(freed, l.alloc.IsSensitive())
 	}
 	return s.quorum.Decide(p)
-}
-
-// recheckFreed has those of the freed nodes that no job holds any more looked at in the
-// next round: they may have to be wiped, or count as drained.
-func (s *Site) recheckFreed(freed []model.NodeID, sensitive bool) {
-	for _, id := range freed {
-		if n := &s.nodes[id]; !s.occupied(id) && (sensitive || n.state == model.Draining) {
-			n.dirty = sensitive
-			s.push(des.NewEvent(s.now, des.RankNodeDown, model.JobID(id), byRelease))
-		}
-	}
 }

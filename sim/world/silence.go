@@ -29,37 +29,45 @@ func (m *Silence) validate(h Heartbeat) error {
 	return errors.Join(m.Life.Validate(), validateRepair(m.Length))
 }
 
-// planSilences draws when each agent falls silent first.
-func (s *Site) planSilences() {
+// silences is how often the agent of each node was silent.
+type silences struct {
+	*base
+	nodes      *nodeStates
+	breakdowns *breakdowns
+	times      []int32
+}
+
+// plan draws when each agent falls silent first.
+func (s *silences) plan() {
 	if s.cfg.Faults.Silence.Life == nil {
 		return
 	}
-	s.silenced = make([]int32, len(s.nodes))
-	for i := range s.nodes {
-		s.planSilence(model.NodeID(i))
+	s.times = make([]int32, len(s.nodes.list))
+	for i := range s.nodes.list {
+		s.planNext(model.NodeID(i))
 	}
 }
 
-// silence is the draws of the next silence of a node: when it begins, from now on, and its length.
-func (s *Site) silence(id model.NodeID) (begins, length model.Duration) {
+// next is the draws of the next silence of a node: when it begins, from now on, and its length.
+func (s *silences) next(id model.NodeID) (begins, length model.Duration) {
 	m := &s.cfg.Faults.Silence
-	src := draw.New(s.cfg.Seed, silenceStream, uint64(id), uint64(s.silenced[id]))
+	src := draw.New(s.cfg.Seed, silenceStream, uint64(id), uint64(s.times[id]))
 	begins = lasts(m.Life, &src)
 	return begins, lasts(m.Length, &src)
 }
 
-func (s *Site) planSilence(id model.NodeID) {
-	begins, _ := s.silence(id)
+func (s *silences) planNext(id model.NodeID) {
+	begins, _ := s.next(id)
 	if at := s.now.Add(begins); at <= s.cfg.Faults.Until {
 		s.push(des.NewEvent(at, des.RankNodeDown, model.JobID(id), byMute))
 	}
 }
 
-// fallSilent begins the silence of a node.
-func (s *Site) fallSilent(id model.NodeID) {
+// begin begins the silence of a node.
+func (s *silences) begin(id model.NodeID) {
 	s.Meter.SilentAgents++
-	_, length := s.silence(id)
-	n, h := &s.nodes[id], s.cfg.Faults.Heartbeat
+	_, length := s.next(id)
+	n, h := &s.nodes.list[id], s.cfg.Faults.Heartbeat
 	n.answers = s.now.Add(length)
 	if length > h.Degraded {
 		s.push(des.NewEvent(s.now.Add(h.Degraded), des.RankNodeDown, model.JobID(id), byLateAgent))
@@ -70,35 +78,35 @@ func (s *Site) fallSilent(id model.NodeID) {
 	s.push(des.NewEvent(n.answers, des.RankNodeUp, model.JobID(id), byAnswer))
 }
 
-// missAgent lets nothing start on a node whose agent is not heard of.
-func (s *Site) missAgent(id model.NodeID) {
-	if n := &s.nodes[id]; n.state == model.Ready {
-		s.setState(id, model.Degraded)
+// miss lets nothing start on a node whose agent is not heard of.
+func (s *silences) miss(id model.NodeID) {
+	if n := &s.nodes.list[id]; n.state == model.Ready {
+		s.nodes.setState(id, model.Degraded)
 		n.missed = true
 	}
 }
 
-// loseAgent takes a node down of which nothing is heard, unless something else has.
-func (s *Site) loseAgent(id model.NodeID) {
-	n := &s.nodes[id]
-	if n.state == model.Down || s.silences > 0 && s.silent.Has(id) {
+// lose takes a node down of which nothing is heard, unless something else has.
+func (s *silences) lose(id model.NodeID) {
+	n := &s.nodes.list[id]
+	if n.state == model.Down || s.nodes.silences > 0 && s.nodes.silent.Has(id) {
 		return
 	}
-	s.takeDown(id)
+	s.nodes.takeDown(id)
 	n.back = n.answers
-	s.evict()
+	s.breakdowns.evict()
 }
 
-// hearAgent ends the silence of a node.
-func (s *Site) hearAgent(id model.NodeID) {
-	n := &s.nodes[id]
+// end ends the silence of a node.
+func (s *silences) end(id model.NodeID) {
+	n := &s.nodes.list[id]
 	switch {
 	case n.state == model.Down:
-		s.comeBack(id)
+		s.nodes.comeBack(id)
 	case n.state == model.Degraded && n.missed:
-		s.setState(id, model.Ready)
+		s.nodes.setState(id, model.Ready)
 	}
 	n.missed = false
-	s.silenced[id]++
-	s.planSilence(id)
+	s.times[id]++
+	s.planNext(id)
 }

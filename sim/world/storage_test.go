@@ -8,6 +8,7 @@ import (
 	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
+	"orrery/sim/world/internal/storage"
 	"orrery/sim/world/translate"
 	"orrery/traces"
 )
@@ -422,14 +423,14 @@ func TestTransferCounts(t *testing.T) {
 	}(),
 		batchOf(row(1, 0, stages(hundred), neverRequeued, walltime(100*sec)), row(2, 0, stages(hundred), walltime(100*sec))))
 	s := int64(sec)
-	require.Equal(t, []TransferCounts{
+	require.Equal(t, []storage.Counts{
 		{Kind: "stage", Begun: 2, Done: 1, Asked: 200, Moved: 150, Time: 25 * s, Alone: 15 * s},
 		{Kind: "read"}, {Kind: "write"}, {Kind: "copy"}, {Kind: "drain"}, {Kind: "leave"},
 	}, p.world.Meter.Transfers)
-	require.Zero(t, p.world.storage.systems[0].pool.Len())
+	require.Zero(t, p.world.transfers.storage.Systems[0].Pool.Len())
 
 	p = play(t, func() SiteConfig { c := SiteConfig{Site: smallSite(1)}; copies(10)(&c); return c }(), batchOf(row(1, 0, manual, runs(103*sec), walltime(1000*sec))))
-	require.Equal(t, []TransferCounts{
+	require.Equal(t, []storage.Counts{
 		{Kind: "stage"}, {Kind: "read"}, {Kind: "write"},
 		{Kind: "copy", Begun: 2, Done: 2, Asked: 200, Moved: 200, Time: 4 * s, Alone: 4 * s},
 		{Kind: "drain", Begun: 2, Done: 1, Asked: 200, Moved: 130, Time: 13 * s, Alone: 13 * s}, {Kind: "leave"},
@@ -447,7 +448,7 @@ func TestTransfersUnderWay(t *testing.T) {
 	s.propose(0, model.Proposal{Job: f.Job, Ref: f.Ref, Placement: whole(1)})
 	require.Equal(t, 10*at, s.Next())
 	require.EqualValues(t, 1, s.Abandon(4*at))
-	require.Equal(t, TransferCounts{Kind: "stage", Begun: 1, Asked: 100, Moved: 40, Time: int64(4 * sec), Alone: int64(4 * sec)}, s.Meter.Transfers[0])
+	require.Equal(t, storage.Counts{Kind: "stage", Begun: 1, Asked: 100, Moved: 40, Time: int64(4 * sec), Alone: int64(4 * sec)}, s.Meter.Transfers[0])
 }
 
 // TestHeldWhileItStages: a job draws what its GPUs draw held until it has its input, however
@@ -491,7 +492,7 @@ func TestBytesOfClasses(t *testing.T) {
 			cfg := modelled(1, shares(10))
 			cfg.Hardware.(*hwmodel.Model).Classes[0].Bytes = c.bytes
 			p := play(t, cfg, recordedOn(batchOf(row(1, 0, c.change, walltime(200*sec)), row(2, 9*at, class(9), stages(`{}`))), 1, 1), preemptAt(9, 2, 1))
-			leave, stage := p.world.Meter.Transfers[Leave-1], p.world.Meter.Transfers[Stage-1]
+			leave, stage := p.world.Meter.Transfers[storage.Leave-1], p.world.Meter.Transfers[storage.Stage-1]
 			require.Equal(t, c.input, stage.Moved)
 			require.Equal(t, c.image, leave.Moved)
 		})

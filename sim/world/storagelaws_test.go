@@ -14,6 +14,7 @@ import (
 	_ "orrery/internal/fixedseed"
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
+	"orrery/sim/world/internal/storage"
 	"orrery/sim/world/translate"
 	"orrery/traces"
 )
@@ -109,10 +110,10 @@ func TestStagingAgainstFractions(t *testing.T) {
 			asked, left = asked+j.bytes, left+int64(math.Ceil(rest))
 		}
 		stageAll(alone, rate, math.MaxInt64/2)
-		c := p.world.Meter.Transfers[Stage-1]
+		c := p.world.Meter.Transfers[storage.Stage-1]
 		require.Equal(rt, asked, c.Asked)
 		require.InDelta(rt, asked-left, c.Moved, float64(n), "a byte for each that was lost")
-		require.Zero(rt, p.world.storage.systems[0].pool.Len())
+		require.Zero(rt, p.world.transfers.storage.Systems[0].Pool.Len())
 		wrong, slack := false, float64(n+1)*(1+float64(int64(n)*rate)/float64(capacity))
 		for i := range p.sink.jobs {
 			r := &p.sink.jobs[i]

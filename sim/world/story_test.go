@@ -109,7 +109,7 @@ func playWith(t require.TestingT, cfg SiteConfig, rows *traces.Batch, after func
 }
 
 func (p *story) unsatisfiable(a *model.Allocation) model.Reason {
-	if int(a.NodesMin) > len(p.world.site.Nodes) {
+	if int(a.NodesMin) > len(p.world.cfg.Site.Nodes) {
 		return model.ReasonTooLarge
 	}
 	return model.ReasonNone
@@ -191,8 +191,8 @@ func (p *story) start(now model.Time) {
 		a := p.world.jobs.At(ref).alloc
 		var words []model.NodeWord
 		n := a.NodesMin
-		for id := range p.world.site.Nodes {
-			if n > 0 && p.world.nodes[id].state == model.Ready && p.world.quorum.OwnerOf(model.NodeID(id)) < 0 {
+		for id := range p.world.cfg.Site.Nodes {
+			if n > 0 && p.world.nodes.list[id].state == model.Ready && p.world.quorum.OwnerOf(model.NodeID(id)) < 0 {
 				if len(words) == 0 {
 					words = []model.NodeWord{{}}
 				}

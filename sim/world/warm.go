@@ -28,9 +28,34 @@ func (w *World) Warming(on bool) {
 	}
 }
 
+// warmStart is what ran before the replay began: what is to go on, and what was used until then.
+type warmStart struct {
+	*base
+	rows     *translate.Site
+	nodes    *nodeStates
+	restores []model.Proposal        // not read yet
+	past     []attemptBefore         // likewise
+	restored []taken                 // what of each node they hold
+	named    map[string]model.NodeID // all nodes, until the warm start
+}
+
 // Resumes says whether the job under ref, just submitted, ran before the
 // beginning of the replay.
-func (s *Site) Resumes(ref model.Ref) bool { return s.jobs.At(ref).resumes }
+func (w *warmStart) Resumes(ref model.Ref) bool { return w.jobs.At(ref).resumes }
+
+// Warming makes the quorum answer at once, or no more, see World.Warming.
+func (w *warmStart) Warming(on bool) {
+	if w.immediate = on; on {
+		return
+	}
+	for ref := range model.Ref(w.jobs.Len()) {
+		l := w.jobs.At(ref)
+		if l.present && l.resumes && l.rec.State == model.Pending {
+			l.rec.Start, l.resumes = model.AbsentTime, false
+			w.Special.Add(translate.RuleNotResumed, l.rec.ID)
+		}
+	}
+}
 
 // firstRestore is the number of the first proposal to restore a job: far from those that
 // cores make, which count from 1.
@@ -38,9 +63,9 @@ const firstRestore = 1 << 62
 
 // Restores are proposals to let jobs that ran before the replay go on where they did, on
 // nodes that are known, ready and, in this order, not taken twice. They are read once.
-func (s *Site) Restores() []model.Proposal {
-	out := s.restores
-	s.restores, s.restored, s.named = nil, nil, nil
+func (w *warmStart) Restores() []model.Proposal {
+	out := w.restores
+	w.restores, w.restored, w.named = nil, nil, nil
 	return out
 }
 
@@ -49,9 +74,9 @@ const usageBatch = 1 << 10
 
 // Usage passes what was used before the replay, in order of time: facts of the begin
 // and of the end of each attempt, some at a time and valid during the call. It is read once.
-func (s *Site) Usage(observe func([]model.Fact)) {
-	past := s.past
-	s.past = nil
+func (w *warmStart) Usage(observe func([]model.Fact)) {
+	past := w.past
+	w.past = nil
 	type change struct {
 		at   model.Time
 		of   int32
@@ -66,7 +91,7 @@ func (s *Site) Usage(observe func([]model.Fact)) {
 		facts := make([]model.Fact, 0, len(batch))
 		for _, c := range batch {
 			p := &past[c.of]
-			f := model.Fact{Kind: model.FactUsageBegan, Job: p.alloc.Job, At: c.at, Alloc: &p.alloc, Constraint: &s.site.Constraints[p.alloc.Constraint]}
+			f := model.Fact{Kind: model.FactUsageBegan, Job: p.alloc.Job, At: c.at, Alloc: &p.alloc, Constraint: &w.cfg.Site.Constraints[p.alloc.Constraint]}
 			if c.ends {
 				f.Kind = model.FactUsageEnded
 			}
@@ -83,57 +108,22 @@ type attemptBefore struct {
 }
 
 // used notes that an attempt held what a asks for over [from, to), before the replay.
-func (s *Site) used(a *model.Allocation, from, to model.Time) {
-	if to = min(to, s.cfg.Rows.Warm.V); !s.cfg.History || from >= to {
+func (w *warmStart) used(a *model.Allocation, from, to model.Time) {
+	if to = min(to, w.cfg.Rows.Warm.V); !w.cfg.History || from >= to {
 		return
 	}
-	s.past = append(s.past, attemptBefore{*a, from, to})
-	s.past[len(s.past)-1].alloc.Deps = nil
-}
-
-// Warming makes the quorum answer at once, or no more, see World.Warming.
-func (s *Site) Warming(on bool) {
-	if s.immediate = on; on {
-		return
-	}
-	for ref := range model.Ref(s.jobs.Len()) {
-		l := s.jobs.At(ref)
-		if l.present && l.resumes && l.rec.State == model.Pending {
-			l.rec.Start, l.resumes = model.AbsentTime, false
-			s.Special.Add(translate.RuleNotResumed, l.rec.ID)
-		}
-	}
-}
-
-// history counts row i, which had left when the replay begins, and tells what it consumed
-// and, in f, how it ended if other rows wait for it.
-func (s *Site) history(b *traces.Batch, i int, f *model.Fact) error {
-	s.Special.Add(translate.RuleLeftBefore, b.ID[i])
-	outcome, err := s.rows.Outcome(b, i)
-	if err != nil {
-		return err
-	}
-	s.gone(b.First+model.JobID(i), outcome, model.ReasonNone, f)
-	if !s.cfg.History {
-		return nil
-	}
-	met, ok, err := s.rows.Allocation(b, i, &s.inspected)
-	s.Special.Note(met&^(1<<translate.RuleNotInCluster), b.ID[i]) // nothing is submitted
-	if ok {
-		from := max(b.Start[i], b.Submit[i])
-		s.used(&s.inspected, from, from.Add(b.Runtime[i]))
-	}
-	return err
+	w.past = append(w.past, attemptBefore{*a, from, to})
+	w.past[len(w.past)-1].alloc.Deps = nil
 }
 
 // resume settles how a job that ran before the replay goes on. The error is a
 // traces.DataError: the nodes on which it ran are not said in a way that is
 // understood.
-func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) error {
-	l := s.jobs.At(ref)
+func (w *warmStart) resume(ref model.Ref, b *traces.Batch, i int) error {
+	l := w.jobs.At(ref)
 	ran := l.truth.Ran
 	l.resumes = true
-	s.used(l.alloc, s.cfg.Rows.Warm.V.Add(-ran), s.cfg.Rows.Warm.V)
+	w.used(l.alloc, w.cfg.Rows.Warm.V.Add(-ran), w.cfg.Rows.Warm.V)
 	if l.truth.Runtime != model.AbsentDuration { // else it runs until it is cancelled
 		l.kept = min(ran, l.truth.Runtime)
 		l.used = l.kept
@@ -143,25 +133,25 @@ func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) error {
 	a := l.alloc
 	a.Walltime, a.Hold, a.Deps, l.release = l.limit, false, a.Deps[:0], model.AbsentTime
 	a.Eligible, l.rec.Eligible = a.Submit, min(l.rec.Eligible, l.rec.Start)
-	names, stated, err := s.rows.RanOn(b, i)
+	names, stated, err := w.rows.RanOn(b, i)
 	if err != nil || !stated {
 		return err
 	}
-	if p, ok := s.recorded(names, a); ok {
-		s.restores = append(s.restores, model.Proposal{
-			Kind: model.ProposeRestore, VCluster: a.VCluster, Seq: firstRestore + uint64(len(s.restores)), Job: a.Job, Ref: ref,
-			Borrowed: s.borrows(&p, a.VCluster), Placement: p,
+	if p, ok := w.recorded(names, a); ok {
+		w.restores = append(w.restores, model.Proposal{
+			Kind: model.ProposeRestore, VCluster: a.VCluster, Seq: firstRestore + uint64(len(w.restores)), Job: a.Job, Ref: ref,
+			Borrowed: w.borrows(&p, a.VCluster), Placement: p,
 		})
 	} else {
-		s.Special.Add(translate.RuleElsewhere, l.rec.ID)
+		w.Special.Add(translate.RuleElsewhere, l.rec.ID)
 	}
 	return nil
 }
 
 // borrows says whether p names home nodes of other vClusters than v.
-func (s *Site) borrows(p *model.Placement, v model.VClusterID) bool {
+func (w *warmStart) borrows(p *model.Placement, v model.VClusterID) bool {
 	for _, n := range appendNodes(nil, p, nil) {
-		if home := s.site.Nodes[n].Home; home >= 0 && home != v {
+		if home := w.cfg.Site.Nodes[n].Home; home >= 0 && home != v {
 			return true
 		}
 	}
@@ -169,24 +159,24 @@ func (s *Site) borrows(p *model.Placement, v model.VClusterID) bool {
 }
 
 // node is the node of a name.
-func (s *Site) node(name string) (model.NodeID, bool) {
-	if s.named == nil {
-		s.named = make(map[string]model.NodeID, len(s.site.Nodes))
-		for i := range s.site.Nodes {
-			s.named[s.site.Nodes[i].Name] = model.NodeID(i)
+func (w *warmStart) node(name string) (model.NodeID, bool) {
+	if w.named == nil {
+		w.named = make(map[string]model.NodeID, len(w.cfg.Site.Nodes))
+		for i := range w.cfg.Site.Nodes {
+			w.named[w.cfg.Site.Nodes[i].Name] = model.NodeID(i)
 		}
 	}
-	id, ok := s.named[name]
+	id, ok := w.named[name]
 	return id, ok
 }
 
 // recorded finds the nodes of these names; false when they are not as many nodes of
 // the site as a asks for, ready, with room beside those that were found before.
-func (s *Site) recorded(names []string, a *model.Allocation) (p model.Placement, ok bool) {
+func (w *warmStart) recorded(names []string, a *model.Allocation) (p model.Placement, ok bool) {
 	nodes := make([]model.NodeID, 0, len(names))
 	for _, name := range names {
-		id, known := s.node(name)
-		if !known || s.nodes[id].state != model.Ready {
+		id, known := w.node(name)
+		if !known || w.nodes.list[id].state != model.Ready {
 			return p, false
 		}
 		nodes = append(nodes, id)
@@ -196,18 +186,18 @@ func (s *Site) recorded(names []string, a *model.Allocation) (p model.Placement,
 	if n := int32(len(nodes)); n < a.NodesMin || n > a.NodesMax {
 		return p, false
 	}
-	if s.restored == nil {
-		s.restored = make([]taken, len(s.nodes))
+	if w.restored == nil {
+		w.restored = make([]taken, len(w.nodes.list))
 	}
 	shares := make([]model.NodeShare, len(nodes))
 	for k, n := range nodes {
-		if shares[k], ok = s.restored[n].room(n, &s.site.Nodes[n], a); !ok {
+		if shares[k], ok = w.restored[n].room(n, &w.cfg.Site.Nodes[n], a); !ok {
 			return p, false
 		}
 	}
-	set := model.NewNodeSet(len(s.nodes))
+	set := model.NewNodeSet(len(w.nodes.list))
 	for k, n := range nodes {
-		s.restored[n].take(&shares[k])
+		w.restored[n].take(&shares[k])
 		if a.Divides() {
 			p.Shares = append(p.Shares, shares[k])
 			continue

@@ -1,4 +1,5 @@
-package world
+// Package bill sums up what the energy of a site costs and emits, and what of that is the part of a job.
+package bill
 
 import (
 	"orrery/hwmodel"
@@ -6,10 +7,10 @@ import (
 	"orrery/scheduler/model"
 )
 
-// prices sums up over time what one watt of the nodes costs and emits. So the bill of a job is
+// Prices sums up over time what one watt of the nodes costs and emits. So the bill of a job is
 // brought up to date when its draw changes, and no job is looked at when a price does. The
 // sums are exact; W of a job times their growth is its part.
-type prices struct {
+type Prices struct {
 	ahead []hwmodel.TariffAt // that are not in force yet
 	now   hwmodel.Tariff
 	pue   hwmodel.PUE
@@ -17,6 +18,7 @@ type prices struct {
 	draw  int64 // of the nodes, W
 	until model.Time
 	sums  perWatt
+	spare model.FreeList[Bill]
 }
 
 // perWatt are integrals of a price times the PUE, in units of 10^-6 of the price and µs.
@@ -26,19 +28,19 @@ type perWatt struct {
 	unpriced, uncarboned int64 // µs without a price and without a carbon intensity
 }
 
-// newPrices is nil where nothing has a price.
-func newPrices(cfg *PowerConfig) *prices {
-	if len(cfg.Tariffs) == 0 {
+// New is nil where nothing has a price: then no bill is ever opened. Tariffs ascend.
+func New(tariffs []hwmodel.TariffAt, pue hwmodel.PUE) *Prices {
+	if len(tariffs) == 0 {
 		return nil
 	}
-	p := &prices{ahead: cfg.Tariffs, pue: cfg.PUE, until: model.AbsentTime}
+	p := &Prices{ahead: tariffs, pue: pue, until: model.AbsentTime}
 	p.at = p.pue.At(0)
 	return p
 }
 
-// reach brings the sums up to now, while the nodes drew so many W. Cost is constant beside that
+// Reach brings the sums up to now, while the nodes drew so many W. Cost is constant beside that
 // of the tariffs which come into force.
-func (p *prices) reach(now model.Time, draw int64) {
+func (p *Prices) Reach(now model.Time, draw int64) {
 	if draw != p.draw {
 		p.draw = draw
 		if p.pue.Varies() {
@@ -53,7 +55,7 @@ func (p *prices) reach(now model.Time, draw int64) {
 }
 
 // add sums up until an instant at the tariff in force.
-func (p *prices) add(to model.Time) {
+func (p *Prices) add(to model.Time) {
 	from := p.until
 	if to <= from {
 		return
@@ -78,33 +80,33 @@ func (p *prices) add(to model.Time) {
 	}
 }
 
-// bill is what the energy of a job has cost and emitted, in units of 10^-6 of a price times W
+// Bill is what the energy of a job has cost and emitted, in units of 10^-6 of a price times W
 // and µs.
-type bill struct {
+type Bill struct {
 	since                perWatt     // sums of the site when it was brought up to date
 	cost, carbon         [3]wide.Int // at least, most likely and at most
 	unpriced, uncarboned bool        // at some instant no price, or no carbon intensity, was known
 }
 
-// openBill begins to charge the attempt of l, or goes on.
-func (s *Site) openBill(l *siteJob) {
-	if s.prices == nil {
-		return
+// Open begins to charge an attempt to the bill of its job, nil before the first, or goes on.
+func (p *Prices) Open(b *Bill) *Bill {
+	if p == nil {
+		return nil
 	}
-	if l.bill == nil {
-		l.bill = s.bills.Take()
+	if b == nil {
+		b = p.spare.Take()
 	}
-	l.bill.since = s.prices.sums
+	b.since = p.sums
+	return b
 }
 
-// charge adds what l has drawn since its bill was brought up to date. Where one is paid for
+// Charge adds what was drawn since b was brought up to date. Where one is paid for
 // energy, the least cost is that of the highest power.
-func (s *Site) charge(l *siteJob, drawn *hwmodel.Watts) {
-	b := l.bill
+func (p *Prices) Charge(b *Bill, drawn *hwmodel.Watts) {
 	if b == nil {
 		return
 	}
-	now, since := &s.prices.sums, &b.since
+	now, since := &p.sums, &b.since
 	paid, earned, carbon := now.paid.Minus(since.paid), now.earned.Minus(since.earned), now.carbon.Minus(since.carbon)
 	watts := [3]int64{max(drawn.Low, 0), max(drawn.Value, 0), max(drawn.High, 0)}
 	for i, w := range watts {
@@ -116,23 +118,21 @@ func (s *Site) charge(l *siteJob, drawn *hwmodel.Watts) {
 	b.since = *now
 }
 
-// perKWh is a kWh in the units of a bill, which are 10^-6 of W and µs.
-const perKWh = 3_600_000_000_000 * 1_000_000
+// PerKWh is a kWh in the units of a bill, which are 10^-6 of W and µs.
+const PerKWh = 3_600_000_000_000 * 1_000_000
 
-// closeBill enters the bill of l into its record. A job that never ran has cost nothing.
-func (s *Site) closeBill(l *siteJob) {
-	if s.prices == nil {
-		return
+// Close is the bill b of a job that leaves, nil where nothing has a price; sourced says that what it drew is
+// known. A job that never ran has no b, and has cost nothing.
+func (p *Prices) Close(b *Bill, sourced bool) *model.Bill {
+	if p == nil {
+		return nil
 	}
-	b := l.bill
 	if b == nil {
-		l.rec.Bill = &model.Bill{Cost: model.Charge{Known: true}, Carbon: model.Charge{Known: true}}
-		return
+		return &model.Bill{Cost: model.Charge{Known: true}, Carbon: model.Charge{Known: true}}
 	}
-	sourced := l.rec.Source != model.PowerUnknown
-	l.rec.Bill = &model.Bill{Cost: charged(&b.cost, sourced && !b.unpriced), Carbon: charged(&b.carbon, sourced && !b.uncarboned)}
-	s.bills.Give(b)
-	l.bill = nil
+	out := &model.Bill{Cost: charged(&b.cost, sourced && !b.unpriced), Carbon: charged(&b.carbon, sourced && !b.uncarboned)}
+	p.spare.Give(b)
+	return out
 }
 
 // charged is an amount to the nearest.
@@ -140,5 +140,5 @@ func charged(sum *[3]wide.Int, known bool) model.Charge {
 	if !known {
 		return model.Charge{}
 	}
-	return model.Charge{Low: sum[0].Per(perKWh), Value: sum[1].Per(perKWh), High: sum[2].Per(perKWh), Known: true}
+	return model.Charge{Low: sum[0].Per(PerKWh), Value: sum[1].Per(PerKWh), High: sum[2].Per(PerKWh), Known: true}
 }

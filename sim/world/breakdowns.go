@@ -3,12 +3,11 @@ package world
 import (
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 
 	"orrery/hwmodel"
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
-	"orrery/scheduler/preempt"
 	"orrery/sim/des"
 )
 
@@ -77,7 +76,6 @@ const mostTime = 100 * 365 * model.Day
 var (
 	breakStream  = draw.StreamOf("node failure")
 	sharedStream = draw.StreamOf("shared failure")
-	bootStream   = draw.StreamOf("node boot")
 )
 
 // Breaks says whether anything breaks.
@@ -145,106 +143,112 @@ func lasts(law hwmodel.Lifetime, src *draw.Source) model.Duration {
 	return max(1, min(law.Draw(src), mostTime))
 }
 
-// failing is what a site knows of what breaks. A part is what breaks as one: a node, by its
-// number, or behind the nodes a shared part.
-type failing struct {
+// breakdowns is what breaks by itself or is taken down, and the jobs that lose their nodes by that. A part is what
+// breaks as one: a node, by its number, or behind the nodes a shared part.
+type breakdowns struct {
+	*base
+	nodes    *nodeStates
+	hardware *effects
+	endings  *endings
 	failures []int32         // of each part, drawn so far
 	oneNode  [1]model.NodeID // space of the nodes of a part
-	silent   model.NodeSet   // nodes that are broken and not known to be
-	silences int             // of them
-	// Nodes that are down and whose jobs have not been evicted yet.
-	lost      model.NodeSet
-	lostNodes []model.NodeID
-	drifted   []int32        // of each node, how often its fingerprint was found to have changed
-	silenced  []int32        // of each node, how often its agent was silent
-	prologues []model.NodeID // space of nodes on which a prologue fails
+	hit      []model.Ref     // space of jobs
 }
 
 // part is the draws of a failure of part i, and its laws.
-func (s *Site) part(i int) (src draw.Source, life, repair hwmodel.Lifetime) {
-	f, count := &s.cfg.Faults, uint64(s.failures[i])
-	if k := i - len(s.nodes); k >= 0 {
+func (b *breakdowns) part(i int) (src draw.Source, life, repair hwmodel.Lifetime) {
+	f, count := &b.cfg.Faults, uint64(b.failures[i])
+	if k := i - len(b.nodes.list); k >= 0 {
 		p := &f.Shared[k]
-		return draw.New(s.cfg.Seed, sharedStream, p.Key, count), p.Life, p.Repair
+		return draw.New(b.cfg.Seed, sharedStream, p.Key, count), p.Life, p.Repair
 	}
 	life = f.Lives[0]
 	if f.LifeOf != nil {
 		life = f.Lives[f.LifeOf[i]]
 	}
-	return draw.New(s.cfg.Seed, breakStream, uint64(i), count), life, f.Repair
+	return draw.New(b.cfg.Seed, breakStream, uint64(i), count), life, f.Repair
 }
 
 // nodesOf are the nodes of part i, valid until it is asked again.
-func (s *Site) nodesOf(i int) []model.NodeID {
-	if k := i - len(s.nodes); k >= 0 {
-		return s.cfg.Faults.Shared[k].Nodes
+func (b *breakdowns) nodesOf(i int) []model.NodeID {
+	if k := i - len(b.nodes.list); k >= 0 {
+		return b.cfg.Faults.Shared[k].Nodes
 	}
-	s.oneNode[0] = model.NodeID(i)
-	return s.oneNode[:]
+	b.oneNode[0] = model.NodeID(i)
+	return b.oneNode[:]
 }
 
-// planFailures draws when each part breaks first.
-func (s *Site) planFailures() {
-	f := &s.cfg.Faults
+// plan draws when each part breaks first.
+func (b *breakdowns) plan() {
+	f := &b.cfg.Faults
 	if len(f.Lives) == 0 && len(f.Shared) == 0 {
 		return
 	}
-	s.failures = make([]int32, len(s.nodes)+len(f.Shared))
-	s.silent = model.NewNodeSet(len(s.nodes))
-	for i := range s.failures {
-		if i >= len(s.nodes) || len(f.Lives) > 0 {
-			s.planFailure(i)
+	b.failures = make([]int32, len(b.nodes.list)+len(f.Shared))
+	b.nodes.silent = model.NewNodeSet(len(b.nodes.list))
+	for i := range b.failures {
+		if i >= len(b.nodes.list) || len(f.Lives) > 0 {
+			b.planNext(i)
 		}
 	}
 }
 
-// planFailure draws when a part that works breaks next.
-func (s *Site) planFailure(i int) {
-	src, life, _ := s.part(i)
-	if at := s.now.Add(lasts(life, &src)); at <= s.cfg.Faults.Until {
-		s.push(des.NewEvent(at, des.RankNodeDown, model.JobID(i), byFault))
+// planNext draws when a part that works breaks next.
+func (b *breakdowns) planNext(i int) {
+	src, life, _ := b.part(i)
+	if at := b.now.Add(lasts(life, &src)); at <= b.cfg.Faults.Until {
+		b.push(des.NewEvent(at, des.RankNodeDown, model.JobID(i), byFault))
 	}
 }
 
 // breakPart breaks a part and draws when it is repaired. Both happen when they were
 // drawn, whatever else befell its nodes, so that one profile's drains move no other
 // failure.
-func (s *Site) breakPart(i int) {
-	s.push(des.NewEvent(s.repaired(i, s.now), des.RankNodeUp, model.JobID(i), byFault))
-	if i >= len(s.nodes) {
-		s.Meter.SharedFailures++
+func (b *breakdowns) breakPart(i int) {
+	b.push(des.NewEvent(b.repaired(i, b.now), des.RankNodeUp, model.JobID(i), byFault))
+	if i >= len(b.nodes.list) {
+		b.Meter.SharedFailures++
 	}
-	h := s.cfg.Faults.Heartbeat
+	h := b.cfg.Faults.Heartbeat
 	if h.Down == 0 {
-		s.losePart(i)
+		b.losePart(i)
 		return
 	}
-	for _, id := range s.nodesOf(i) {
-		if s.nodes[id].state != model.Down && !s.silent.Has(id) {
-			s.silent.Add(id)
-			s.silences++
+	for _, id := range b.nodesOf(i) {
+		if b.nodes.list[id].state != model.Down && !b.nodes.silent.Has(id) {
+			b.nodes.silent.Add(id)
+			b.nodes.silences++
 		}
 	}
-	for _, ref := range s.jobsOn(s.silent) {
-		s.stall(ref)
+	for _, ref := range b.jobsOn(b.nodes.silent) {
+		b.hardware.stall(ref)
 	}
-	s.push(des.NewEvent(s.now.Add(h.Degraded), des.RankNodeDown, model.JobID(i), byOverdue))
-	s.push(des.NewEvent(s.now.Add(h.Down), des.RankNodeDown, model.JobID(i), bySilence))
+	b.push(des.NewEvent(b.now.Add(h.Degraded), des.RankNodeDown, model.JobID(i), byOverdue))
+	b.push(des.NewEvent(b.now.Add(h.Down), des.RankNodeDown, model.JobID(i), bySilence))
 }
 
 // repaired is when a part that broke at an instant is repaired, and its nodes have booted
 // unless that fails.
-func (s *Site) repaired(i int, broke model.Time) model.Time {
-	src, life, repair := s.part(i)
+func (b *breakdowns) repaired(i int, broke model.Time) model.Time {
+	src, life, repair := b.part(i)
 	_ = life.Draw(&src) // when it broke
-	return broke.Add(s.cfg.Faults.Heartbeat.Down).Add(lasts(repair, &src)).Add(s.cfg.BootDelay)
+	return broke.Add(b.cfg.Faults.Heartbeat.Down).Add(lasts(repair, &src)).Add(b.cfg.BootDelay)
+}
+
+// repairPart ends the repair of a part, and draws when it breaks next.
+func (b *breakdowns) repairPart(i int) {
+	for _, id := range b.nodesOf(i) {
+		b.nodes.comeBack(id)
+	}
+	b.failures[i]++
+	b.planNext(i)
 }
 
 // degradeSilent lets nothing start on the nodes of part i that are not heard of.
-func (s *Site) degradeSilent(i int) {
-	for _, id := range s.nodesOf(i) {
-		if s.silent.Has(id) && s.nodes[id].state == model.Ready {
-			s.setState(id, model.Degraded)
+func (b *breakdowns) degradeSilent(i int) {
+	for _, id := range b.nodesOf(i) {
+		if b.nodes.silent.Has(id) && b.nodes.list[id].state == model.Ready {
+			b.nodes.setState(id, model.Degraded)
 		}
 	}
 }
@@ -252,66 +256,69 @@ func (s *Site) degradeSilent(i int) {
 // losePart takes the nodes of a part down that broke as long ago as heartbeats take, and all
 // jobs on them. Of a node that several failures have hit at a time the last repair counts. A
 // node that was taken down otherwise stays as it is.
-func (s *Site) losePart(i int) {
-	f := &s.cfg.Faults
-	at := s.repaired(i, s.now.Add(-f.Heartbeat.Down))
-	for _, id := range s.nodesOf(i) {
-		n := &s.nodes[id]
-		back := at.Add(s.failedBoots(id))
+func (b *breakdowns) losePart(i int) {
+	f := &b.cfg.Faults
+	at := b.repaired(i, b.now.Add(-f.Heartbeat.Down))
+	for _, id := range b.nodesOf(i) {
+		n := &b.nodes.list[id]
+		back := at.Add(b.nodes.failedBoots(id))
 		switch {
 		case n.state == model.Down && n.broken && n.back != model.AbsentTime:
 			if back <= n.back {
 				continue
 			}
 			n.back = back
-		case n.state == model.Down, f.Heartbeat.Down > 0 && !s.silent.Has(id):
+		case n.state == model.Down, f.Heartbeat.Down > 0 && !b.nodes.silent.Has(id):
 			continue
 		default:
-			s.takeDown(id)
+			b.nodes.takeDown(id)
 			n.back, n.broken = back, true
 		}
 		if n.back != at {
-			s.push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byRepair))
+			b.push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byRepair))
 		}
 	}
-	s.evict()
+	b.evict()
 }
 
-// mostBoots bounds how often a boot is tried.
-const mostBoots = 1000
-
-// failedBoots is how long a node that boots now, or is repaired after a failure of now, takes
-// beyond BootDelay. It counts the boots that fail.
-func (s *Site) failedBoots(id model.NodeID) model.Duration {
-	f := &s.cfg.Faults
-	if f.BootFails == 0 {
-		return 0
+// down takes a node and all jobs on it down, unless it is down already.
+func (b *breakdowns) down(id model.NodeID) bool {
+	if b.nodes.list[id].state == model.Down {
+		return false
 	}
-	src := draw.New(s.cfg.Seed, bootStream, uint64(id), uint64(s.now))
-	n := int64(0)
-	for n < mostBoots && src.Bool(f.BootFails) {
-		n++
-	}
-	s.Meter.FailedBoots += n
-	return model.Duration(n) * min(f.BootTimeout, math.MaxInt64/mostBoots)
+	b.nodes.takeDown(id)
+	b.evict()
+	return true
 }
 
-// standsStill says whether the job under ref holds a node that is broken and not known to be.
-func (s *Site) standsStill(ref model.Ref) bool {
-	return s.silences > 0 && holdsAny(s.quorum.Held(ref), s.silent)
-}
-
-// stall stops the work of a running job, whose processes wait for those of a node that is
-// broken. A checkpoint that is being written fails. The job holds its nodes until the
-// failure is known, or its walltime is over.
-func (s *Site) stall(ref model.Ref) {
-	l := s.jobs.At(ref)
-	if l.exit.writes {
-		l.exit.act = preempt.WriteFailed
+// evict fails the jobs on nodes that have been taken down, by job. Cost: the jobs in the
+// system, once for all nodes that a failure takes down together.
+func (b *breakdowns) evict() {
+	if len(b.nodes.lostNodes) == 0 {
 		return
 	}
-	l.ckpt.breaks = l.ckpt.writes
-	if l.work.SetRate(s.now, 0) {
-		s.retime(ref)
+	hit := b.jobsOn(b.nodes.lost)
+	for _, id := range b.nodes.lostNodes {
+		b.nodes.lost.Remove(id)
 	}
+	b.nodes.lostNodes = b.nodes.lostNodes[:0]
+	for _, ref := range hit {
+		b.endings.fail(ref, model.ReasonNodeFailure, true)
+	}
+}
+
+// jobsOn are the running jobs that hold a node of a set or a part of one, by job; valid
+// until it is asked again. Cost: the jobs in the system.
+func (b *breakdowns) jobsOn(nodes model.NodeSet) []model.Ref {
+	on := b.hit[:0]
+	for ref := range model.Ref(b.jobs.Len()) {
+		l := b.jobs.At(ref)
+		if l.onNodes() && holdsAny(b.quorum.Held(ref), nodes) {
+			on = append(on, ref)
+		}
+	}
+	//detlint:total a job has one ref
+	slices.SortFunc(on, func(x, y model.Ref) int { return int(b.jobs.At(x).rec.Job) - int(b.jobs.At(y).rec.Job) })
+	b.hit = on
+	return on
 }
