@@ -2,88 +2,19 @@ package watch
 
 import (
 	"fmt"
-	"math/bits"
-	"slices"
 
 	"orrery/scheduler/model"
 )
 
-// job is what the log says of a job in the system.
-type job struct {
-	model.Allocation
-	ref    model.Ref
-	state  model.JobState
-	left   model.Duration // requested time from the next start on
-	whole  model.Duration // likewise, after a requeue
-	flying *flight        // proposal to start it, nil when none is under way
-	resize *flight        // proposal to give it other nodes while it runs, nil when none is under way
-	demand int64          // nodes that a reactive service is to have, 0 before it is known
-
-	start     model.Time
-	since     model.Time // when what it holds last changed
-	held      model.Placement
-	nodes     int32
-	milli     int64 // thousandths of GPUs held
-	power, io int64
-	preempted bool
-	caused    bool // others were asked to leave for it while it waits
-	requeues  int32
-
-	// Worked out on the first use, until then nil or 0.
-	own       model.NodeSet // that it may use without borrowing
-	units     uint64        // GPUs asked for
-	mostPower int64         // W of the node that draws most of own, at work
-
-	// For the records.
-	nodeTime int64 // µs
-	attempts int32
-	ended    model.Time     // of the last attempt recorded
-	kept     model.Duration // work, by all attempts
-	last     model.Duration // work lost in the last one
-}
-
-// flight is a proposal that has no answer yet.
-type flight struct {
-	kind      model.ProposalKind
-	job       *job
-	victim    *job
-	borrowed  bool
-	made      model.Time
-	placement model.Placement
-	more      taking // Resize: what it takes beside what it has
-}
-
-func copied(p *model.Placement) model.Placement {
-	return model.Placement{Words: slices.Clone(p.Words), Shares: slices.Clone(p.Shares)}
-}
-
-// each goes over the nodes of p, with the share taken of one, nil for a whole node.
-func each(p *model.Placement) func(yield func(model.NodeID, *model.NodeShare) bool) {
-	return func(yield func(model.NodeID, *model.NodeShare) bool) {
-		for _, w := range p.Words {
-			for n := range w.Nodes {
-				if !yield(n, nil) {
-					return
-				}
-			}
-		}
-		for i := range p.Shares {
-			if !yield(p.Shares[i].Node, &p.Shares[i]) {
-				return
-			}
-		}
-	}
-}
-
 // ledger is which job holds what, by the log.
 type ledger struct {
+	*base
 	nodes    []node
 	mostGPUs int32    // of a node
 	amounts  *amounts // nil where shares are of GPUs alone
 	ready    model.NodeSet
 	owned    model.NodeSet // by any job, in whole or in part
-	downed   []model.NodeID
-	homes    []int32 // by vCluster
+	homes    []int32       // by vCluster
 	lent     []int32
 	tenants  []account
 	qos      []tally
@@ -93,7 +24,6 @@ type ledger struct {
 	locks    map[int32]*tally
 
 	power, bandwidth budget
-	refusals         bool  // in this instant
 	idle             int64 // W of nodes that are up and that no job holds, where these count
 	pool             int32 // most nodes of sensitive work, 0 for no bound
 	sensitive        int32
@@ -151,10 +81,10 @@ func (t *tally) add(j *job, sign int32) {
 }
 
 // thousandths is what p holds of GPUs.
-func (w *Watcher) thousandths(p *model.Placement) (sum int64) {
+func (b *ledger) thousandths(p *model.Placement) (sum int64) {
 	for n, share := range each(p) {
 		if share == nil {
-			sum += model.WholeGPU * int64(w.site.Nodes[n].GPUs)
+			sum += model.WholeGPU * int64(b.site.Nodes[n].GPUs)
 		} else {
 			sum += share.Thousandths()
 		}
@@ -169,8 +99,10 @@ type userOf struct {
 
 type budget struct{ used, cap int64 }
 
-func newLedger(s *model.Site) ledger {
+func newLedger(from *base) ledger {
+	s := from.site
 	b := ledger{
+		base:  from,
 		nodes: make([]node, len(s.Nodes)), amounts: newAmounts(s), ready: model.NewNodeSet(len(s.Nodes)), owned: model.NewNodeSet(len(s.Nodes)),
 		homes: make([]int32, len(s.VClusters)), lent: make([]int32, len(s.VClusters)),
 		tenants: make([]account, len(s.Tenants)), qos: make([]tally, len(s.QOS)),
@@ -189,6 +121,9 @@ func newLedger(s *model.Site) ledger {
 	}
 	for i := range s.Tenants {
 		b.tenants[i].limits = s.Tenants[i].Limits
+	}
+	for n := range s.Nodes {
+		b.idle += b.idleOf(model.NodeID(n))
 	}
 	return b
 }
@@ -232,45 +167,45 @@ func (b *ledger) user(j *job) *tally {
 }
 
 // reserve counts a proposal to start a job among what is in use.
-func (w *Watcher) reserve(x *flight, sign int32) {
-	for _, t := range w.tallies(x.job) {
+func (b *ledger) reserve(x *flight, sign int32) {
+	for _, t := range b.tallies(x.job) {
 		t.flyingNodes += sign * x.placement.Nodes()
-		t.flyingMilli += int64(sign) * w.thousandths(&x.placement)
+		t.flyingMilli += int64(sign) * b.thousandths(&x.placement)
 		t.flyingJobs += sign
 	}
 }
 
 // take enters what j holds with sign 1, and gives it back with sign -1.
-func (w *Watcher) take(j *job, sign int32) {
+func (b *ledger) take(j *job, sign int32) {
 	for n, share := range each(&j.held) {
-		w.visit(j, n, share, sign)
+		b.visit(j, n, share, sign)
 	}
-	for _, t := range w.tallies(j) {
+	for _, t := range b.tallies(j) {
 		t.add(j, sign)
 	}
 	if j.Tenant >= 0 {
-		w.tenants[j.Tenant].charged += sign * j.nodes
+		b.tenants[j.Tenant].charged += sign * j.nodes
 	}
 	if j.IsSensitive() {
-		w.sensitive += sign * j.nodes
+		b.sensitive += sign * j.nodes
 	}
-	w.power.used += int64(sign) * j.power
-	w.bandwidth.used += int64(sign) * j.io
+	b.power.used += int64(sign) * j.power
+	b.bandwidth.used += int64(sign) * j.io
 }
 
 // visit counts j onto node n, or off it.
-func (w *Watcher) visit(j *job, n model.NodeID, share *model.NodeShare, sign int32) {
-	if int(n) >= len(w.nodes) {
+func (b *ledger) visit(j *job, n model.NodeID, share *model.NodeShare, sign int32) {
+	if int(n) >= len(b.nodes) {
 		return
 	}
-	x := &w.nodes[n]
-	w.idle -= w.idleOf(n)
+	x := &b.nodes[n]
+	b.idle -= b.idleOf(n)
 	if x.jobs += sign; x.jobs > 0 {
-		w.owned.Add(n)
+		b.owned.Add(n)
 	} else {
-		w.owned.Remove(n)
+		b.owned.Remove(n)
 	}
-	w.idle += w.idleOf(n)
+	b.idle += b.idleOf(n)
 	switch {
 	case share == nil:
 		x.whole = nil
@@ -281,131 +216,108 @@ func (w *Watcher) visit(j *job, n model.NodeID, share *model.NodeShare, sign int
 		x.taken ^= share.GPUs
 		fallthrough
 	default:
-		w.amounts.add(share, sign)
+		b.amounts.add(share, sign)
 	}
-	if home := w.site.Nodes[n].Home; home >= 0 && home != j.VCluster {
+	if home := b.site.Nodes[n].Home; home >= 0 && home != j.VCluster {
 		if before := x.foreign; before == 0 || before+sign == 0 {
-			w.lent[home] += sign
+			b.lent[home] += sign
 		}
 		x.foreign += sign
 	}
 }
 
-// settle charges what j holds up to now.
-func (w *Watcher) settle(j *job) {
-	j.nodeTime += int64(j.nodes) * int64(w.now.Sub(j.since))
-	j.since = w.now
+// idleOf is what node n counts with against the cap on power as a node that no job holds.
+func (b *ledger) idleOf(n model.NodeID) int64 {
+	if !b.site.CountIdle || b.nodes[n].state == model.Down || b.nodes[n].jobs > 0 {
+		return 0
+	}
+	return b.site.Nodes[n].IdlePower
 }
 
-// accrue brings the node time of the tenant of j up to now.
-func (w *Watcher) accrue(j *job) {
-	if j.Tenant < 0 {
-		return
+// idleBeside is what nodes count with that no job holds and j, which is not booked yet, does not get.
+func (b *ledger) idleBeside(j *job) int64 {
+	watts := b.idle
+	for n := range each(&j.held) {
+		watts -= b.idleOf(n)
 	}
-	a := &w.tenants[j.Tenant]
-	if a.charged > 0 {
-		a.time += int64(a.charged) * int64(w.now.Sub(a.since))
-	}
-	a.since = w.now
+	return watts
 }
 
-// stops notes that j runs no longer; invariants 2 and 7.
-func (w *Watcher) stops(j *job) {
-	if j.state != model.Running && j.state != model.Checkpointing {
-		w.fail(3, j, "an end while it is "+j.state.String(), "that it runs")
-		return
+// bound says which hard limit j would exceed on n nodes, by the number of its
+// invariant, 0 for none. had is what it held until now when it runs already, else nothing;
+// flying says that what proposals under way take counts as well.
+func (b *ledger) bound(j *job, n int32, had *job, flying bool) (number int, found, expected string) {
+	more, runs := int32(1), had.nodes > 0
+	if runs {
+		more = 0
 	}
-	if j.resize != nil {
-		w.lands(j.resize)
+	fresh, milli := func(*tally) int32 { return n }, b.mostMilli(j, n)
+	if !flying { // what it gets is known
+		fresh, milli = func(t *tally) int32 { return t.fresh(&j.held, n) }, j.milli
 	}
-	if span := w.now.Sub(j.start); !w.cfg.Overrun && !j.preempted && j.left < model.Forever-w.cfg.Slack && span > j.left+w.cfg.Slack {
-		w.fail(7, j, "it ran for "+span.String(), "at most "+(j.left+w.cfg.Slack).String())
+	over := func(t *tally, nodes, gpus, jobs int32, what string) bool {
+		usedNodes, usedJobs, usedMilli := t.nodes+fresh(t), t.jobs+more, t.milli+milli
+		if flying {
+			usedNodes, usedJobs, usedMilli = usedNodes+t.flyingNodes, usedJobs+t.flyingJobs, usedMilli+t.flyingMilli
+		}
+		grows := usedNodes > t.nodes+t.fresh(&had.held, had.nodes)
+		if nodes > 0 && grows && usedNodes > nodes || jobs > 0 && more > 0 && usedJobs > jobs || gpus > 0 && milli > had.milli && usedMilli > model.WholeGPU*int64(gpus) {
+			found = fmt.Sprintf("%d nodes, %d thousandths of GPUs and %d jobs of its %s", usedNodes, usedMilli, usedJobs, what)
+			expected = fmt.Sprintf("at most %d nodes, %d GPUs and %d jobs, where 0 is no limit", nodes, gpus, jobs)
+			return true
+		}
+		return false
 	}
-	if w.cfg.Records && j.ended != w.now {
-		w.fail(2, j, "no record of its attempt", "one that ends now")
-	}
-	w.settle(j)
-	w.accrue(j)
-	w.take(j, -1)
-	w.pass.stop(j)
-	j.held, j.nodes, j.milli, j.power, j.io, j.preempted = model.Placement{}, 0, 0, 0, 0, false
-}
-
-// nodeChanges checks invariant 16.
-func (w *Watcher) nodeChanges(f *model.Fact) {
-	if f.Node < 0 || int(f.Node) >= len(w.nodes) {
-		w.fail(16, nil, fmt.Sprintf("node %d", f.Node), "a node of the site")
-		return
-	}
-	n := &w.nodes[f.Node]
-	name := w.site.Nodes[f.Node].Name
-	if !n.state.CanBecome(f.State) {
-		w.fail(16, nil, "node "+name+" goes from "+n.state.String()+" to "+f.State.String(), "a legal transition")
-	}
-	if n.jobs > 0 && (f.State == model.Drained || f.State == model.Wiping) {
-		w.fail(16, nil, fmt.Sprintf("node %s is %s with %d jobs on it", name, f.State, n.jobs), "none")
-	}
-	if f.State == model.Down {
-		w.downed = append(w.downed, f.Node)
-	}
-	w.idle -= w.idleOf(f.Node)
-	n.state = f.State
-	w.idle += w.idleOf(f.Node)
-	if w.ready.Remove(f.Node); f.State == model.Ready {
-		w.ready.Add(f.Node)
-	}
-}
-
-// vacated checks that no job is left on a node that went down in the instant
-// that is over: invariant 16.
-func (w *Watcher) vacated() {
-	for _, n := range w.downed {
-		if x := &w.nodes[n]; x.jobs > 0 && x.state == model.Down {
-			w.fail(16, x.whole, fmt.Sprintf("node %s is down with %d jobs on it", w.site.Nodes[n].Name, x.jobs), "that they left with it")
+	if j.Tenant >= 0 {
+		a := &b.tenants[j.Tenant]
+		if over(&a.tally, a.limits.MaxNodes, a.limits.MaxGPUs, a.limits.MaxConcurrent, "tenant") {
+			return 21, found, expected
 		}
 	}
-	w.downed = w.downed[:0]
-}
-
-// opening takes over what the scheduler's ledger has of before the beginning: the log
-// begins after it.
-func (w *Watcher) opening(now model.Time) {
-	for t := range w.tenants {
-		if a := &w.tenants[t]; w.cfg.Ledger != nil {
-			node, gpu := w.cfg.Ledger(model.TenantID(t), now)
-			a.time, a.since, a.booked = int64(node), now, [2]model.Duration{node, gpu}
+	if j.QOS >= 0 {
+		q := &b.site.QOS[j.QOS]
+		if q.MaxNodes > 0 && n > q.MaxNodes {
+			return 22, fmt.Sprintf("%d nodes", n), fmt.Sprintf("at most %d of a job of QOS %s", q.MaxNodes, q.Name)
+		}
+		if q.MaxGPUs > 0 && milli > model.WholeGPU*int64(q.MaxGPUs) {
+			return 22, fmt.Sprintf("%d thousandths of GPUs", milli), fmt.Sprintf("at most %d GPUs of a job of QOS %s", q.MaxGPUs, q.Name)
+		}
+		if over(&b.qos[j.QOS], q.GroupNodes, q.GroupGPUs, q.GroupJobs, "QOS") || j.User >= 0 && over(b.user(j), q.UserNodes, q.UserGPUs, q.UserJobs, "QOS and user") {
+			return 22, found, expected
 		}
 	}
-}
-
-// audit holds the scheduler's ledger against the one here: invariant 29.
-func (w *Watcher) audit(j *job) {
-	if w.cfg.Ledger == nil || j.Tenant < 0 {
-		return
-	}
-	w.accrue(j)
-	a := &w.tenants[j.Tenant]
-	node, gpu := w.cfg.Ledger(j.Tenant, w.now)
-	if node < a.booked[0] || gpu < a.booked[1] {
-		w.fail(29, j, fmt.Sprintf("%s of node and %s of GPU time booked for tenant %s", node, gpu, w.site.Tenants[j.Tenant].Name),
-			fmt.Sprintf("no less than before, %s and %s", a.booked[0], a.booked[1]))
-	}
-	if int64(node) != a.time {
-		w.fail(29, j, fmt.Sprintf("%s of node time booked for tenant %s", node, w.site.Tenants[j.Tenant].Name), model.Duration(a.time).String())
-	}
-	a.booked = [2]model.Duration{node, gpu}
-}
-
-// within counts the nodes of p that are in set.
-func within(p *model.Placement, set model.NodeSet) int32 {
-	n := 0
-	for _, w := range p.Words {
-		n += bits.OnesCount64(w.Mask & set[w.Word])
-	}
-	for _, h := range p.Shares {
-		if set.Has(h.Node) {
-			n++
+	if j.Partition >= 0 {
+		p := &b.site.Partitions[j.Partition]
+		if !p.Up || n < p.MinNodes || p.MaxNodes > 0 && n > p.MaxNodes {
+			return 22, fmt.Sprintf("%d nodes of partition %s, which is up: %t", n, p.Name, p.Up), fmt.Sprintf("that it is up, and %d to %d nodes", p.MinNodes, p.MaxNodes)
 		}
 	}
-	return int32(n)
+	if t := b.groups[j.TaskGroup]; j.TaskGroup >= 0 && t != nil && over(t, 0, 0, j.MaxConcurrent, "task group") {
+		return 23, found, expected
+	}
+	if t := b.sessions[j.User]; j.Kind == model.Session && j.User >= 0 && t != nil && over(t, 0, 0, b.site.UserSessions, "user, sessions,") {
+		return 22, found, expected
+	}
+	for _, d := range j.Deps {
+		if t := b.locks[d.Mutex]; d.Condition == model.Mutex && t != nil && !runs && over(t, 0, 0, 1, "mutex") {
+			return 23, found, expected
+		}
+	}
+	return 0, "", ""
+}
+
+// mostMilli is the most that j may take of GPUs on n nodes, in thousandths.
+func (b *ledger) mostMilli(j *job, n int32) int64 {
+	if j.Divides() {
+		return int64(n) * (model.WholeGPU*int64(j.GPUs) + int64(j.GPUMilli))
+	}
+	return model.WholeGPU * int64(n) * int64(b.mostGPUs)
+}
+
+// reserveMore counts what a job gains by a proposal among what is in use.
+func (b *ledger) reserveMore(x *flight, sign int32) {
+	for _, t := range b.tallies(x.job) {
+		t.flyingNodes += sign * x.more.nodes.Nodes()
+		t.flyingMilli += int64(sign) * b.thousandths(&x.more.nodes)
+	}
 }

@@ -38,36 +38,39 @@ func (o Order) known() bool { return o != orderUnknown }
 // longest is the request that those beyond it count as in an order.
 const longest = 1 << 50
 
+// ranking is the order of queues, and what of it depends on which nodes a job may use.
+type ranking struct{ *base }
+
 // before says whether a comes before b in the queue of their vCluster now.
-func (w *Watcher) before(a, b *job) bool {
-	c := cmp.Compare(w.tier(b), w.tier(a))
-	if o := w.cfg.Policies[a.VCluster].Order; c == 0 {
-		c = w.compare(o, a, b)
+func (r *ranking) before(a, b *job) bool {
+	c := cmp.Compare(r.tier(b), r.tier(a))
+	if o := r.cfg.Policies[a.VCluster].Order; c == 0 {
+		c = r.compare(o, a, b)
 	}
 	return cmp.Or(c, cmp.Compare(a.Job, b.Job)) < 0
 }
 
-func (w *Watcher) tier(j *job) int32 {
+func (r *ranking) tier(j *job) int32 {
 	if j.Partition < 0 {
 		return 0
 	}
-	return w.site.Partitions[j.Partition].Tier
+	return r.site.Partitions[j.Partition].Tier
 }
 
 // tiered says whether partitions have tiers.
-func (w *Watcher) tiered() bool {
-	for i := range w.site.Partitions {
-		if w.site.Partitions[i].Tier != 0 {
+func (r *ranking) tiered() bool {
+	for i := range r.site.Partitions {
+		if r.site.Partitions[i].Tier != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func (w *Watcher) compare(o Order, a, b *job) int {
+func (r *ranking) compare(o Order, a, b *job) int {
 	ra, rb := asked(a), asked(b)
-	na, nb := w.units(a), w.units(b)
-	wa, wb := uint64(w.now-a.Submit), uint64(w.now-b.Submit)
+	na, nb := r.units(a), r.units(b)
+	wa, wb := uint64(r.now-a.Submit), uint64(r.now-b.Submit)
 	switch o {
 	case fcfs:
 		return cmp.Compare(a.Submit, b.Submit)
@@ -105,15 +108,32 @@ func cube(a, b, n uint64) *big.Int {
 
 // units is the GPUs that j asks for, one that it takes a part of whole: of whole nodes those
 // of the largest that it may use, at least one each.
-func (w *Watcher) units(j *job) uint64 {
+func (r *ranking) units(j *job) uint64 {
 	if j.units == 0 {
 		per := max(1, j.Cards())
-		for i := range w.site.Nodes {
-			if !j.Divides() && w.own(j).Has(model.NodeID(i)) {
-				per = max(per, w.site.Nodes[i].GPUs)
+		for i := range r.site.Nodes {
+			if !j.Divides() && r.own(j).Has(model.NodeID(i)) {
+				per = max(per, r.site.Nodes[i].GPUs)
 			}
 		}
 		j.units = uint64(per) * uint64(j.NodesMin)
 	}
 	return j.units
+}
+
+// own is the nodes that j may ever use without borrowing.
+func (r *ranking) own(j *job) model.NodeSet {
+	if j.own != nil {
+		return j.own
+	}
+	j.own = model.NewNodeSet(len(r.site.Nodes))
+	for i := range r.site.Nodes {
+		n, node := model.NodeID(i), &r.site.Nodes[i]
+		if (node.Home < 0 || node.Home == j.VCluster) && r.site.Constraints[j.Constraint].Holds(n, node) &&
+			(j.Partition < 0 || r.site.Partitions[j.Partition].Nodes.Has(n)) &&
+			(j.Reservation < 0 || r.site.Reservations[j.Reservation].Nodes.Has(n)) {
+			j.own.Add(n)
+		}
+	}
+	return j.own
 }

@@ -369,3 +369,8 @@ func (w *Plain) Finish(e End) {
 		w.fail(2, -1, fmt.Sprintf("%d rows", rows), fmt.Sprintf("the %d that left, %d that were dropped and %d that are unfinished", w.left, dropped, unfinished))
 	}
 }
+
+type end struct {
+	at    model.Time
+	nodes int32
+}

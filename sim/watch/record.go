@@ -10,7 +10,7 @@ import (
 // it. It checks invariants 2 and 30.
 func (w *Watcher) Attempt(r *model.AttemptRecord) {
 	w.Records++
-	j := w.jobs[r.Job]
+	j := w.system.jobs[r.Job]
 	if j == nil || j.state != model.Running && j.state != model.Checkpointing {
 		w.unknownJob(2, r.Job, "the record of an attempt", "a job that runs")
 		return
@@ -32,24 +32,24 @@ func (w *Watcher) Job(r *model.JobRecord) {
 	w.Records++
 	w.left++
 	switch {
-	case r.State == model.Rejected && w.leavers[r.Job] == nil:
-		if w.jobs[r.Job] != nil || w.outcome(r.Job) != model.Pending && !w.gone(r.Job).never {
+	case r.State == model.Rejected && w.system.leavers[r.Job] == nil:
+		if w.system.jobs[r.Job] != nil || w.system.outcome(r.Job) != model.Pending && !w.system.gone(r.Job).never {
 			w.unknownJob(2, r.Job, "it is rejected and submitted", "one of both")
 		}
 		return
 	case !r.State.Terminal() && r.Reason == model.ReasonEndOfRun:
 		w.open++
-		if j := w.jobs[r.Job]; j == nil || j.state != r.State {
+		if j := w.system.jobs[r.Job]; j == nil || j.state != r.State {
 			w.unknownJob(2, r.Job, "it is unfinished, "+r.State.String(), "that it is in the system in this state")
 		}
 		return
 	}
-	j := w.leavers[r.Job]
+	j := w.system.leavers[r.Job]
 	if j == nil {
 		w.unknownJob(2, r.Job, "it is recorded as "+r.State.String(), "a job that has just left")
 		return
 	}
-	delete(w.leavers, r.Job)
+	delete(w.system.leavers, r.Job)
 	if r.State != j.state || r.Attempts != j.attempts || r.Requeues != j.requeues {
 		w.fail(2, j, fmt.Sprintf("%s after %d attempts and %d requeues", r.State, r.Attempts, r.Requeues),
 			fmt.Sprintf("%s after %d and %d", j.state, j.attempts, j.requeues))
@@ -86,17 +86,17 @@ type End struct {
 // for one that is over: invariants 2 and 34. Some rows are dropped, some jobs are unfinished.
 func (w *Watcher) Finish(e End) {
 	rows, dropped, unfinished := e.Rows, e.Dropped, e.Unfinished
-	w.vacated()
-	w.moves(e.Whole)
+	w.states.vacated()
+	w.releases.moves(e.Whole)
 	if w.cfg.Records && w.left-w.open+dropped+unfinished != rows {
 		w.fail(2, nil, fmt.Sprintf("%d rows", rows), fmt.Sprintf("the %d that left, %d that were dropped and %d that are unfinished", w.left-w.open, dropped, unfinished))
 	}
-	if int64(len(w.jobs)) != unfinished {
-		w.fail(2, nil, fmt.Sprintf("%d jobs in the system at the end", len(w.jobs)), fmt.Sprintf("the %d that are unfinished", unfinished))
+	if int64(len(w.system.jobs)) != unfinished {
+		w.fail(2, nil, fmt.Sprintf("%d jobs in the system at the end", len(w.system.jobs)), fmt.Sprintf("the %d that are unfinished", unfinished))
 	}
 	if unfinished == 0 {
-		for i := range w.nodes {
-			if n := &w.nodes[i]; n.jobs != 0 || n.taken != 0 {
+		for i := range w.ledger.nodes {
+			if n := &w.ledger.nodes[i]; n.jobs != 0 || n.taken != 0 {
 				w.fail(5, n.whole, fmt.Sprintf("%d jobs on node %s at the end", n.jobs, w.site.Nodes[i].Name), "none")
 			}
 		}
