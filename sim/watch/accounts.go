@@ -31,8 +31,7 @@ func (ac *accounts) accrue(j *job) {
 	a.since = ac.now
 }
 
-// opening takes over what the scheduler's ledger has of before the beginning: the log
-// begins after it.
+// opening takes over what the scheduler's ledger has of before the beginning: the log begins after it.
 func (ac *accounts) opening(now model.Time) {
 	for t := range ac.ledger.tenants {
 		if a := &ac.ledger.tenants[t]; ac.cfg.Ledger != nil {

@@ -52,8 +52,7 @@ func (b *base) gains(j *job, p *model.Placement) taking {
 // reservations are those of an administrator, set aside for some jobs or for maintenance: invariant 27.
 type reservations struct{ *base }
 
-// setAside checks that j stays clear of the nodes that advance reservations keep for
-// others: invariant 27.
+// setAside checks that j stays clear of the nodes that advance reservations keep for others: invariant 27.
 func (rs *reservations) setAside(j *job, t *taking) {
 	for i := range rs.site.Reservations {
 		r := &rs.site.Reservations[i]

@@ -8,13 +8,13 @@ import (
 	"orrery/scheduler/model"
 )
 
-// forecast is what is predicted to be free of nodes and caps for a blocked job at some
-// instant, when each job leaves at the predicted end.
+// forecast is what is predicted to be free of nodes and caps for a blocked job at some instant, when each job leaves
+// at the predicted end.
 type forecast struct {
 	head  *job
 	nodes int32 // free as a whole, of those that it may use
-	// Where it matters which nodes these are: the GPUs of each that no job holds, a
-	// node without any counting as one of one GPU.
+	// Where it matters which nodes these are: the GPUs of each that no job holds, a node without any counting as one
+	// of one GPU.
 	detailed         bool
 	free             []uint64
 	amounts          *amounts // held of each, nil where shares are of GPUs alone
@@ -79,8 +79,8 @@ func (s *slip) counted(p *model.Placement) int32 {
 	return int32(n)
 }
 
-// lay sets the forecast for h to now: what runs and what its vCluster has proposed
-// holds its nodes; of what others have proposed only power and bandwidth are known.
+// lay sets the forecast for h to now: what runs and what its vCluster has proposed holds its nodes; of what others
+// have proposed only power and bandwidth are known.
 func (s *slip) lay(h *job) {
 	f := &s.forecast
 	f.head, f.free, f.nodes, f.leaves = h, f.free[:0], 0, f.leaves[:0]
@@ -136,9 +136,9 @@ func (s *slip) lay(h *job) {
 	})
 }
 
-// reserved is the reservation of the blocked job h under EASY: the earliest instant
-// from now on at which it has room, Never when there is none. The forecast is left
-// as it is then. Cost: the running jobs, and the nodes for each of their ends.
+// reserved is the reservation of the blocked job h under EASY: the earliest instant from now on at which it has room,
+// Never when there is none. The forecast is left as it is then. Cost: the running jobs, and the nodes for each of
+// their ends.
 func (s *slip) reserved(h *job) model.Time {
 	f := &s.forecast
 	s.lay(h)
@@ -171,8 +171,7 @@ func (s *slip) reserved(h *job) model.Time {
 	}
 }
 
-// roomBeside says whether h has room at an instant beside t as well. The forecast has
-// to be that of the instant.
+// roomBeside says whether h has room at an instant beside t as well. The forecast has to be that of the instant.
 func (s *slip) roomBeside(h *job, at model.Time, t *taking) bool {
 	f := &s.forecast
 	s.give(&t.nodes, true)
@@ -181,10 +180,9 @@ func (s *slip) roomBeside(h *job, at model.Time, t *taking) bool {
 	return at == model.Never || s.roomAt(h, at)
 }
 
-// roomAt says whether h has room by the forecast, which is of the instant at: in
-// nodes of its own vCluster or of none that nothing keeps from it, of one known
-// fingerprint for sensitive work, and under the caps, with the power that it is
-// reckoned with as long as its nodes are not known.
+// roomAt says whether h has room by the forecast, which is of the instant at: in nodes of its own vCluster or of none
+// that nothing keeps from it, of one known fingerprint for sensitive work, and under the caps, with the power that it
+// is reckoned with as long as its nodes are not known.
 func (s *slip) roomAt(h *job, at model.Time) bool {
 	f := &s.forecast
 	if power := s.reckoned(h); s.ledger.power.cap > 0 && power > 0 && f.power+power > s.ledger.power.cap {
@@ -216,8 +214,7 @@ func (s *slip) roomAt(h *job, at model.Time) bool {
 	return most >= h.NodesMin
 }
 
-// keeps says whether an advance reservation, or a promise to another job, keeps node n from
-// j, if it ran from at on.
+// keeps says whether an advance reservation, or a promise to another job, keeps node n from j, if it ran from at on.
 func (s *slip) keeps(j *job, n model.NodeID, at model.Time) (kept bool) {
 	for i := range s.site.Reservations {
 		r := &s.site.Reservations[i]
@@ -234,8 +231,8 @@ func (s *slip) keeps(j *job, n model.NodeID, at model.Time) (kept bool) {
 	return kept
 }
 
-// reckoned is the power in W of j before its nodes are known: what it states, else
-// that of as many of those that draw most of the nodes that it may use.
+// reckoned is the power in W of j before its nodes are known: what it states, else that of as many of those that draw
+// most of the nodes that it may use.
 func (s *slip) reckoned(j *job) int64 {
 	if j.Power > 0 || s.ledger.power.cap == 0 {
 		return j.Power

@@ -16,8 +16,8 @@ type releases struct {
 	aside   map[model.JobID]bool // as Config.Aside says, once asked for
 }
 
-// moves checks invariant 34 at the end of a replay: a job waits for others only while one of
-// them is not over. whole says that no row is still to come.
+// moves checks invariant 34 at the end of a replay: a job waits for others only while one of them is not over. whole
+// says that no row is still to come.
 func (rl *releases) moves(whole bool) {
 	asked := map[model.JobID]bool{}         // to be withdrawn, which is not answered yet
 	for _, x := range rl.flights.underWay { //detlint:ordered whether any of a job's is a withdrawal

@@ -42,9 +42,8 @@ func (g *grants) assigned(j *job, f *model.Fact) {
 	j.start, j.attempts = g.now, j.attempts+1
 }
 
-// grant checks that j, which holds nothing, may have the nodes of p, and enters
-// them. had is what it held until now when it is resized, else nil: it may keep
-// nodes that are not ready any more, and what limits now forbid.
+// grant checks that j, which holds nothing, may have the nodes of p, and enters them. had is what it held until now
+// when it is resized, else nil: it may keep nodes that are not ready any more, and what limits now forbid.
 func (g *grants) grant(j *job, p *model.Placement, borrowed bool, had *job) {
 	j.since = g.now
 	if p == nil {
@@ -73,8 +72,7 @@ func (g *grants) grant(j *job, p *model.Placement, borrowed bool, had *job) {
 	g.lending(j)
 }
 
-// shape checks that j gets what it asks for, invariant 6. false says that the
-// nodes cannot be entered.
+// shape checks that j gets what it asks for, invariant 6. false says that the nodes cannot be entered.
 func (g *grants) shape(j *job) bool {
 	for n, share := range each(&j.held) {
 		switch {
@@ -172,8 +170,7 @@ func (g *grants) lending(j *job) {
 	}
 }
 
-// limits checks what bounds the start of a job beside its nodes: invariants 21
-// to 24.
+// limits checks what bounds the start of a job beside its nodes: invariants 21 to 24.
 func (g *grants) limits(j *job, had *job) {
 	if had.nodes == 0 || j.nodes > had.nodes || j.milli > had.milli {
 		if number, found, expected := g.ledger.bound(j, j.nodes, had, false); number > 0 {

@@ -243,9 +243,8 @@ func (b *ledger) idleBeside(j *job) int64 {
 	return watts
 }
 
-// bound says which hard limit j would exceed on n nodes, by the number of its
-// invariant, 0 for none. had is what it held until now when it runs already, else nothing;
-// flying says that what proposals under way take counts as well.
+// bound says which hard limit j would exceed on n nodes, by the number of its invariant, 0 for none. had is what it
+// held until now when it runs already, else nothing; flying says that what proposals under way take counts as well.
 func (b *ledger) bound(j *job, n int32, had *job, flying bool) (number int, found, expected string) {
 	more, runs := int32(1), had.nodes > 0
 	if runs {

@@ -8,8 +8,8 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Order is what the queue of a vCluster is ordered by, as far as it can be told
-// from the log alone. Partition tiers come before it and ids behind it.
+// Order is what the queue of a vCluster is ordered by, as far as it can be told from the log alone. Partition tiers
+// come before it and ids behind it.
 type Order uint8
 
 const (
@@ -106,8 +106,8 @@ func cube(a, b, n uint64) *big.Int {
 	return y.Mul(y, x).Mul(y, new(big.Int).SetUint64(n))
 }
 
-// units is the GPUs that j asks for, one that it takes a part of whole: of whole nodes those
-// of the largest that it may use, at least one each.
+// units is the GPUs that j asks for, one that it takes a part of whole: of whole nodes those of the largest that it
+// may use, at least one each.
 func (r *ranking) units(j *job) uint64 {
 	if j.units == 0 {
 		per := max(1, j.Cards())

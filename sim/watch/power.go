@@ -16,8 +16,8 @@ type capping struct {
 	refusals bool // in this instant
 }
 
-// keepsCap checks invariant 35 when an instant is over. Not where the quorum refused something, for what
-// was tried without success is tried again later.
+// keepsCap checks invariant 35 when an instant is over. Not where the quorum refused something, for what was tried
+// without success is tried again later.
 func (c *capping) keepsCap() {
 	refused := c.refusals
 	c.refusals = false

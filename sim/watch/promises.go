@@ -16,8 +16,8 @@ type promise struct {
 	plain bool // nothing has happened since that may move it to a later instant
 }
 
-// promises are those of the site, oldest first, and the changes that proposals of higher
-// numbers alone heed: invariants 32 and 33.
+// promises are those of the site, oldest first, and the changes that proposals of higher numbers alone heed:
+// invariants 32 and 33.
 type promises struct {
 	*base
 	system  *system
@@ -88,9 +88,9 @@ func (ps *promises) disturbed() {
 	}
 }
 
-// comesFirst notes that j starts before jobs of its vCluster that have a promise, by the
-// order of the queue: a limit, a dependency or a hold that is lifted, or a requeue, has
-// brought a job before them that was not there when they were promised anything.
+// comesFirst notes that j starts before jobs of its vCluster that have a promise, by the order of the queue: a limit,
+// a dependency or a hold that is lifted, or a requeue, has brought a job before them that was not there when they
+// were promised anything.
 func (ps *promises) comesFirst(j *job) {
 	for i := range ps.list {
 		x := ps.list[i].job
@@ -122,8 +122,8 @@ func (ps *promises) flies(j *job, p *model.Placement) {
 	}
 }
 
-// heeded calls f with the promises that j must heed, of jobs of other vClusters that have no
-// younger one than j, and the time for which each is.
+// heeded calls f with the promises that j must heed, of jobs of other vClusters that have no younger one than j, and
+// the time for which each is.
 func (ps *promises) heeded(j *job, f func(x *promise, from, until model.Time)) {
 	own := slices.IndexFunc(ps.list, func(x promise) bool { return x.job == j })
 	for i := range ps.list {
@@ -139,8 +139,8 @@ func (ps *promises) keptBy(x *promise, j *job, n model.NodeID) bool {
 	return x.nodes.Has(n) && ps.site.Nodes[n].Home != j.VCluster
 }
 
-// keepsPromises checks that j leaves alone what others were promised: invariant 32. The
-// nodes of victims that left for it are its own.
+// keepsPromises checks that j leaves alone what others were promised: invariant 32. The nodes of victims that left
+// for it are its own.
 func (ps *promises) keepsPromises(j *job, t *taking) {
 	if j.caused {
 		return

@@ -6,8 +6,7 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Attempt takes the record of an attempt, which comes before the fact that ends
-// it. It checks invariants 2 and 30.
+// Attempt takes the record of an attempt, which comes before the fact that ends it. It checks invariants 2 and 30.
 func (w *Watcher) Attempt(r *model.AttemptRecord) {
 	w.Records++
 	j := w.system.jobs[r.Job]
@@ -26,8 +25,8 @@ func (w *Watcher) Attempt(r *model.AttemptRecord) {
 	j.kept, j.last = j.kept+r.Kept, r.Lost
 }
 
-// Job takes the record of a job that left, or was refused, or is left over when
-// nothing can happen any more. It checks invariants 2, 4, 29 and 30.
+// Job takes the record of a job that left, or was refused, or is left over when nothing can happen any more. It
+// checks invariants 2, 4, 29 and 30.
 func (w *Watcher) Job(r *model.JobRecord) {
 	w.Records++
 	w.left++
@@ -82,8 +81,8 @@ type End struct {
 	Whole                     bool // no row is still to come, nor held back
 }
 
-// Finish checks at the end of a replay that every row is accounted for, and that no job waits
-// for one that is over: invariants 2 and 34. Some rows are dropped, some jobs are unfinished.
+// Finish checks at the end of a replay that every row is accounted for, and that no job waits for one that is over:
+// invariants 2 and 34. Some rows are dropped, some jobs are unfinished.
 func (w *Watcher) Finish(e End) {
 	rows, dropped, unfinished := e.Rows, e.Dropped, e.Unfinished
 	w.states.vacated()

@@ -6,8 +6,8 @@ import (
 	"orrery/scheduler/model"
 )
 
-// begins notes what a service that runs on more than its least nodes from its start on,
-// before it is told of any demand, is to have.
+// begins notes what a service that runs on more than its least nodes from its start on, before it is told of any
+// demand, is to have.
 func (j *job) begins() {
 	if j.demand == 0 && j.nodes > j.NodesMin {
 		j.demand = int64(j.nodes)

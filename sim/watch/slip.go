@@ -28,8 +28,8 @@ func (s *slip) reset() {
 	s.vcluster, s.seen, s.head, s.grown, s.skip = -1, nil, nil, false, false
 }
 
-// checked says whether reservations of vCluster v are checked: EASY, where it can be
-// told which job is first, and no nodes are kept for a job that makes others leave.
+// checked says whether reservations of vCluster v are checked: EASY, where it can be told which job is first, and no
+// nodes are kept for a job that makes others leave.
 func (s *slip) checked(v model.VClusterID) bool {
 	p := &s.cfg.Policies[v]
 	if s.site.CountIdle && s.ledger.power.cap > 0 {
@@ -38,8 +38,7 @@ func (s *slip) checked(v model.VClusterID) bool {
 	return p.Easy && (p.Order.known() || s.cfg.First != nil) && s.system.causes == 0
 }
 
-// behind checks that what j takes by the proposal of number seq does not delay the first
-// blocked job: invariant 28.
+// behind checks that what j takes by the proposal of number seq does not delay the first blocked job: invariant 28.
 func (s *slip) behind(j *job, t *taking, seq uint64) {
 	ordered := s.cfg.Policies[j.VCluster].Order.known()
 	if s.vcluster != j.VCluster || s.at != s.now || !ordered || s.seen != nil && !s.ranking.before(s.seen, j) {
@@ -84,8 +83,8 @@ func (s *slip) askHead(j *job, seq uint64) {
 	}
 }
 
-// findHead looks for the first blocked job among those that had their turn
-// between the last proposal and the one of j.
+// findHead looks for the first blocked job among those that had their turn between the last proposal and the one of
+// j.
 func (s *slip) findHead(j *job) {
 	if s.head != nil {
 		return
@@ -113,8 +112,7 @@ func (s *slip) findHead(j *job) {
 	}
 }
 
-// overPool says whether j would hold too many nodes for sensitive work, with what
-// is in flight.
+// overPool says whether j would hold too many nodes for sensitive work, with what is in flight.
 func (s *slip) overPool(j *job) bool {
 	if s.site.SensitivePool <= 0 || !j.IsSensitive() {
 		return false
@@ -135,8 +133,8 @@ func (s *slip) overPool(j *job) bool {
 	return n > s.site.SensitivePool
 }
 
-// clashes says whether a proposal of v that is under way names a node that was
-// granted to another meanwhile: then it is not known which job will have what.
+// clashes says whether a proposal of v that is under way names a node that was granted to another meanwhile: then it
+// is not known which job will have what.
 func (s *slip) clashes(v model.VClusterID) bool {
 	for _, j := range s.system.waiting[v] {
 		if j.flying != nil && within(&j.flying.placement, s.ledger.owned) > 0 {

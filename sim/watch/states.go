@@ -38,8 +38,7 @@ func (st *states) nodeChanges(f *model.Fact) {
 	}
 }
 
-// vacated checks that no job is left on a node that went down in the instant
-// that is over: invariant 16.
+// vacated checks that no job is left on a node that went down in the instant that is over: invariant 16.
 func (st *states) vacated() {
 	for _, n := range st.downed {
 		if x := &st.ledger.nodes[n]; x.jobs > 0 && x.state == model.Down {

@@ -1,8 +1,7 @@
-// Package watch checks the invariants of docs/INVARIANTS.md on a log as it is
-// written: facts, proposals and records come in, breaches come out. It keeps
-// a ledger of its own from the log alone and believes neither the core, but for
-// which job is first where only scores tell, nor the quorum, so it must not know them; nor
-// does it know how a schedule is made. It never stops a replay.
+// Package watch checks the invariants of docs/INVARIANTS.md on a log as it is written: facts, proposals and records
+// come in, breaches come out. It keeps a ledger of its own from the log alone and believes neither the core, but for
+// which job is first where only scores tell, nor the quorum, so it must not know them; nor does it know how a
+// schedule is made. It never stops a replay.
 package watch
 
 import (
@@ -73,23 +72,22 @@ type Config struct {
 	Site     *model.Site
 	Policies []Policy // by vCluster
 	Shared   bool     // nodes may be divided by GPU
-	// Overrun says that jobs may outlive their request; else they are gone Slack
-	// after it: what agents take to start a job, to end it, and to notice.
+	// Overrun says that jobs may outlive their request; else they are gone Slack after it: what agents take to start
+	// a job, to end it, and to notice.
 	Overrun bool
 	Slack   model.Duration
 	// Begin is a warm start: submissions of before are observed then.
 	Begin model.Time
 	// Records says that the records of jobs and attempts come as well.
 	Records bool
-	// Aside are the jobs that wait in no queue of the scheduler, by its own word; nil to have
-	// invariant 34 checked by the log alone.
+	// Aside are the jobs that wait in no queue of the scheduler, by its own word; nil to have invariant 34 checked by
+	// the log alone.
 	Aside func() map[model.JobID]bool
-	// First is the first blocked job of the last pass of a vCluster and the number of
-	// the last proposal before its turn, by the scheduler's own word, for orders that
-	// cannot be told from the log; nil to have these unchecked.
+	// First is the first blocked job of the last pass of a vCluster and the number of the last proposal before its
+	// turn, by the scheduler's own word, for orders that cannot be told from the log; nil to have these unchecked.
 	First func(v model.VClusterID) (ref model.Ref, since uint64, ok bool)
-	// Ledger is what the scheduler has booked for a tenant up to an instant, in
-	// node and GPU time; nil to have it unchecked.
+	// Ledger is what the scheduler has booked for a tenant up to an instant, in node and GPU time; nil to have it
+	// unchecked.
 	Ledger func(t model.TenantID, now model.Time) (node, gpu model.Duration)
 }
 

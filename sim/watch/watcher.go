@@ -8,10 +8,9 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Watcher checks the log of a site. It implements the recorder port and the sink
-// of records. Cost: each fact what it names; a start behind a blocked job the
-// running jobs. Memory: the jobs in the system, and 12 bytes for each
-// that left.
+// Watcher checks the log of a site. It implements the recorder port and the sink of records. Cost: each fact what it
+// names; a start behind a blocked job the running jobs. Memory: the jobs in the system, and 12 bytes for each that
+// left.
 //
 // Each law stands in a part of its own, which knows of those before it alone. The watcher hands them what the log
 // has, in order.
@@ -70,8 +69,8 @@ func (w *Watcher) clock(now model.Time) {
 	w.now = now
 }
 
-// Round implements drive.Recorder. The first one after the restoring began finds in the
-// scheduler's ledger what was used before the log begins.
+// Round implements drive.Recorder. The first one after the restoring began finds in the scheduler's ledger what was
+// used before the log begins.
 func (w *Watcher) Round(now model.Time, _ drive.Round, _ int) {
 	w.promises.hear(^uint64(0))
 	if w.accounts.restoring {

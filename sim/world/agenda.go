@@ -33,8 +33,7 @@ func (a *agenda) scheduleEnd(ref model.Ref) {
 	a.events.Push(des.NewEvent(l.ends, rank, l.rec.Job, ref))
 }
 
-// finish is when the work of the running attempt is done, if nothing comes
-// between.
+// finish is when the work of the running attempt is done, if nothing comes between.
 func (a *agenda) finish(l *siteJob) model.Time {
 	switch {
 	case l.truth.Runtime == model.AbsentDuration:
@@ -74,9 +73,8 @@ func (a *agenda) completionDelay(l *siteJob) model.Duration {
 	return model.Duration(src.IntN(int64(a.cfg.Visible) + 1))
 }
 
-// retime sets anew what lies ahead of the attempt under ref as far as that has moved with
-// its rate: its end, the next step of its way out, the next look at whether to write a
-// checkpoint.
+// retime sets anew what lies ahead of the attempt under ref as far as that has moved with its rate: its end, the next
+// step of its way out, the next look at whether to write a checkpoint.
 func (a *agenda) retime(ref model.Ref) {
 	l := a.jobs.At(ref)
 	if l.rec.State == model.Checkpointing {
@@ -124,11 +122,10 @@ func (a *agenda) planCheckpoint(ref model.Ref) {
 	}
 }
 
-// nextLook is the instant at which a checkpoint of l is due, or may be; AbsentTime for
-// none. One that would not be whole before the walltime is over is not begun. Intervals
-// between checkpoints are time, at whatever rate the job works: nodes fail in time. A job
-// that stands still has nothing to save, and one that writes the copy of its last checkpoint
-// begins no other.
+// nextLook is the instant at which a checkpoint of l is due, or may be; AbsentTime for none. One that would not be
+// whole before the walltime is over is not begun. Intervals between checkpoints are time, at whatever rate the job
+// works: nodes fail in time. A job that stands still has nothing to save, and one that writes the copy of its last
+// checkpoint begins no other.
 func (a *agenda) nextLook(l *siteJob) model.Time {
 	c := a.cfg.Checkpoints
 	if c == nil || l.work.Rate() == 0 || l.ckpt.drains {
@@ -162,8 +159,8 @@ func nextCheck(t model.Time) model.Time {
 	return (t + every - 1) / every * every
 }
 
-// interval is the work between checkpoints by the formulas of Young or Daly: a
-// job meets a failure when any of its nodes does.
+// interval is the work between checkpoints by the formulas of Young or Daly: a job meets a failure when any of its
+// nodes does.
 func (a *agenda) interval(l *siteJob) model.Duration {
 	mtbf := a.cfg.Checkpoints.MTBF
 	if mtbf != model.Forever {

@@ -21,8 +21,7 @@ type arrivals struct {
 	inspected model.Allocation // space of rows that are not submitted
 }
 
-// Inspect says whether row i of b could never run, for a reason that unsatisfiable gives;
-// it submits nothing.
+// Inspect says whether row i of b could never run, for a reason that unsatisfiable gives; it submits nothing.
 func (r *arrivals) Inspect(b *traces.Batch, i int, unsatisfiable func(*model.Allocation) model.Reason) (tooLarge bool, err error) {
 	if r.cfg.Rows.Warm.Left(b, i) {
 		return false, nil
@@ -34,10 +33,9 @@ func (r *arrivals) Inspect(b *traces.Batch, i int, unsatisfiable func(*model.All
 // Lacking is what the rows so far name and the site does not have.
 func (r *arrivals) Lacking() []translate.Lack { return r.rows.Lacking() }
 
-// Submission turns row i of b into a fact, which it puts into f. ok is false when the
-// row had left before the replay, is dropped by a rule, or is rejected because unsatisfiable says
-// why it could never run: f is then FactGone where other rows wait for it, else empty. The
-// error is a traces.DataError: the row names what the site does not have.
+// Submission turns row i of b into a fact, which it puts into f. ok is false when the row had left before the replay,
+// is dropped by a rule, or is rejected because unsatisfiable says why it could never run: f is then FactGone where
+// other rows wait for it, else empty. The error is a traces.DataError: the row names what the site does not have.
 func (r *arrivals) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allocation) model.Reason, f *model.Fact) (ok bool, err error) {
 	*f = model.Fact{}
 	if r.cfg.Rows.Warm.Left(b, i) {
@@ -57,15 +55,9 @@ func (r *arrivals) Submission(b *traces.Batch, i int, unsatisfiable func(*model.
 	}
 	*l = siteJob{} // and field by field, for what is made elsewhere has to be copied
 	l.truth, l.alloc, l.outcome, l.release, l.limit, l.hw = truth.Truth, a, truth.Outcome, truth.Release, a.Walltime, truth.Hardware
-	rec := &l.rec // as it was made; a warm start changes what the allocation says of some of it
-	rec.Job, rec.ID, rec.Eligible, rec.Start, rec.Procs, rec.Walltime = a.Job, a.ID, a.Eligible, model.AbsentTime, r.rows.Units(a), a.Walltime
 	l.input = r.transfers.toStage(l, truth.Input)
-	r.State.Submitted++
-	if why := unsatisfiable(a); why != model.ReasonNone {
+	if why := r.admit(ref, unsatisfiable); why != model.ReasonNone {
 		r.Special.Note(met.Rejected(), a.ID)
-		l.rec.State, l.rec.Reason = model.Rejected, why
-		r.leave(r.endings.complete(l), r.now)
-		r.unused = append(r.unused, ref)
 		r.gone(l.rec.Job, model.Rejected, why, f)
 		return false, nil
 	}
@@ -79,9 +71,8 @@ func (r *arrivals) Submission(b *traces.Batch, i int, unsatisfiable func(*model.
 	return true, nil
 }
 
-// SubmitService submits the job of a service that no row of the trace tells of, which leaves
-// at end, and puts the fact into f. ok is false when it is rejected because unsatisfiable
-// says why it could never run.
+// SubmitService submits the job of a service that no row of the trace tells of, which leaves at end, and puts the
+// fact into f. ok is false when it is rejected because unsatisfiable says why it could never run.
 func (r *arrivals) SubmitService(now model.Time, of *model.Allocation, end model.Time, unsatisfiable func(*model.Allocation) model.Reason, f *model.Fact) (why model.Reason) {
 	r.dropStale()
 	r.hardware.advance(now)
@@ -93,21 +84,29 @@ func (r *arrivals) SubmitService(now model.Time, of *model.Allocation, end model
 	r.rows.ServiceJob(a, now)
 	truth := translate.Truth{Runtime: model.AbsentDuration, Cancel: end}
 	*l = siteJob{job: job{truth: truth}, alloc: a, outcome: model.Completed, release: model.AbsentTime, limit: a.Walltime}
+	if why = r.admit(ref, unsatisfiable); why == model.ReasonNone {
+		r.enter(ref, f)
+	}
+	return why
+}
+
+// admit counts the job under ref, and rejects it if unsatisfiable says why it could never run. Its record is as it was
+// made; a warm start changes what the allocation says of some of it.
+func (r *arrivals) admit(ref model.Ref, unsatisfiable func(*model.Allocation) model.Reason) (why model.Reason) {
+	l, a := r.jobs.At(ref), r.allocs.At(ref)
 	rec := &l.rec
 	rec.Job, rec.ID, rec.Eligible, rec.Start, rec.Procs, rec.Walltime = a.Job, a.ID, a.Eligible, model.AbsentTime, r.rows.Units(a), a.Walltime
 	r.State.Submitted++
 	if why = unsatisfiable(a); why != model.ReasonNone {
-		l.rec.State, l.rec.Reason = model.Rejected, why
+		rec.State, rec.Reason = model.Rejected, why
 		r.leave(r.endings.complete(l), r.now)
 		r.unused = append(r.unused, ref)
-		return why
 	}
-	r.enter(ref, f)
-	return model.ReasonNone
+	return why
 }
 
-// history counts row i, which had left when the replay begins, and tells what it consumed
-// and, in f, how it ended if other rows wait for it.
+// history counts row i, which had left when the replay begins, and tells what it consumed and, in f, how it ended if
+// other rows wait for it.
 func (r *arrivals) history(b *traces.Batch, i int, f *model.Fact) error {
 	r.Special.Add(translate.RuleLeftBefore, b.ID[i])
 	outcome, err := r.rows.Outcome(b, i)

@@ -12,8 +12,8 @@ import (
 	"orrery/sim/world/work"
 )
 
-// base is what the parts of a Site share: the clock and the events ahead, the jobs, the quorum that owns the
-// nodes, and what is counted. It knows none of the parts.
+// base is what the parts of a Site share: the clock and the events ahead, the jobs, the quorum that owns the nodes,
+// and what is counted. It knows none of the parts.
 type base struct {
 	lifecycle
 	cfg    SiteConfig
@@ -77,8 +77,8 @@ func (b *base) push(e des.Event) {
 	b.events.Push(e)
 }
 
-// dropStale drops the events that are left when no job is in the system and
-// nothing else is ahead: they are out of date, and must not prolong the replay.
+// dropStale drops the events that are left when no job is in the system and nothing else is ahead: they are out of
+// date, and must not prolong the replay.
 func (b *base) dropStale() {
 	if b.State.Waiting == 0 && b.State.Running == 0 && b.ahead == 0 && b.events.Len() > 0 {
 		b.events.Clear()

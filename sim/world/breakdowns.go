@@ -11,28 +11,25 @@ import (
 	"orrery/sim/des"
 )
 
-// Faults is what goes wrong. Every draw is keyed by Seed and the job and attempt,
-// or what breaks and its count of failures, so that two profiles replayed with one
-// seed meet the same.
+// Faults is what goes wrong. Every draw is keyed by Seed and the job and attempt, or what breaks and its count of
+// failures, so that two profiles replayed with one seed meet the same.
 type Faults struct {
-	// Lives are the laws of how long nodes work before they break; without any no node
-	// breaks by itself. LifeOf is the law of each node; nil gives all of them the first.
+	// Lives are the laws of how long nodes work before they break; without any no node breaks by itself. LifeOf is
+	// the law of each node; nil gives all of them the first.
 	Lives  []hwmodel.Lifetime
 	LifeOf []int32
 	// Repair is the law of how long a node is repaired, from when it is known to be down.
 	Repair hwmodel.Lifetime
 	// Shared are parts of the site of which a failure takes several nodes down at once.
 	Shared []SharedFault
-	// Nothing breaks after Until, so that a replay in which a job waits for ever comes to
-	// an end.
+	// Nothing breaks after Until, so that a replay in which a job waits for ever comes to an end.
 	Until     model.Time
 	Heartbeat Heartbeat
-	// BootFails is the probability that a node does not boot. It is then booted again,
-	// BootTimeout later.
+	// BootFails is the probability that a node does not boot. It is then booted again, BootTimeout later.
 	BootFails   float64
 	BootTimeout model.Duration
-	// PrologueFails is the probability that a prologue fails on a node of a job that starts.
-	// The node drains, and takes work again after Remedy.
+	// PrologueFails is the probability that a prologue fails on a node of a job that starts. The node drains, and
+	// takes work again after Remedy.
 	PrologueFails float64
 	Remedy        hwmodel.Lifetime
 
@@ -42,9 +39,8 @@ type Faults struct {
 	// Slow is the probability that a checkpoint takes SlowBy times as long.
 	Slow   float64
 	SlowBy int64
-	// Unresponsive is the probability that a victim does not answer the hint,
-	// Partial that a node fails to write its part of a checkpoint, and Defers
-	// that a victim answers a hint by asking to be left alone for a while.
+	// Unresponsive is the probability that a victim does not answer the hint, Partial that a node fails to write its
+	// part of a checkpoint, and Defers that a victim answers a hint by asking to be left alone for a while.
 	Unresponsive, Partial, Defers float64
 }
 
@@ -55,13 +51,12 @@ type SharedFault struct {
 	Life, Repair hwmodel.Lifetime
 }
 
-// Heartbeat is how long after a failure the scheduler learns of it. A node that is not heard
-// of is degraded first, so that nothing starts there, and then down. With a Down of 0 it is
-// down at once.
+// Heartbeat is how long after a failure the scheduler learns of it. A node that is not heard of is degraded first, so
+// that nothing starts there, and then down. With a Down of 0 it is down at once.
 type Heartbeat struct{ Degraded, Down model.Duration }
 
-// Exponential is hwmodel.Exponential rounded down to the microsecond, as results have it
-// that were made before the other laws.
+// Exponential is hwmodel.Exponential rounded down to the microsecond, as results have it that were made before the
+// other laws.
 type Exponential struct{ hwmodel.Exponential }
 
 // Draw takes one draw.
@@ -201,9 +196,8 @@ func (b *breakdowns) planNext(i int) {
 	}
 }
 
-// breakPart breaks a part and draws when it is repaired. Both happen when they were
-// drawn, whatever else befell its nodes, so that one profile's drains move no other
-// failure.
+// breakPart breaks a part and draws when it is repaired. Both happen when they were drawn, whatever else befell its
+// nodes, so that one profile's drains move no other failure.
 func (b *breakdowns) breakPart(i int) {
 	b.push(des.NewEvent(b.repaired(i, b.now), des.RankNodeUp, model.JobID(i), byFault))
 	if i >= len(b.nodes.list) {
@@ -227,8 +221,7 @@ func (b *breakdowns) breakPart(i int) {
 	b.push(des.NewEvent(b.now.Add(h.Down), des.RankNodeDown, model.JobID(i), bySilence))
 }
 
-// repaired is when a part that broke at an instant is repaired, and its nodes have booted
-// unless that fails.
+// repaired is when a part that broke at an instant is repaired, and its nodes have booted unless that fails.
 func (b *breakdowns) repaired(i int, broke model.Time) model.Time {
 	src, life, repair := b.part(i)
 	_ = life.Draw(&src) // when it broke
@@ -253,9 +246,9 @@ func (b *breakdowns) degradeSilent(i int) {
 	}
 }
 
-// losePart takes the nodes of a part down that broke as long ago as heartbeats take, and all
-// jobs on them. Of a node that several failures have hit at a time the last repair counts. A
-// node that was taken down otherwise stays as it is.
+// losePart takes the nodes of a part down that broke as long ago as heartbeats take, and all jobs on them. Of a node
+// that several failures have hit at a time the last repair counts. A node that was taken down otherwise stays as it
+// is.
 func (b *breakdowns) losePart(i int) {
 	f := &b.cfg.Faults
 	at := b.repaired(i, b.now.Add(-f.Heartbeat.Down))
@@ -291,8 +284,8 @@ func (b *breakdowns) down(id model.NodeID) bool {
 	return true
 }
 
-// evict fails the jobs on nodes that have been taken down, by job. Cost: the jobs in the
-// system, once for all nodes that a failure takes down together.
+// evict fails the jobs on nodes that have been taken down, by job. Cost: the jobs in the system, once for all nodes
+// that a failure takes down together.
 func (b *breakdowns) evict() {
 	if len(b.nodes.lostNodes) == 0 {
 		return
@@ -307,8 +300,8 @@ func (b *breakdowns) evict() {
 	}
 }
 
-// jobsOn are the running jobs that hold a node of a set or a part of one, by job; valid
-// until it is asked again. Cost: the jobs in the system.
+// jobsOn are the running jobs that hold a node of a set or a part of one, by job; valid until it is asked again.
+// Cost: the jobs in the system.
 func (b *breakdowns) jobsOn(nodes model.NodeSet) []model.Ref {
 	on := b.hit[:0]
 	for ref := range model.Ref(b.jobs.Len()) {

@@ -8,16 +8,15 @@ import (
 	"orrery/sim/world/internal/storage"
 )
 
-// Looks at running jobs, to see whether a checkpoint is worth its cost, come at
-// the multiples of checkEvery; and no job writes sooner than that after its last
-// attempt to.
+// Looks at running jobs, to see whether a checkpoint is worth its cost, come at the multiples of checkEvery; and no
+// job writes sooner than that after its last attempt to.
 const checkEvery = 30 * model.Second
 
 var writeStream = draw.StreamOf("periodic checkpoint")
 
-// checkpointing is what a running job does of its own accord so as not to lose its
-// work: it stops, writes a checkpoint, and goes on, all on its nodes. With StorageConfig.Stop
-// it stops for a copy in memory alone, which it writes while it works.
+// checkpointing is what a running job does of its own accord so as not to lose its work: it stops, writes a
+// checkpoint, and goes on, all on its nodes. With StorageConfig.Stop it stops for a copy in memory alone, which it
+// writes while it works.
 type checkpointing struct {
 	at     model.Time // the next look, or the end of the writing or copying; AbsentTime for none
 	writes bool       // or copies
@@ -60,8 +59,7 @@ func newCheckpoints(a *agenda, t *transfers, s *effects, l *load) checkpoints {
 	return c
 }
 
-// begin begins to look after the attempt under ref, whose work is still to
-// begin.
+// begin begins to look after the attempt under ref, whose work is still to begin.
 func (c *checkpoints) begin(ref model.Ref) {
 	l := c.jobs.At(ref)
 	begins := l.work.Resumes()
@@ -94,8 +92,8 @@ func (c *checkpoints) step(ref model.Ref) {
 	}
 }
 
-// startWrite stops the work of a running job while it writes a checkpoint, or copies it into
-// memory. Its walltime runs on.
+// startWrite stops the work of a running job while it writes a checkpoint, or copies it into memory. Its walltime
+// runs on.
 func (c *checkpoints) startWrite(ref model.Ref) {
 	l := c.jobs.At(ref)
 	k := &l.ckpt
@@ -134,8 +132,8 @@ func (c *SiteConfig) slowBy(slow bool) int64 {
 	return 1
 }
 
-// endWrite ends the writing of a checkpoint, which has all the work done so far, or of its
-// copy in memory. A job that is to leave its nodes writes no other of its own accord.
+// endWrite ends the writing of a checkpoint, which has all the work done so far, or of its copy in memory. A job that
+// is to leave its nodes writes no other of its own accord.
 func (c *checkpoints) endWrite(ref model.Ref) {
 	l := c.jobs.At(ref)
 	k := &l.ckpt

@@ -10,9 +10,9 @@ import (
 	"orrery/sim/des"
 )
 
-// Drift is how nodes come to differ from the fingerprint of their group, by an update that
-// reached some of them or a setting that was changed by hand. The next check finds it. The node then
-// drains, jobs on it go on, and it takes work again when it is as it was.
+// Drift is how nodes come to differ from the fingerprint of their group, by an update that reached some of them or a
+// setting that was changed by hand. The next check finds it. The node then drains, jobs on it go on, and it takes
+// work again when it is as it was.
 type Drift struct {
 	Life   hwmodel.Lifetime // until a node differs; nil for never
 	Remedy hwmodel.Lifetime // from the check on
@@ -52,8 +52,8 @@ func (d *drifts) plan() {
 	}
 }
 
-// planNext draws when that of a node changes next, and finds the check that sees it. Nodes are
-// checked at instants of their own, as agents start at different times.
+// planNext draws when that of a node changes next, and finds the check that sees it. Nodes are checked at instants of
+// their own, as agents start at different times.
 func (d *drifts) planNext(id model.NodeID) {
 	law := &d.cfg.Faults.Drift
 	src := draw.New(d.cfg.Seed, driftStream, uint64(id), uint64(d.found[id]))
@@ -72,8 +72,8 @@ func (d *drifts) planNext(id model.NodeID) {
 	}
 }
 
-// find drains a node whose fingerprint has changed, until that is put right. Both happen
-// when they were drawn, whatever else befell the node.
+// find drains a node whose fingerprint has changed, until that is put right. Both happen when they were drawn,
+// whatever else befell the node.
 func (d *drifts) find(id model.NodeID) {
 	d.Meter.Drifts++
 	d.nodes.remedyAfter(id, d.cfg.Faults.Drift.Remedy)

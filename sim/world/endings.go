@@ -36,8 +36,8 @@ func (e *endings) end(ref model.Ref) {
 	e.finishJob(ref, l.ending, l.why, l.gained(e.now))
 }
 
-// finishJob ends the job with its running attempt, of whose work kept counts: of one that failed
-// what a checkpoint has saved at most.
+// finishJob ends the job with its running attempt, of whose work kept counts: of one that failed what a checkpoint
+// has saved at most.
 func (e *endings) finishJob(ref model.Ref, outcome model.JobState, why model.Reason, kept model.Duration) {
 	l := e.jobs.At(ref)
 	l.rec.Runtime = l.kept + l.gained(l.worked(e.now))
@@ -56,9 +56,8 @@ func (e *endings) finishJob(ref model.Ref, outcome model.JobState, why model.Rea
 	e.depart(ref)
 }
 
-// fail ends the running attempt because it crashed or lost its nodes; hardware
-// says that the job is not to blame. It goes back to the queue by its requeue
-// policy, to begin at its last checkpoint.
+// fail ends the running attempt because it crashed or lost its nodes; hardware says that the job is not to blame. It
+// goes back to the queue by its requeue policy, to begin at its last checkpoint.
 func (e *endings) fail(ref model.Ref, why model.Reason, hardware bool) {
 	l := e.jobs.At(ref)
 	if !l.alloc.Requeues(hardware, l.rec.Requeues) {
@@ -83,9 +82,8 @@ func (e *endings) countRequeue(ref model.Ref, why model.Reason) {
 	e.ledger.setWaiting(l, 1)
 }
 
-// suspend lets the running attempt go with a checkpoint of what it had done
-// when it began to write. What is left of its request is what the time leaves that
-// its saved work took, at whatever rate it was done.
+// suspend lets the running attempt go with a checkpoint of what it had done when it began to write. What is left of
+// its request is what the time leaves that its saved work took, at whatever rate it was done.
 func (e *endings) suspend(ref model.Ref) {
 	l := e.jobs.At(ref)
 	gained := l.gained(l.exit.frozen)
@@ -102,8 +100,7 @@ func (e *endings) suspend(ref model.Ref) {
 	e.release(ref, &model.Fact{Kind: model.FactSuspended, Job: l.rec.Job, Ref: ref, Seq: l.seq, Value: int64(l.limit)})
 }
 
-// endAttempt writes the record of the running attempt, of whose work kept counts, and
-// takes it off the ledger.
+// endAttempt writes the record of the running attempt, of whose work kept counts, and takes it off the ledger.
 func (e *endings) endAttempt(ref model.Ref, outcome model.JobState, why model.Reason, kept model.Duration) {
 	l := e.jobs.At(ref)
 	lost := l.gained(l.worked(e.now)) - kept
@@ -124,8 +121,8 @@ func (e *endings) endAttempt(ref model.Ref, outcome model.JobState, why model.Re
 	l.attempt = nil
 }
 
-// release commits the fact that frees the nodes under ref, and lets those that
-// were waiting for that be wiped or count as drained.
+// release commits the fact that frees the nodes under ref, and lets those that were waiting for that be wiped or
+// count as drained.
 func (e *endings) release(ref model.Ref, f *model.Fact) {
 	sensitive := e.jobs.At(ref).alloc.IsSensitive()
 	freed := e.freed[:0]
@@ -151,8 +148,7 @@ func (e *endings) withdraw(ref model.Ref, why model.Reason) {
 	e.depart(ref)
 }
 
-// depart hands in the record of a job that left, and vacates its ref once no
-// proposal names it any more.
+// depart hands in the record of a job that left, and vacates its ref once no proposal names it any more.
 func (e *endings) depart(ref model.Ref) {
 	l := e.jobs.At(ref)
 	e.leave(e.complete(l), e.now)
@@ -170,8 +166,7 @@ func (e *endings) complete(l *siteJob) *job {
 	return &l.job
 }
 
-// toDo is the work of the attempt that begins, at speed 1: Forever where it has no end of
-// its own.
+// toDo is the work of the attempt that begins, at speed 1: Forever where it has no end of its own.
 func (l *siteJob) toDo() model.Duration {
 	if l.endless || l.truth.Runtime == model.AbsentDuration {
 		return model.Forever
@@ -182,8 +177,7 @@ func (l *siteJob) toDo() model.Duration {
 // gained is the work that the running attempt has done by t, at speed 1.
 func (l *siteJob) gained(t model.Time) model.Duration { return l.work.Done(t) }
 
-// worked is until when the running attempt has worked: not while it writes a
-// checkpoint.
+// worked is until when the running attempt has worked: not while it writes a checkpoint.
 func (l *siteJob) worked(now model.Time) model.Time {
 	if l.exit.writes {
 		return l.exit.frozen

@@ -7,8 +7,8 @@ import (
 	"orrery/sim/world/internal/storage"
 )
 
-// exit is how a running job gives its nodes up: the machine that the site's
-// agents follow, and what the job will do by itself.
+// exit is how a running job gives its nodes up: the machine that the site's agents follow, and what the job will do
+// by itself.
 type exit struct {
 	machine preempt.Machine
 	why     model.Reason
@@ -34,8 +34,7 @@ type exits struct {
 	endings   *endings
 }
 
-// begin asks the job under ref to leave, after the grace that its vCluster or
-// its quality of service grants it.
+// begin asks the job under ref to leave, after the grace that its vCluster or its quality of service grants it.
 func (e *exits) begin(ref model.Ref, why model.Reason) {
 	l := e.jobs.At(ref)
 	a := l.alloc
@@ -64,9 +63,8 @@ func (e *exits) begin(ref model.Ref, why model.Reason) {
 	e.planExitStep(ref)
 }
 
-// step takes the step of an exit that is due. Of several at one instant the
-// job's own end comes first, then its checkpoint, the walltime, and deadlines
-// last.
+// step takes the step of an exit that is due. Of several at one instant the job's own end comes first, then its
+// checkpoint, the walltime, and deadlines last.
 func (e *exits) step(ref model.Ref) {
 	l := e.jobs.At(ref)
 	x := &l.exit
@@ -82,8 +80,7 @@ func (e *exits) step(ref model.Ref) {
 	case x.acts <= now:
 		ev, x.acts = x.act, model.Never
 	case x.expires <= now:
-		// A job that has not been told to write yet meets its walltime like any
-		// other.
+		// A job that has not been told to write yet meets its walltime like any other.
 		ev, x.expires, x.begun = preempt.WalltimeReached, model.Never, true
 	case !x.begun:
 		e.start(ref)
@@ -123,8 +120,8 @@ func (e *exits) act(ref model.Ref, do preempt.Action) {
 	}
 }
 
-// answerHint is how a job answers the hint: not at all, by a deferral, or by writing
-// its checkpoint, which stops its work.
+// answerHint is how a job answers the hint: not at all, by a deferral, or by writing its checkpoint, which stops its
+// work.
 func (e *exits) answerHint(ref model.Ref) {
 	l := e.jobs.At(ref)
 	x := &l.exit
@@ -158,8 +155,8 @@ func (e *exits) answerHint(ref model.Ref) {
 	e.tell(ref, preempt.Acked)
 }
 
-// write lets a job write the checkpoint with which it leaves. One that reads or stages
-// ends that; one that has never worked has nothing to write.
+// write lets a job write the checkpoint with which it leaves. One that reads or stages ends that; one that has never
+// worked has nothing to write.
 func (e *exits) write(ref model.Ref) {
 	l := e.jobs.At(ref)
 	x := &l.exit

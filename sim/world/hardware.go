@@ -13,21 +13,19 @@ import (
 	"orrery/sim/world/internal/power"
 )
 
-// Hardware is what a site asks of the model of its hardware, hwmodel.Recorded or
-// hwmodel.Model. It is asked when an attempt begins, when its nodes change, and when the
-// power that it may draw does, or what others send over its links. Answers depend on the
-// arguments alone, and nothing fails.
+// Hardware is what a site asks of the model of its hardware, hwmodel.Recorded or hwmodel.Model. It is asked when an
+// attempt begins, when its nodes change, and when the power that it may draw does, or what others send over its
+// links. Answers depend on the arguments alone, and nothing fails.
 type Hardware interface {
 	// Place sums up what a job has in a placement, for the other questions.
 	Place(j *hwmodel.Job, p *model.Placement, w *hwmodel.Where)
 	// Links appends what it sends over the uplinks of its network groups, ascending by group.
 	Links(j *hwmodel.Job, p *model.Placement, dst []hwmodel.Link) []hwmodel.Link
-	// Speed is how fast work goes on there relative to its record, within the limits that the
-	// site and its other jobs set.
+	// Speed is how fast work goes on there relative to its record, within the limits that the site and its other jobs
+	// set.
 	Speed(j *hwmodel.Job, w *hwmodel.Where, within hwmodel.Limits) hwmodel.Speed
 	power.Capper
-	// Least is the deepest cap, as a part of what the job draws, that Speed knows; One is
-	// none.
+	// Least is the deepest cap, as a part of what the job draws, that Speed knows; One is none.
 	Least(j *hwmodel.Job) model.Fixed
 	// Bytes is how much its work moves, as far as its class says.
 	Bytes(j *hwmodel.Job) hwmodel.Bytes
@@ -122,13 +120,6 @@ func (e *effects) begin(ref model.Ref) {
 	}
 }
 
-// moveTo goes on with the attempt under ref, which is on other nodes now.
-func (e *effects) moveTo(ref model.Ref) {
-	e.plugIn(ref)
-	e.redraw(e.jobs.At(ref))
-	e.setSpeed(ref)
-}
-
 // setSpeed asks at what speed the attempt under ref works now.
 func (e *effects) setSpeed(ref model.Ref) {
 	l := e.jobs.At(ref)
@@ -178,9 +169,8 @@ func (e *effects) countUnrated(l *siteJob) {
 	}
 }
 
-// stall stops the work of a running job, whose processes wait for those of a node that is
-// broken. A checkpoint that is being written fails. The job holds its nodes until the
-// failure is known, or its walltime is over.
+// stall stops the work of a running job, whose processes wait for those of a node that is broken. A checkpoint that
+// is being written fails. The job holds its nodes until the failure is known, or its walltime is over.
 func (e *effects) stall(ref model.Ref) {
 	l := e.jobs.At(ref)
 	if l.exit.writes {
@@ -237,8 +227,7 @@ func (e *effects) advance(now model.Time) {
 	e.begun, e.now = true, now
 }
 
-// bill counts what l has drawn since that was done last, the idle part of its nodes
-// included.
+// bill counts what l has drawn since that was done last, the idle part of its nodes included.
 func (e *effects) bill(l *siteJob) {
 	d := e.now.Sub(l.billed)
 	if d <= 0 {
@@ -252,8 +241,8 @@ func (e *effects) bill(l *siteJob) {
 	l.billed = e.now
 }
 
-// billed is an energy in mJ and that of a power over d, to the nearest. A power below 0, which
-// the ranges of a job and its nodes may come to, is none.
+// billed is an energy in mJ and that of a power over d, to the nearest. A power below 0, which the ranges of a job
+// and its nodes may come to, is none.
 func billed(energy, power int64, d model.Duration) int64 {
 	hi, lo := bits.Mul64(uint64(max(power, 0)), uint64(d))
 	lo, carry := bits.Add64(lo, 500, 0)
@@ -264,8 +253,7 @@ func billed(energy, power int64, d model.Duration) int64 {
 	return model.Plus(energy, int64(min(q, math.MaxInt64)))
 }
 
-// splitLoss counts the work of l up to t by what is known of it, and what each term has
-// cost.
+// splitLoss counts the work of l up to t by what is known of it, and what each term has cost.
 func (e *effects) splitLoss(l *siteJob, t model.Time) {
 	c := &e.Meter.Consequences
 	if c.Terms == 0 {

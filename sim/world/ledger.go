@@ -34,9 +34,8 @@ type holding struct {
 	image                        int64 // bytes of a checkpoint
 }
 
-// measure says what the job under ref holds. A checkpoint whose size neither
-// the row nor the class of work states takes all the memory of the GPUs held, or of a node
-// without GPUs: what is in use of it no log tells.
+// measure says what the job under ref holds. A checkpoint whose size neither the row nor the class of work states
+// takes all the memory of the GPUs held, or of a node without GPUs: what is in use of it no log tells.
 func (b *ledger) measure(ref model.Ref) holding {
 	l := b.jobs.At(ref)
 	a := l.alloc
@@ -132,8 +131,8 @@ func (b *ledger) unitsOf(k *model.NodeClass) int32 {
 	return 1
 }
 
-// account counts what the job under ref holds, with sign 1 when it starts and -1
-// when it leaves its nodes, while the quorum still knows them.
+// account counts what the job under ref holds, with sign 1 when it starts and -1 when it leaves its nodes, while the
+// quorum still knows them.
 func (b *ledger) account(ref model.Ref, sign int64) {
 	l := b.jobs.At(ref)
 	g, st := &l.holds, &b.State
@@ -164,8 +163,8 @@ func (b *ledger) account(ref model.Ref, sign int64) {
 	}
 }
 
-// splits counts a share of thousandths, with sign 1 when it is taken and -1 when it is
-// given back, and says how many GPUs more are busy by it.
+// splits counts a share of thousandths, with sign 1 when it is taken and -1 when it is given back, and says how many
+// GPUs more are busy by it.
 func (b *ledger) splits(h *model.NodeShare, sign int32) int64 {
 	if b.split == nil {
 		b.split = map[card]int32{}
@@ -213,8 +212,7 @@ func (g *holding) cards() int32 {
 	return g.gpus
 }
 
-// borrow counts the nodes of p that are not at home in v as lent to it, or, with
-// sign -1, as given back.
+// borrow counts the nodes of p that are not at home in v as lent to it, or, with sign -1, as given back.
 func (b *ledger) borrow(p *model.Placement, v model.VClusterID, sign int64) {
 	for _, w := range p.Words {
 		for _, c := range b.classes.Word(w.Word) {
@@ -269,15 +267,13 @@ func (b *ledger) tenant(a *model.Allocation) *Share {
 	return h
 }
 
-// load is what waits and what runs, as far as it bears on the value of a
-// checkpoint.
+// load is what waits and what runs, as far as it bears on the value of a checkpoint.
 type load struct {
 	classes         [model.SensitiveClass + 1]int32 // waiting jobs of each class
 	queued, running int64                           // unit seconds asked for
 }
 
-// weight is the unit seconds that l asks for from its next start on, or since
-// its last; without an end a day.
+// weight is the unit seconds that l asks for from its next start on, or since its last; without an end a day.
 func (l *siteJob) weight() int64 {
 	d := l.limit
 	if d == model.Forever {

@@ -15,8 +15,8 @@ type Meter struct {
 	vclusters []Share // by VClusterID
 	tenants   []Share // by TenantID
 	shares    []Share // both: the vClusters, and behind them the tenants
-	// Touched are the vClusters and tenants whose shares have changed since the reader
-	// untouched and dropped them: vClusters by their ids, and behind them tenants.
+	// Touched are the vClusters and tenants whose shares have changed since the reader untouched and dropped them:
+	// vClusters by their ids, and behind them tenants.
 	Touched []int32
 }
 
@@ -62,8 +62,8 @@ type SiteCounts struct {
 	Moot    int64            `json:"moot_changes"`      // of the cluster file or the trace, that found nothing to change
 	Unrated int64            `json:"unrated,omitempty"` // jobs whose hardware counted as that of their record, for want of the speed of that
 	Lost    int64            `json:"lost_gpu_us"`       // GPU time of work thrown away, µs
-	// Transfers are those through shared storage, one entry a kind; absent where each takes its
-	// size ÷ its rate whatever others do.
+	// Transfers are those through shared storage, one entry a kind; absent where each takes its size ÷ its rate
+	// whatever others do.
 	Transfers []storage.Counts `json:"transfers,omitempty"`
 }
 
@@ -85,8 +85,8 @@ type Consequences struct {
 	Classed  int64                   // of jobs in a class
 	Modelled int64                   // of jobs of which every term that is switched on was known
 	Unknown  [hwmodel.NumTerms]int64 // of jobs of which this one was not
-	// Lost is the work that was not done in this time for each term, taken in their order:
-	// a term loses what the terms before it have left. Below 0 it has gained.
+	// Lost is the work that was not done in this time for each term, taken in their order: a term loses what the
+	// terms before it have left. Below 0 it has gained.
 	Lost [hwmodel.NumTerms]int64
 	// Sources is node time held, by what the power of its jobs rests on, µs.
 	Sources [model.PowerUnknown + 1]int64

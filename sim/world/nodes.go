@@ -127,8 +127,8 @@ func (ns *nodeStates) takeDown(id model.NodeID) {
 	}
 }
 
-// drain lets no new work on a node, and calls it drained when there is none on
-// it: neither running nor writing a checkpoint.
+// drain lets no new work on a node, and calls it drained when there is none on it: neither running nor writing a
+// checkpoint.
 func (ns *nodeStates) drain(id model.NodeID) bool {
 	n := &ns.list[id]
 	n.mended = model.AbsentTime
@@ -177,8 +177,8 @@ func (ns *nodeStates) repair(id model.NodeID) bool {
 // mostBoots bounds how often a boot is tried.
 const mostBoots = 1000
 
-// failedBoots is how long a node that boots now, or is repaired after a failure of now, takes
-// beyond BootDelay. It counts the boots that fail.
+// failedBoots is how long a node that boots now, or is repaired after a failure of now, takes beyond BootDelay. It
+// counts the boots that fail.
 func (ns *nodeStates) failedBoots(id model.NodeID) model.Duration {
 	f := &ns.cfg.Faults
 	if f.BootFails == 0 {
@@ -207,8 +207,8 @@ func (ns *nodeStates) left(id model.NodeID, sensitive bool) {
 	}
 }
 
-// recheck has those of the freed nodes that no job holds any more looked at in the
-// next round: they may have to be wiped, or count as drained.
+// recheck has those of the freed nodes that no job holds any more looked at in the next round: they may have to be
+// wiped, or count as drained.
 func (ns *nodeStates) recheck(freed []model.NodeID, sensitive bool) {
 	for _, id := range freed {
 		if n := &ns.list[id]; !ns.ledger.occupied(id) && (sensitive || n.state == model.Draining) {
@@ -227,8 +227,8 @@ func (ns *nodeStates) remedyAfter(id model.NodeID, law hwmodel.Lifetime) {
 	}
 }
 
-// remedy lets a node take work again that remedyAfter drained, unless the log or another
-// fault has drained it in the meantime.
+// remedy lets a node take work again that remedyAfter drained, unless the log or another fault has drained it in the
+// meantime.
 func (ns *nodeStates) remedy(id model.NodeID) {
 	if ns.list[id].mended == ns.now {
 		ns.undrain(id)
@@ -255,8 +255,8 @@ func holdsAny(p *model.Placement, nodes model.NodeSet) bool {
 	return false
 }
 
-// appendNodes appends the nodes of p that are in among, nil for all of them.
-// Without it the cost is the nodes of p, else its words and the nodes appended.
+// appendNodes appends the nodes of p that are in among, nil for all of them. Without it the cost is the nodes of p,
+// else its words and the nodes appended.
 func appendNodes(dst []model.NodeID, p *model.Placement, among model.NodeSet) []model.NodeID {
 	for _, w := range p.Words {
 		if among != nil {

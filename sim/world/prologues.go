@@ -18,9 +18,8 @@ type prologues struct {
 	failed  []model.NodeID // space of nodes on which one fails
 }
 
-// begin draws whether the prologue of the attempt under ref fails, which it does when
-// its start delay is over. One that ran before a warm start has had its own. Cost: its nodes,
-// where prologues fail at all.
+// begin draws whether the prologue of the attempt under ref fails, which it does when its start delay is over. One
+// that ran before a warm start has had its own. Cost: its nodes, where prologues fail at all.
 func (p *prologues) begin(ref model.Ref) {
 	f := &p.cfg.Faults
 	l := p.jobs.At(ref)
@@ -29,8 +28,7 @@ func (p *prologues) begin(ref model.Ref) {
 	}
 }
 
-// draw are the nodes of the attempt under ref on which its prologue fails, valid
-// until it is asked again.
+// draw are the nodes of the attempt under ref on which its prologue fails, valid until it is asked again.
 func (p *prologues) draw(ref model.Ref) []model.NodeID {
 	l := p.jobs.At(ref)
 	src := draw.New(p.cfg.Seed, prologueStream, uint64(l.rec.Job), uint64(l.rec.Attempts))
@@ -39,8 +37,8 @@ func (p *prologues) draw(ref model.Ref) []model.NodeID {
 	return p.failed
 }
 
-// fail drains the nodes on which the prologue of the attempt under ref fails now, for
-// as long as it takes to mend them. The job goes back to the queue by its requeue policy.
+// fail drains the nodes on which the prologue of the attempt under ref fails now, for as long as it takes to mend
+// them. The job goes back to the queue by its requeue policy.
 func (p *prologues) fail(ref model.Ref) {
 	failed := p.draw(ref)
 	if len(failed) == 0 { // it has other nodes by now

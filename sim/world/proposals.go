@@ -37,8 +37,7 @@ func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fa
 	return dst
 }
 
-// answers is the first instant from t on that is in no outage of the quorum.
-// Cost: the outages.
+// answers is the first instant from t on that is in no outage of the quorum. Cost: the outages.
 func (s *Site) answers(t model.Time) model.Time {
 	for _, o := range s.cfg.Outages {
 		if o.From <= t {
@@ -48,8 +47,8 @@ func (s *Site) answers(t model.Time) model.Time {
 	return t
 }
 
-// answer lets the quorum decide a proposal that was under way. A job that left
-// in the meantime has waited for its refusal.
+// answer lets the quorum decide a proposal that was under way. A job that left in the meantime has waited for its
+// refusal.
 func (s *Site) answer(row model.Ref) {
 	f := &s.proposals[row]
 	if f.keepsJob {
@@ -86,8 +85,8 @@ func (s *Site) decide(p *model.Proposal) model.Fact {
 	return f
 }
 
-// resize enters what a running job holds anew when the quorum grants it other
-// nodes. Nodes that it leaves are looked at in the next round of the instant.
+// resize enters what a running job holds anew when the quorum grants it other nodes. Nodes that it leaves are looked
+// at in the next round of the instant.
 func (s *Site) resize(p *model.Proposal) model.Fact {
 	l := s.jobs.At(p.Ref)
 	runs := l.onNodes()
@@ -106,14 +105,15 @@ func (s *Site) resize(p *model.Proposal) model.Fact {
 		l.holds = s.ledger.measure(p.Ref)
 		l.rec.Nodes = l.holds.nodes
 		s.ledger.account(p.Ref, 1)
-		s.hardware.moveTo(p.Ref)
+		s.hardware.plugIn(p.Ref)
+		s.hardware.redraw(l)
+		s.hardware.setSpeed(p.Ref)
 		s.nodes.recheck(freed, l.alloc.IsSensitive())
 	}
 	return f
 }
 
-// requeue enters what the quorum does with a running job whose processes are
-// gone: it begins anew.
+// requeue enters what the quorum does with a running job whose processes are gone: it begins anew.
 func (s *Site) requeue(p *model.Proposal) model.Fact {
 	l := s.jobs.At(p.Ref)
 	if state, ok := s.quorum.StateOf(p.Ref); ok && state == model.Running && l.rec.Job == p.Job && l.alloc.VCluster == p.VCluster {

@@ -12,8 +12,8 @@ type services struct {
 	demands map[int64]int32     // last change about a service that is not in the system, by the log's number
 }
 
-// demand says what the service named by row i of the changes is to have. One that has
-// not been submitted yet is told when it is; until then there is nothing to change.
+// demand says what the service named by row i of the changes is to have. One that has not been submitted yet is told
+// when it is; until then there is nothing to change.
 func (s *services) demand(i int32) bool {
 	c := &s.cfg.Changes[i]
 	ref, known := s.refs[c.ID]
@@ -25,8 +25,7 @@ func (s *services) demand(i int32) bool {
 	return true
 }
 
-// add notes that a reactive service has been submitted, and has it told what it
-// is to have if that was said before.
+// add notes that a reactive service has been submitted, and has it told what it is to have if that was said before.
 func (s *services) add(ref model.Ref) {
 	id := s.jobs.At(ref).rec.ID
 	s.refs[id] = ref

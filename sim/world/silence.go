@@ -9,9 +9,9 @@ import (
 	"orrery/sim/des"
 )
 
-// Silence is how agents fall silent on nodes that work. Jobs there go on. The scheduler learns no
-// more of the node than of one that is broken: nothing starts there, then the node counts as down
-// and its jobs as failed. When the agent answers again the node takes work, without a boot.
+// Silence is how agents fall silent on nodes that work. Jobs there go on. The scheduler learns no more of the node
+// than of one that is broken: nothing starts there, then the node counts as down and its jobs as failed. When the
+// agent answers again the node takes work, without a boot.
 type Silence struct {
 	Life   hwmodel.Lifetime // until an agent falls silent; nil for never
 	Length hwmodel.Lifetime // until it answers

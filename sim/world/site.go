@@ -13,9 +13,8 @@ import (
 	"orrery/sim/world/work"
 )
 
-// Site is the simulated world of a site whose nodes differ and fail, whose jobs
-// lose their nodes and come back, and whose limits change. It implements
-// drive.Quorum and drive.NodeAgents, makes no scheduling decision and allocates
+// Site is the simulated world of a site whose nodes differ and fail, whose jobs lose their nodes and come back, and
+// whose limits change. It implements drive.Quorum and drive.NodeAgents, makes no scheduling decision and allocates
 // nothing once its tables have grown.
 //
 // It is put together of parts, each of which knows of those before it alone. What happens comes in here, is handed to
@@ -42,8 +41,7 @@ type Site struct {
 	freed       []model.NodeID // space
 }
 
-// NewSite returns a world with an idle site that reports to sink. cfg must be
-// valid.
+// NewSite returns a world with an idle site that reports to sink. cfg must be valid.
 func NewSite(cfg SiteConfig, sink Sink) *Site {
 	if cfg.Hardware == nil {
 		cfg.Hardware = hwmodel.Recorded{}
@@ -97,16 +95,16 @@ func (s *Site) assemble() {
 	}
 }
 
-// Next is the instant of the next event, model.Never when nothing is under way. When that is
-// ahead the present one is over, and jobs take the speed that their links leave them.
+// Next is the instant of the next event, model.Never when nothing is under way. When that is ahead the present one is
+// over, and jobs take the speed that their links leave them.
 func (s *Site) Next() model.Time {
 	s.dropStale()
 	s.hardware.settle()
 	return s.events.Next()
 }
 
-// Take appends the facts of the instant t to dst in order of the ranks of package des.
-// What they point at is valid until the site is asked to do anything.
+// Take appends the facts of the instant t to dst in order of the ranks of package des. What they point at is valid
+// until the site is asked to do anything.
 func (s *Site) Take(t model.Time, dst []model.Fact) []model.Fact {
 	s.hardware.advance(t)
 	s.batch = s.events.Take(t, des.RankChange, s.batch[:0])
@@ -168,8 +166,58 @@ func (s *Site) nodeEvent(e des.Event) {
 	}
 }
 
-// jobEvent handles an event of a job that may be out of date: the job was
-// preempted or failed, or left and its ref was used again.
+// rankOf is the place of a change within its instant.
+func rankOf(c *translate.Change) des.Rank {
+	switch c.Kind {
+	case translate.NodeRepaired, translate.NodeUndrained:
+		return des.RankNodeUp
+	case translate.NodeFails, translate.NodeDrains, translate.NodeDegrades:
+		return des.RankNodeDown
+	}
+	return des.RankChange
+}
+
+var changeFacts = map[translate.ChangeKind]model.FactKind{
+	translate.PriceChange: model.FactPrice, translate.PowerChange: model.FactPower, translate.BandwidthChange: model.FactBandwidth, translate.PoolChange: model.FactSensitivePool,
+}
+
+// change lets the row i of the changes happen.
+func (s *Site) change(i int32) {
+	c := &s.cfg.Changes[i]
+	happens := true
+	switch c.Kind {
+	case translate.NodeFails:
+		happens = s.breakdowns.down(c.Node)
+	case translate.NodeRepaired:
+		happens = s.nodes.repair(c.Node)
+	case translate.NodeDrains:
+		happens = s.nodes.drain(c.Node)
+	case translate.NodeUndrained:
+		happens = s.nodes.undrain(c.Node)
+	case translate.NodeDegrades:
+		if happens = s.nodes.list[c.Node].state == model.Ready; happens {
+			s.nodes.setState(c.Node, model.Degraded)
+		}
+	case translate.LimitsChange:
+		s.emit(&model.Fact{Kind: model.FactLimits, Tenant: c.Tenant, Limits: &c.Limits})
+	case translate.DemandChange:
+		happens = s.services.demand(i)
+	default:
+		if c.Kind == translate.PowerChange {
+			s.feed.SetCap(c.Value)
+			if s.cfg.Power.Slow { // the core knows of no cap
+				return
+			}
+		}
+		s.emit(&model.Fact{Kind: changeFacts[c.Kind], Value: c.Value})
+	}
+	if !happens {
+		s.Meter.Moot++
+	}
+}
+
+// jobEvent handles an event of a job that may be out of date: the job was preempted or failed, or left and its ref
+// was used again.
 func (s *Site) jobEvent(e des.Event) {
 	ref := e.Ref()
 	l := s.jobs.At(ref)
@@ -259,8 +307,8 @@ func (s *Site) goOn(ref model.Ref) {
 	}
 }
 
-// Start implements drive.NodeAgents: the job under ref begins on the nodes that
-// the quorum granted, or goes on there once its checkpoint is read.
+// Start implements drive.NodeAgents: the job under ref begins on the nodes that the quorum granted, or goes on there
+// once its checkpoint is read.
 func (s *Site) Start(now model.Time, ref model.Ref) {
 	s.hardware.advance(now)
 	l := s.jobs.At(ref)
@@ -287,28 +335,25 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 	s.hardware.holdCap()
 }
 
-// SetSpeed says at what speed the job under ref works from now on, until it leaves its
-// nodes: here is that of the hardware and the placement that it has, and recorded that of
-// those on which its runtime was recorded, both in one unit; 0 where that is not known. An
-// attempt begins at the speed of the record. The job must be on nodes.
+// SetSpeed says at what speed the job under ref works from now on, until it leaves its nodes: here is that of the
+// hardware and the placement that it has, and recorded that of those on which its runtime was recorded, both in one
+// unit; 0 where that is not known. An attempt begins at the speed of the record. The job must be on nodes.
 //
-// The rate of its work is here ÷ recorded, rounded to 2^-32. Where recorded is not known
-// it stays 1, and the job is counted. What was done so far is settled, and the end moves;
-// the walltime does not. A job whose row ended at its walltime has done what it could by
-// then and not what it had to do: once its rate is not 1, it runs until its walltime, if
-// that is still ahead.
+// The rate of its work is here ÷ recorded, rounded to 2^-32. Where recorded is not known it stays 1, and the job is
+// counted. What was done so far is settled, and the end moves; the walltime does not. A job whose row ended at its
+// walltime has done what it could by then and not what it had to do: once its rate is not 1, it runs until its
+// walltime, if that is still ahead.
 //
 // A job that stands still, because a node of its own is broken, stays so.
 //
-// The work of a job that writes the checkpoint with which it leaves is over; there is
-// nothing to set.
+// The work of a job that writes the checkpoint with which it leaves is over; there is nothing to set.
 func (s *Site) SetSpeed(now model.Time, ref model.Ref, here, recorded model.Fixed) {
 	s.hardware.advance(now)
 	s.hardware.set(ref, here, recorded)
 }
 
-// Abandon hands the jobs that are still in the system to the recorder, as they
-// are, because nothing can happen any more. It returns their number.
+// Abandon hands the jobs that are still in the system to the recorder, as they are, because nothing can happen any
+// more. It returns their number.
 func (s *Site) Abandon(now model.Time) int64 {
 	s.hardware.advance(now)
 	n := int64(0)

@@ -30,8 +30,8 @@ type transfers struct {
 	storage *storage.Storage // nil where transfers share nothing
 }
 
-// toStage is how much a job stages before its work begins: what its row says is not on the
-// tier hot, else what its class of work says. What ran before a warm start has its input.
+// toStage is how much a job stages before its work begins: what its row says is not on the tier hot, else what its
+// class of work says. What ran before a warm start has its input.
 func (t *transfers) toStage(l *siteJob, row traces.Opt[int64]) int64 {
 	switch class := t.cfg.Hardware.Bytes(&l.hw).Input; {
 	case t.storage == nil || t.cfg.Storage.Stage == 0 || l.truth.Ran > 0:
@@ -93,8 +93,8 @@ func (t *transfers) open(ref model.Ref) {
 	}
 }
 
-// move begins a transfer of the attempt under ref, that alone takes size bytes ÷ rate, by
-// times as long. A rate of 0 takes no time.
+// move begins a transfer of the attempt under ref, that alone takes size bytes ÷ rate, by times as long. A rate of 0
+// takes no time.
 func (t *transfers) move(ref model.Ref, kind storage.Kind, size, rate, by int64) {
 	l := t.jobs.At(ref)
 	on := t.on(l, kind)
@@ -102,8 +102,8 @@ func (t *transfers) move(ref model.Ref, kind storage.Kind, size, rate, by int64)
 	t.plan(on)
 }
 
-// plan sets the event at which the next transfer of a file system is done. It comes before
-// the steps of jobs at its instant: a checkpoint that is whole at a deadline is in time.
+// plan sets the event at which the next transfer of a file system is done. It comes before the steps of jobs at its
+// instant: a checkpoint that is whole at a deadline is in time.
 func (t *transfers) plan(on int32) {
 	if next, anew := t.storage.Next(on); anew && next != model.Never {
 		t.events.Push(des.NewEvent(next, des.RankExpiry, byStorage, model.Ref(on)))
@@ -122,24 +122,23 @@ func (t *transfers) end(ref model.Ref) storage.Kind {
 	return m.Kind
 }
 
-// cut ends the transfer of the attempt under ref before it is done, if it has one.
-// What has been staged stays.
+// cut ends the transfer of the attempt under ref before it is done, if it has one. What has been staged stays.
 func (t *transfers) cut(ref model.Ref) {
 	l := t.jobs.At(ref)
 	m := l.moves
 	l.moves = storage.Transfer{}
-	if !m.UnderWay() {
+	if m.Kind == storage.None || m.Waits {
 		return
 	}
 	moved := t.storage.Stop(t.now, ref, &m)
-	t.plan(m.On())
+	t.plan(m.On)
 	if m.Kind == storage.Stage {
 		l.input -= moved
 	}
 }
 
-// copyOut begins to copy a checkpoint of the attempt under ref into the memory of its nodes, and
-// says when that is done.
+// copyOut begins to copy a checkpoint of the attempt under ref into the memory of its nodes, and says when that is
+// done.
 func (t *transfers) copyOut(ref model.Ref, size, by int64) (done model.Time) {
 	l := t.jobs.At(ref)
 	l.moves, done = t.storage.CopyOut(t.now, t.on(l, storage.Copy), size, t.cfg.Storage.Stop, by)

@@ -10,12 +10,11 @@ import (
 	"orrery/traces"
 )
 
-// Resumes says whether the job under ref, just submitted, ran before the
-// beginning of the replay.
+// Resumes says whether the job under ref, just submitted, ran before the beginning of the replay.
 func (w *World) Resumes(ref model.Ref) bool { return w.jobs[ref].truth.Ran > 0 }
 
-// Warming makes the quorum answer at once, or no more: what ran before the
-// replay was granted long ago. At its end it counts the jobs that found no place.
+// Warming makes the quorum answer at once, or no more: what ran before the replay was granted long ago. At its end it
+// counts the jobs that found no place.
 func (w *World) Warming(on bool) {
 	if w.immediate = on; on {
 		return
@@ -39,8 +38,7 @@ type warmStart struct {
 	named    map[string]model.NodeID // all nodes, until the warm start
 }
 
-// Resumes says whether the job under ref, just submitted, ran before the
-// beginning of the replay.
+// Resumes says whether the job under ref, just submitted, ran before the beginning of the replay.
 func (w *warmStart) Resumes(ref model.Ref) bool { return w.jobs.At(ref).resumes }
 
 // Warming makes the quorum answer at once, or no more, see World.Warming.
@@ -57,12 +55,12 @@ func (w *warmStart) Warming(on bool) {
 	}
 }
 
-// firstRestore is the number of the first proposal to restore a job: far from those that
-// cores make, which count from 1.
+// firstRestore is the number of the first proposal to restore a job: far from those that cores make, which count from
+// 1.
 const firstRestore = 1 << 62
 
-// Restores are proposals to let jobs that ran before the replay go on where they did, on
-// nodes that are known, ready and, in this order, not taken twice. They are read once.
+// Restores are proposals to let jobs that ran before the replay go on where they did, on nodes that are known, ready
+// and, in this order, not taken twice. They are read once.
 func (w *warmStart) Restores() []model.Proposal {
 	out := w.restores
 	w.restores, w.restored, w.named = nil, nil, nil
@@ -72,8 +70,8 @@ func (w *warmStart) Restores() []model.Proposal {
 // usageBatch is how many facts of usage are passed at a time.
 const usageBatch = 1 << 10
 
-// Usage passes what was used before the replay, in order of time: facts of the begin
-// and of the end of each attempt, some at a time and valid during the call. It is read once.
+// Usage passes what was used before the replay, in order of time: facts of the begin and of the end of each attempt,
+// some at a time and valid during the call. It is read once.
 func (w *warmStart) Usage(observe func([]model.Fact)) {
 	past := w.past
 	w.past = nil
@@ -116,9 +114,8 @@ func (w *warmStart) used(a *model.Allocation, from, to model.Time) {
 	w.past[len(w.past)-1].alloc.Deps = nil
 }
 
-// resume settles how a job that ran before the replay goes on. The error is a
-// traces.DataError: the nodes on which it ran are not said in a way that is
-// understood.
+// resume settles how a job that ran before the replay goes on. The error is a traces.DataError: the nodes on which it
+// ran are not said in a way that is understood.
 func (w *warmStart) resume(ref model.Ref, b *traces.Batch, i int) error {
 	l := w.jobs.At(ref)
 	ran := l.truth.Ran
@@ -170,8 +167,8 @@ func (w *warmStart) node(name string) (model.NodeID, bool) {
 	return id, ok
 }
 
-// recorded finds the nodes of these names; false when they are not as many nodes of
-// the site as a asks for, ready, with room beside those that were found before.
+// recorded finds the nodes of these names; false when they are not as many nodes of the site as a asks for, ready,
+// with room beside those that were found before.
 func (w *warmStart) recorded(names []string, a *model.Allocation) (p model.Placement, ok bool) {
 	nodes := make([]model.NodeID, 0, len(names))
 	for _, name := range names {
@@ -220,8 +217,8 @@ type taken struct {
 	milli      []int32 // thousandths of each GPU, nil for none
 }
 
-// room is the share of node n that a gets beside what is taken: the highest GPUs that no
-// job holds, or the lowest that has as many thousandths.
+// room is the share of node n that a gets beside what is taken: the highest GPUs that no job holds, or the lowest
+// that has as many thousandths.
 func (t *taken) room(n model.NodeID, node *model.Node, a *model.Allocation) (h model.NodeShare, ok bool) {
 	all := uint64(1)<<max(node.GPUs, 1) - 1
 	free := all &^ t.gpus

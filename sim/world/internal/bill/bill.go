@@ -7,9 +7,9 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Prices sums up over time what one watt of the nodes costs and emits. So the bill of a job is
-// brought up to date when its draw changes, and no job is looked at when a price does. The
-// sums are exact; W of a job times their growth is its part.
+// Prices sums up over time what one watt of the nodes costs and emits. So the bill of a job is brought up to date
+// when its draw changes, and no job is looked at when a price does. The sums are exact; W of a job times their growth
+// is its part.
 type Prices struct {
 	ahead []hwmodel.TariffAt // that are not in force yet
 	now   hwmodel.Tariff
@@ -38,8 +38,8 @@ func New(tariffs []hwmodel.TariffAt, pue hwmodel.PUE) *Prices {
 	return p
 }
 
-// Reach brings the sums up to now, while the nodes drew so many W. Cost is constant beside that
-// of the tariffs which come into force.
+// Reach brings the sums up to now, while the nodes drew so many W. Cost is constant beside that of the tariffs which
+// come into force.
 func (p *Prices) Reach(now model.Time, draw int64) {
 	if draw != p.draw {
 		p.draw = draw
@@ -80,8 +80,7 @@ func (p *Prices) add(to model.Time) {
 	}
 }
 
-// Bill is what the energy of a job has cost and emitted, in units of 10^-6 of a price times W
-// and µs.
+// Bill is what the energy of a job has cost and emitted, in units of 10^-6 of a price times W and µs.
 type Bill struct {
 	since                perWatt     // sums of the site when it was brought up to date
 	cost, carbon         [3]wide.Int // at least, most likely and at most
@@ -100,8 +99,8 @@ func (p *Prices) Open(b *Bill) *Bill {
 	return b
 }
 
-// Charge adds what was drawn since b was brought up to date. Where one is paid for
-// energy, the least cost is that of the highest power.
+// Charge adds what was drawn since b was brought up to date. Where one is paid for energy, the least cost is that of
+// the highest power.
 func (p *Prices) Charge(b *Bill, drawn *hwmodel.Watts) {
 	if b == nil {
 		return
@@ -121,8 +120,8 @@ func (p *Prices) Charge(b *Bill, drawn *hwmodel.Watts) {
 // PerKWh is a kWh in the units of a bill, which are 10^-6 of W and µs.
 const PerKWh = 3_600_000_000_000 * 1_000_000
 
-// Close is the bill b of a job that leaves, nil where nothing has a price; sourced says that what it drew is
-// known. A job that never ran has no b, and has cost nothing.
+// Close is the bill b of a job that leaves, nil where nothing has a price; sourced says that what it drew is known. A
+// job that never ran has no b, and has cost nothing.
 func (p *Prices) Close(b *Bill, sourced bool) *model.Bill {
 	if p == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package network keeps what the attempts on nodes send over the uplinks of network groups, and how much slower
-// that makes the communication of each.
+// Package network keeps what the attempts on nodes send over the uplinks of network groups, and how much slower that
+// makes the communication of each.
 package network
 
 import (
@@ -7,9 +7,8 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Network is the uplinks of a site. Loads are sums, so
-// that it does not matter in which order attempts come and leave. Speeds follow when all of
-// an instant has happened: a neighbour that starts and ends within it slows no job.
+// Network is the uplinks of a site. Loads are sums, so that it does not matter in which order attempts come and
+// leave. Speeds follow when all of an instant has happened: a neighbour that starts and ends within it slows no job.
 type Network struct {
 	Uplinks  []Uplink // by group
 	touched  []int32  // groups whose load has changed since speeds were set
@@ -46,8 +45,7 @@ type link struct {
 	place int32
 }
 
-// Slower is how much slower the communication of an attempt is than on an empty network. The
-// zero value is no slower.
+// Slower is how much slower the communication of an attempt is than on an empty network. The zero value is no slower.
 type Slower struct {
 	alone model.Fixed // by what its most loaded uplink carries, without other jobs
 	above model.Fixed // over One, with them, relative to that
@@ -101,9 +99,9 @@ func (n *Network) touch(group int32) *Uplink {
 	return up
 }
 
-// Settle are the attempts that are slower or less slow than before: of those on uplinks that have become more or
-// less oversubscribed, and of those that have come. Valid until it is asked again. Cost: the groups whose load
-// has changed, and the links of these attempts.
+// Settle are the attempts that are slower or less slow than before: of those on uplinks that have become more or less
+// oversubscribed, and of those that have come. Valid until it is asked again. Cost: the groups whose load has
+// changed, and the links of these attempts.
 func (n *Network) Settle() []model.Ref {
 	n.changed = n.changed[:0]
 	if len(n.touched) == 0 && len(n.joined) == 0 {

@@ -1,5 +1,5 @@
-// Package power keeps what the nodes of a site and the attempts on them draw, and holds GPUs back while that is
-// more than a cap.
+// Package power keeps what the nodes of a site and the attempts on them draw, and holds GPUs back while that is more
+// than a cap.
 package power
 
 import (
@@ -11,23 +11,22 @@ import (
 
 // Config is how sure powers are, and what happens above a cap.
 type Config struct {
-	// IdleBand is by how much the power of idle nodes may be wrong, as a part of it, and
-	// RowBand that of rows.
+	// IdleBand is by how much the power of idle nodes may be wrong, as a part of it, and RowBand that of rows.
 	IdleBand, RowBand model.Fixed
-	// Slow holds GPUs back while the site would draw more than its cap. Else the core
-	// delays starts by what jobs ask for.
+	// Slow holds GPUs back while the site would draw more than its cap. Else the core delays starts by what jobs ask
+	// for.
 	Slow bool
 	// Exceeds says that it is counted without Slow too how long the site draws more than its cap.
 	Exceeds bool
 	Cap     int64 // W, 0 for none, until a change
-	// Tariffs are what energy costs and emits, ascending; none where what the site draws is
-	// not known. PUE is that of the facility.
+	// Tariffs are what energy costs and emits, ascending; none where what the site draws is not known. PUE is that of
+	// the facility.
 	Tariffs []hwmodel.TariffAt
 	PUE     hwmodel.PUE
 }
 
-// Capper says to what part of what they draw the GPUs of a job are held, while the site holds each GPU to x of
-// what the job draws; model.One is no cap.
+// Capper says to what part of what they draw the GPUs of a job are held, while the site holds each GPU to x of what
+// the job draws; model.One is no cap.
 type Capper interface {
 	Cap(j *hwmodel.Job, w *hwmodel.Where, x model.Fixed) model.Fixed
 }
@@ -49,8 +48,7 @@ type Load struct {
 	counts bool              // it is in the sums of Feed.Held
 }
 
-// Steps is in how many steps GPUs are held back: clocks have steps, and a change of
-// less moves no job.
+// Steps is in how many steps GPUs are held back: clocks have steps, and a change of less moves no job.
 const Steps = 64
 
 // Feed is the power of a site.
@@ -94,8 +92,8 @@ func (f *Feed) Add(by hwmodel.Watts) {
 	f.uneven = f.slow
 }
 
-// CapOf is to what part of its own draw the site holds w now. What cannot be held so far is
-// held as far as its table goes; what has no table is not held, and its speed counts it.
+// CapOf is to what part of its own draw the site holds w now. What cannot be held so far is held as far as its table
+// goes; what has no table is not held, and its speed counts it.
 func (f *Feed) CapOf(w *Load) model.Fixed {
 	if f.Throttle == model.One || w.Least == model.One {
 		return f.Throttle
@@ -144,8 +142,8 @@ func (f *Feed) draws(w *Load, drawn hwmodel.Watts, yields bool) {
 	}
 }
 
-// count enters what w would draw at each step into the sums of those that can be held back, or
-// takes it out. Cost: the steps, where that is a change.
+// count enters what w would draw at each step into the sums of those that can be held back, or takes it out. Cost:
+// the steps, where that is a change.
 func (f *Feed) count(w *Load, on bool) {
 	if on == w.counts {
 		return
@@ -161,8 +159,8 @@ func (f *Feed) count(w *Load, on bool) {
 	}
 }
 
-// At is what w draws beyond idle at work while its GPUs are held to x of what they draw: no
-// less than idle, and no less than at work where that is below.
+// At is what w draws beyond idle at work while its GPUs are held to x of what they draw: no less than idle, and no
+// less than at work where that is below.
 func (w *Load) At(x model.Fixed) hwmodel.Watts {
 	if x >= model.One {
 		return w.Full
@@ -171,10 +169,10 @@ func (w *Load) At(x model.Fixed) hwmodel.Watts {
 	return hwmodel.Watts{Low: max(v.Low-idle.Low, min(0, w.Full.Low)), Value: max(v.Value-idle.Value, min(0, w.Full.Value)), High: max(v.High-idle.High, min(0, w.Full.High))}
 }
 
-// Balance holds the GPUs back so far that the site draws no more than its cap, or lets them
-// go again: all that have a table of throughputs under caps to the same part of what they
-// draw, none deeper than its table. It calls set with those whose draw and speed follow. Cost: nothing while the
-// site draws less than its cap; else the jobs that can be held back.
+// Balance holds the GPUs back so far that the site draws no more than its cap, or lets them go again: all that have a
+// table of throughputs under caps to the same part of what they draw, none deeper than its table. It calls set with
+// those whose draw and speed follow. Cost: nothing while the site draws less than its cap; else the jobs that can be
+// held back.
 func (f *Feed) Balance(set func(*Load)) {
 	if !f.uneven {
 		return
@@ -194,8 +192,8 @@ func (f *Feed) Balance(set func(*Load)) {
 	f.uneven = false
 }
 
-// throttle is the largest part at which the site draws no more than its cap, in steps;
-// the smallest where none is small enough.
+// throttle is the largest part at which the site draws no more than its cap, in steps; the smallest where none is
+// small enough.
 func (f *Feed) throttle() model.Fixed {
 	if f.Cap == 0 || f.Throttle == model.One && f.draw.Value <= f.Cap {
 		return model.One

@@ -1,5 +1,5 @@
-// Package storage is what the transfers of a site share: file systems, which slow all that moves data to or from
-// them by one factor while more is asked of them than they have.
+// Package storage is what the transfers of a site share: file systems, which slow all that moves data to or from them
+// by one factor while more is asked of them than they have.
 package storage
 
 import (
@@ -12,20 +12,18 @@ import (
 	"orrery/sim/world/work"
 )
 
-// Config is how jobs move data between their nodes and storage. A transfer takes its
-// size ÷ the rate of its job while all that is asked of the storage is at most Bandwidth, and
-// longer by one factor for all transfers while it is more.
+// Config is how jobs move data between their nodes and storage. A transfer takes its size ÷ the rate of its job while
+// all that is asked of the storage is at most Bandwidth, and longer by one factor for all transfers while it is more.
 type Config struct {
 	Bandwidth int64 // B/s that all transfers share; 0 is no bound
-	// FileSystems are what is shared instead where there are several: each transfer is to or
-	// from one, and slows those of that one alone. hwmodel.Bytes says which, by its place here.
+	// FileSystems are what is shared instead where there are several: each transfer is to or from one, and slows
+	// those of that one alone. hwmodel.Bytes says which, by its place here.
 	FileSystems []FileSystem
-	// Stage is at what a job stages its input before its work begins, in B/s; 0 stages
-	// nothing.
+	// Stage is at what a job stages its input before its work begins, in B/s; 0 stages nothing.
 	Stage int64
-	// Stop is at what a job copies a checkpoint into the memory of its nodes, in B/s. That
-	// stops the job; it writes the copy to storage while it works on, and the checkpoint is
-	// safe when that is done. With 0 the job stands still for the whole writing.
+	// Stop is at what a job copies a checkpoint into the memory of its nodes, in B/s. That stops the job; it writes
+	// the copy to storage while it works on, and the checkpoint is safe when that is done. With 0 the job stands
+	// still for the whole writing.
 	Stop int64
 }
 
@@ -64,7 +62,7 @@ type Kind uint8
 
 // The kinds of transfers. A job stands still in all of them but Drain.
 const (
-	none  Kind = iota
+	None  Kind = iota
 	Stage      // of the input, before its work begins
 	Read       // of a checkpoint, before its work goes on
 	Write      // of a checkpoint, to storage
@@ -84,15 +82,14 @@ func (k Kind) String() string { return kindNames[k] }
 // Counts is what came to pass with the transfers of one kind.
 type Counts struct {
 	Kind string `json:"kind"`
-	// FileSystem is that to or from which they are, where there are several; of a copy, that
-	// to which it is written then.
+	// FileSystem is that to or from which they are, where there are several; of a copy, that to which it is written
+	// then.
 	FileSystem string `json:"file_system,omitempty"`
 	Begun      int64  `json:"begun"`
 	Done       int64  `json:"done"` // the others were cut short, or were under way at the end
 	Asked      int64  `json:"asked_bytes"`
 	Moved      int64  `json:"moved_bytes"`
-	// Time is from begin to end, over all transfers; Alone is what the same bytes take at the
-	// rates of the jobs.
+	// Time is from begin to end, over all transfers; Alone is what the same bytes take at the rates of the jobs.
 	Time  int64 `json:"job_us"`
 	Alone int64 `json:"alone_us"`
 }
@@ -115,7 +112,7 @@ type Transfer struct {
 	Kind  Kind
 	Waits bool // until the requested time of the attempt begins
 	Bytes int64
-	on    int32          // the file system
+	On    int32          // the file system
 	alone model.Duration // that they take at the rate of the job
 	since model.Time
 }
@@ -143,8 +140,7 @@ func New(c *Config) *Storage {
 	return s
 }
 
-// Takes is the time that size bytes take at rate B/s, rounded up; a rate of 0
-// takes none.
+// Takes is the time that size bytes take at rate B/s, rounded up; a rate of 0 takes none.
 func Takes(size, rate int64) model.Duration {
 	if rate <= 0 || size <= 0 {
 		return 0
@@ -165,7 +161,7 @@ func Slower(d model.Duration, by int64) model.Duration {
 
 // begin is a transfer that begins, and is counted.
 func (s *Storage) begin(now model.Time, kind Kind, on int32, size int64, alone model.Duration) Transfer {
-	t := Transfer{Kind: kind, on: on, Bytes: size, alone: alone, since: now}
+	t := Transfer{Kind: kind, On: on, Bytes: size, alone: alone, since: now}
 	c := s.counts(&t)
 	c.Begun++
 	c.Asked = model.Plus(c.Asked, size)
@@ -180,15 +176,15 @@ func (s *Storage) Move(now model.Time, ref model.Ref, kind Kind, on int32, size,
 	return t
 }
 
-// CopyOut begins to copy a checkpoint, which is for a file system, into the memory of nodes, and
-// says when that is done. No other job slows it.
+// CopyOut begins to copy a checkpoint, which is for a file system, into the memory of nodes, and says when that is
+// done. No other job slows it.
 func (s *Storage) CopyOut(now model.Time, on int32, size, rate, by int64) (Transfer, model.Time) {
 	t := s.begin(now, Copy, on, size, Slower(Takes(size, rate), by))
 	return t, now.Add(t.alone)
 }
 
-// Next is when the next transfer of a file system is done, Never for none. anew says that it is not what it was
-// when that was last asked.
+// Next is when the next transfer of a file system is done, Never for none. anew says that it is not what it was when
+// that was last asked.
 func (s *Storage) Next(on int32) (at model.Time, anew bool) {
 	f := &s.Systems[on]
 	at = f.Pool.Next()
@@ -218,7 +214,7 @@ func (s *Storage) Done(now model.Time, t *Transfer) {
 func (s *Storage) Stop(now model.Time, ref model.Ref, t *Transfer) (moved int64) {
 	left := t.since.Add(t.alone).Sub(now)
 	if t.Kind != Copy {
-		left = min(s.Systems[t.on].Pool.Leave(now, ref), t.alone)
+		left = min(s.Systems[t.On].Pool.Leave(now, ref), t.alone)
 	}
 	moved = part(t.Bytes, t.alone-left, t.alone)
 	s.end(now, t, moved, t.alone-left)
@@ -227,7 +223,7 @@ func (s *Storage) Stop(now model.Time, ref model.Ref, t *Transfer) (moved int64)
 
 // counts are those of a transfer.
 func (s *Storage) counts(t *Transfer) *Counts {
-	return &s.Counts[int(t.on)*Kinds+int(t.Kind)-1]
+	return &s.Counts[int(t.On)*Kinds+int(t.Kind)-1]
 }
 
 // end counts bytes of a transfer that has ended, and what they take alone.
@@ -236,12 +232,6 @@ func (s *Storage) end(now model.Time, t *Transfer, moved int64, alone model.Dura
 	c.Moved = model.Plus(c.Moved, moved)
 	c.Time, c.Alone = model.Plus(c.Time, int64(now.Sub(t.since))), model.Plus(c.Alone, int64(alone))
 }
-
-// On is the file system of a transfer.
-func (t *Transfer) On() int32 { return t.on }
-
-// UnderWay says whether it has begun.
-func (t *Transfer) UnderWay() bool { return t.Kind != none && !t.Waits }
 
 // part is size·num ÷ den rounded down, 0 where den is. num is at most den.
 func part(size int64, num, den model.Duration) int64 {
