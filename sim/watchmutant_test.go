@@ -79,7 +79,11 @@ func TestWatcherCatchesABrokenCore(t *testing.T) {
 		worlds = 60
 	}
 	differ := map[string]int{}
-	for i := range worlds {
+	for k := range worlds + 1 {
+		i := k
+		if k == worlds {
+			i = 2295 // several services grow behind the first blocked job in one pass
+		}
 		order := []string{"fcfs", "sjf", "ljf", "saf", "sqf", "wfp3", "expansion", "score", "multifactor", "f1"}[i%10]
 		w := drawSite(longBytes(uint64(i)))
 		w.reserving(order)

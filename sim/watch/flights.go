@@ -9,6 +9,7 @@ import (
 
 // flight is a proposal that has no answer yet.
 type flight struct {
+	seq       uint64
 	kind      model.ProposalKind
 	job       *job
 	victim    *job

@@ -125,13 +125,18 @@ func (s *slip) lay(h *job) {
 		if j.resize == nil {
 			continue
 		}
-		power, io := s.adds(&j.resize.more) // of which it is not predicted when it comes free
+		more := &j.resize.more
+		power, io := s.adds(more)
 		f.power, f.bandwidth = f.power+power, f.bandwidth+io
-		if j.VCluster == h.VCluster {
-			s.give(&j.resize.more.nodes, true)
+		switch {
+		case j.VCluster != h.VCluster:
+		case j.resize.seq > s.since: // it grew behind h, and leaves with what it gains
+			holds(leave{more.until, j, &more.nodes, power, io})
+		default: // of which it is not predicted when it comes free
+			s.give(&more.nodes, true)
 		}
 	}
-	slices.SortFunc(f.leaves, func(a, b leave) int { //detlint:total ids of jobs end it
+	slices.SortStableFunc(f.leaves, func(a, b leave) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.job.Job, b.job.Job))
 	})
 }

@@ -1,6 +1,8 @@
 package watch
 
 import (
+	"fmt"
+
 	"orrery/scheduler/model"
 )
 
@@ -33,6 +35,31 @@ func (l *forged) widens(span model.Duration, blocked func(*model.Allocation)) {
 	l.start(0, 2, 1)
 	l.demand(1*sec, 2, 2)
 	l.resize(1*sec, 2, 1, 4)
+}
+
+// widenTwo has two services get a second node in one pass, the first of them of a span. The job
+// before them has no room until two nodes come free at 10 s, and needs all nodes then but one.
+func (l *forged) widenTwo(span model.Duration) {
+	l.submit(0, 0, wants(2))
+	l.start(0, 0, 0, 7)
+	l.submit(0, 1, wants(4), func(a *model.Allocation) { a.Eligible = 1 * sec })
+	for id, span := range []model.Duration{span, model.Minute} {
+		l.submit(0, model.JobID(2+id), reactive, lasts(span))
+		l.start(0, model.JobID(2+id), 1+3*id)
+		l.demand(0, model.JobID(2+id), 2)
+	}
+	l.propose(1*sec, model.Proposal{Kind: model.ProposeResize, Job: 2, Placement: on(1, 5)})
+	l.propose(1*sec, model.Proposal{Kind: model.ProposeResize, Job: 3, Placement: on(4, 6)})
+}
+
+// eight is a site with three more nodes that are at home nowhere.
+func eight(c *Config) {
+	noLedger(c)
+	for i := range 3 {
+		n := c.Site.Nodes[4]
+		n.Name = fmt.Sprint("n", 5+i)
+		c.Site.Nodes = append(c.Site.Nodes, n)
+	}
 }
 
 // reactive makes a service of up to three nodes.
@@ -120,6 +147,8 @@ var forgedServices = []forgedLog{
 	}},
 	{28, "a service grows on what the first blocked job counts on", noLedger, func(l *forged) { l.widens(model.Minute, wants(2)) }},
 	{0, "until its end before that", noLedger, func(l *forged) { l.widens(9*model.Second, wants(2)) }},
+	{28, "two that grow on it in a pass", eight, func(l *forged) { l.widenTwo(model.Minute) }},
+	{0, "two that grow, of which one leaves before that", eight, func(l *forged) { l.widenTwo(9 * model.Second) }},
 	{28, "power of a service that grows", caps, func(l *forged) { l.widens(model.Minute, draws(160)) }},
 	{0, "power that is left beside it", caps, func(l *forged) { l.widens(model.Minute, draws(140)) }},
 }

@@ -19,6 +19,7 @@ type slip struct {
 	at       model.Time       // when
 	seen     *job             // jobs up to this one in the order have had their turn
 	head     *job             // the first that is blocked
+	since    uint64           // the last proposal before its turn
 	grown    bool             // a job proposed in it has more than its least nodes
 	skip     bool             // the pass is not one to check
 	forecast forecast
@@ -49,7 +50,7 @@ func (s *slip) behind(j *job, t *taking, seq uint64) {
 		return
 	}
 	if ordered {
-		s.findHead(j)
+		s.findHead(j, seq)
 	} else {
 		s.askHead(j, seq)
 	}
@@ -79,13 +80,13 @@ func (s *slip) askHead(j *job, seq uint64) {
 	case head == nil || head.VCluster != j.VCluster || head.state != model.Pending || head.flying != nil:
 		s.fail(28, j, "a start behind a blocked job that does not wait", "one that waits in the same queue")
 	default:
-		s.head = head
+		s.head, s.since = head, since
 	}
 }
 
 // findHead looks for the first blocked job among those that had their turn between the last proposal and the one of
 // j.
-func (s *slip) findHead(j *job) {
+func (s *slip) findHead(j *job, seq uint64) {
 	if s.head != nil {
 		return
 	}
@@ -104,7 +105,7 @@ func (s *slip) findHead(j *job) {
 		}
 		switch number, _, _ := s.ledger.bound(o, o.NodesMin, &job{}, true); {
 		case number == 0:
-			s.head = o
+			s.head, s.since = o, seq-1
 		case s.grown: // or were there fewer nodes in flight when its turn was?
 			s.skip = true
 			return

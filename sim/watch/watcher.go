@@ -195,7 +195,7 @@ func (w *Watcher) Proposed(now model.Time, p *model.Proposal) {
 	if w.flights.underWay[p.Seq] != nil {
 		w.fail(6, j, fmt.Sprintf("a second proposal of number %d", p.Seq), "one")
 	}
-	x := &flight{kind: p.Kind, job: j, borrowed: p.Borrowed, made: now}
+	x := &flight{seq: p.Seq, kind: p.Kind, job: j, borrowed: p.Borrowed, made: now}
 	w.flights.underWay[p.Seq] = x
 	switch p.Kind {
 	case model.ProposeAssign, model.ProposeRestore:
