@@ -50,9 +50,16 @@ var (
 type Reading struct {
 	traces.Telemetry
 	Procs  []Process
+	Parts  []Part        // its GPU instances, where MIG divides it
 	XIDs   []uint64      // errors that the driver reported since the reading before
 	Failed []string      // calls that failed, and not for want of support
 	Left   traces.Counts // what the source left out of its answer; of several readings of one answer the first has it
+}
+
+// Part is one sample of a GPU instance of MIG. Node and Time are set by the agent.
+type Part struct {
+	traces.Instance
+	Procs []Process
 }
 
 // Process is one on a GPU, as in the column processes.

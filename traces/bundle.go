@@ -13,7 +13,7 @@ import (
 
 // Bundle is an open trace: a .trace directory or one Parquet file of jobs. It
 // holds the schema and the small tables (nodes, tenants, events, prices) in
-// memory and reads jobs, dependencies, load and telemetry when asked. A bundle may
+// memory and reads jobs, dependencies, load, telemetry and mig when asked. A bundle may
 // lack any table, jobs among them, but not all. It is used by one goroutine; its
 // sources are independent of each other.
 type Bundle struct {
@@ -26,6 +26,7 @@ type Bundle struct {
 	deps   *tableReader[Dep]       // of the same bundle
 	load   *tableReader[Load]      // of the same bundle
 	gauges *tableReader[Telemetry] // of the same bundle
+	parts  *tableReader[Instance]  // of the same bundle
 
 	nodes   side[Node]
 	tenants side[Tenant]
@@ -82,7 +83,7 @@ func Open(path string) (*Bundle, error) {
 
 // tableNames lists the tables of a bundle, in the order in which hashes and
 // metadata have them.
-var tableNames = []string{"jobs", "deps", "nodes", "tenants", "events", "prices", "load", "telemetry"}
+var tableNames = []string{"jobs", "deps", "nodes", "tenants", "events", "prices", "load", "telemetry", "mig"}
 
 // TableNames lists the tables that a bundle may have.
 func TableNames() []string { return slices.Clone(tableNames) }
@@ -210,7 +211,10 @@ func (b *Bundle) openSides(dir string) (err error) {
 	if b.load, err = openOptional(b, "load", dir, loadFields); err != nil {
 		return err
 	}
-	b.gauges, err = openOptional(b, "telemetry", dir, telemetryFields)
+	if b.gauges, err = openOptional(b, "telemetry", dir, telemetryFields); err != nil {
+		return err
+	}
+	b.parts, err = openOptional(b, "mig", dir, instanceFields)
 	return err
 }
 
@@ -301,6 +305,9 @@ func (b *Bundle) Load() iter.Seq2[*Load, error] { return rowsOf(b.load, b.meta.E
 
 // Telemetry iterates over the telemetry table as Rows does over jobs.
 func (b *Bundle) Telemetry() iter.Seq2[*Telemetry, error] { return rowsOf(b.gauges, b.meta.Epoch) }
+
+// Instances iterates over the table mig as Rows does over jobs.
+func (b *Bundle) Instances() iter.Seq2[*Instance, error] { return rowsOf(b.parts, b.meta.Epoch) }
 
 // rowsOf are the rows of a table that may not be there.
 func rowsOf[R any](t *tableReader[R], epoch model.Time) iter.Seq2[*R, error] {

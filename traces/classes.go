@@ -24,7 +24,7 @@ var classNames = [...]string{"request", "truth", "outcome", "history"}
 func (c Class) String() string { return classNames[c] }
 
 // classOfTable is that of all columns of a table.
-var classOfTable = map[string]Class{"deps": Request, "nodes": Request, "tenants": Request, "events": Truth, "prices": Truth, "load": Truth, "telemetry": Outcome}
+var classOfTable = map[string]Class{"deps": Request, "nodes": Request, "tenants": Request, "events": Truth, "prices": Truth, "load": Truth, "telemetry": Outcome, "mig": Outcome}
 
 // jobClasses are those of the jobs table.
 var jobClasses = map[string]Class{

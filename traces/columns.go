@@ -176,6 +176,25 @@ var telemetryFields = []field[Telemetry]{
 	optField("net_tx", byteCount, "of a node: sent by its network adapters, a counter", delta, func(t *Telemetry) *Opt[int64] { return &t.NetTx }),
 }
 
+var instanceFields = []field[Instance]{
+	textField("node", false, "node name, as in the nodes table", func(i *Instance) *string { return &i.Node }),
+	numberField("gpu", "", "index in its node of the GPU that it is a part of, as in telemetry", dict, func(i *Instance) *int32 { return &i.GPU }),
+	textField("gpu_uuid", true, "UUID of that GPU", func(i *Instance) *string { return &i.GPUUUID }),
+	numberField("gpu_instance", "", "id of the GPU instance in its GPU", dict, func(i *Instance) *int32 { return &i.GPUInstance }),
+	textField("uuid", true, "UUID of its MIG device; of an instance that is divided into compute instances those of all, with commas between them", func(i *Instance) *string { return &i.UUID }),
+	textField("profile", true, "profile of the GPU instance, such as 1g.10gb", func(i *Instance) *string { return &i.Profile }),
+	numberField("time", microseconds, "when it was measured", delta, func(i *Instance) *model.Time { return &i.Time }),
+	optField("multiprocessors", "", "that it has", dict, func(i *Instance) *Opt[int32] { return &i.Multiprocessors }),
+	optField("mem_total", byteCount, "memory that it has", dict, func(i *Instance) *Opt[int64] { return &i.MemTotal }),
+	optField("mem_used", byteCount, "memory in use; a part of that of its GPU", delta, func(i *Instance) *Opt[int64] { return &i.MemUsed }),
+	doubleField("sm_active", "", "share of its multiprocessors that had work, as the driver says it of the instance, 0 to 1", func(i *Instance) *Opt[float64] { return &i.SMActive }),
+	doubleField("tensor_active", "", "the same of the cycles of its tensor cores", func(i *Instance) *Opt[float64] { return &i.TensorActive }),
+	doubleField("dram_active", "", "the same of the bandwidth of its memory", func(i *Instance) *Opt[float64] { return &i.DRAMActive }),
+	textField("processes", true, "as in telemetry: those in the instance, which stand with the GPU too", func(i *Instance) *string { return &i.Processes }),
+	textField("stat", true, "as in telemetry", func(i *Instance) *string { return &i.Stat }),
+	optField("width", microseconds, "as in telemetry", dict, func(i *Instance) *Opt[model.Duration] { return &i.Width }),
+}
+
 func kindField() field[Job] {
 	f := textField(columnKind, false, "bounded, service, reactive or session", func(j *Job) *string { return &j.Kind })
 	f.fallback = &cell{s: kindBounded}

@@ -18,7 +18,7 @@ func TestFormatDocumentListsTheColumns(t *testing.T) {
 	for table, columns := range map[string][]traces.Column{
 		"jobs": traces.JobColumns(), "deps": traces.Columns("deps"), "nodes": traces.Columns("nodes"),
 		"tenants": traces.Columns("tenants"), "events": traces.Columns("events"), "prices": traces.Columns("prices"),
-		"load": traces.Columns("load"), "telemetry": traces.Columns("telemetry"),
+		"load": traces.Columns("load"), "telemetry": traces.Columns("telemetry"), "mig": traces.Columns("mig"),
 	} {
 		_, section, found := strings.Cut(string(text), "\n### "+table+"\n")
 		require.True(t, found, table)

@@ -103,6 +103,13 @@ func anyTelemetry(t *rapid.T) traces.Telemetry {
 		NetRx: opt(t, "netrx", any64), NetTx: opt(t, "nettx", any64)}
 }
 
+func anyInstance(t *rapid.T) traces.Instance {
+	return traces.Instance{Node: text(t, "node"), GPU: any32.Draw(t, "gpu"), GPUUUID: text(t, "gpuuuid"), GPUInstance: any32.Draw(t, "gpuinstance"),
+		UUID: text(t, "uuid"), Profile: text(t, "profile"), Time: anyTime.Draw(t, "time"), Multiprocessors: opt(t, "multiprocessors", any32),
+		MemTotal: opt(t, "total", any64), MemUsed: opt(t, "used", any64), SMActive: opt(t, "active", finiteReal), TensorActive: opt(t, "tensor", finiteReal),
+		DRAMActive: opt(t, "dram", finiteReal), Processes: text(t, "processes"), Stat: text(t, "stat"), Width: opt(t, "width", anySpan)}
+}
+
 // reader is the naive implementation of the column path: it makes the batch that a
 // Source should give from whole rows.
 type reader struct {

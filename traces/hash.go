@@ -87,7 +87,7 @@ func (t *tableHash) line(w io.Writer, name string, columns []Column) {
 
 // tableHashes are the digests of the tables of a bundle.
 type tableHashes struct {
-	jobs, deps, nodes, tenants, events, prices, load, telemetry tableHash
+	jobs, deps, nodes, tenants, events, prices, load, telemetry, instances tableHash
 }
 
 // content combines the tables with what of the metadata changes their
@@ -109,5 +109,6 @@ func (h *tableHashes) content(m *Meta) string {
 	h.prices.line(sum, "prices", columnsOf(priceFields))
 	h.load.line(sum, "load", columnsOf(loadFields))
 	h.telemetry.line(sum, "telemetry", columnsOf(telemetryFields))
+	h.instances.line(sum, "mig", columnsOf(instanceFields))
 	return hex.EncodeToString(sum.Sum(nil))
 }

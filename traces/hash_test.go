@@ -32,6 +32,7 @@ func naiveHash(c *content) string {
 	naiveTable(&lines, "prices", traces.Columns("prices"), c.prices, c.meta.Epoch)
 	naiveTable(&lines, "load", traces.Columns("load"), c.load, c.meta.Epoch)
 	naiveTable(&lines, "telemetry", traces.Columns("telemetry"), c.gauges, c.meta.Epoch)
+	naiveTable(&lines, "mig", traces.Columns("mig"), c.parts, c.meta.Epoch)
 	sum := sha256.Sum256(lines.Bytes())
 	return hex.EncodeToString(sum[:])
 }
@@ -100,6 +101,7 @@ func TestHashFollowsTheDocument(t *testing.T) {
 			c.tenants, c.events = []traces.Tenant{anyTenant(t)}, []traces.Event{anyEvent(t)}
 			c.prices = []traces.Price{anyPrice(t), anyPrice(t)}
 			c.load, c.gauges = []traces.Load{anyLoad(t)}, []traces.Telemetry{anyTelemetry(t)}
+			c.parts = []traces.Instance{anyInstance(t), anyInstance(t)}
 		}
 		n++
 		require.Equal(t, naiveHash(c), write(t, filepath.Join(dir, strconv.Itoa(n)+".trace"), c))

@@ -29,14 +29,14 @@ const (
 // measure is what the rows of a bundle state of time and of what jobs held. Memory grows with the jobs that wait or run
 // at one instant, and not with the rows.
 type measure struct {
-	extents  [5]extent // of measuredTables
+	extents  [6]extent // of measuredTables
 	requests Requests
 	ran      int64 // jobs with a recorded start and end
 	nodes    [3]int64
 	peaks    Peaks
 }
 
-var measuredTables = [5]string{"jobs", "events", "prices", "load", "telemetry"}
+var measuredTables = [6]string{"jobs", "events", "prices", "load", "telemetry", "mig"}
 
 const (
 	ofJobs = iota
@@ -44,6 +44,7 @@ const (
 	ofPrices
 	ofLoad
 	ofTelemetry
+	ofInstances
 )
 
 // measuredUnits are those of what jobs hold that reports list.

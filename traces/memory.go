@@ -21,6 +21,7 @@ type Tables struct {
 	Load    []Load
 
 	Telemetry []Telemetry
+	Instances []Instance
 }
 
 // Memory is a trace in memory, as columns. It does not change, so any number of
@@ -38,7 +39,7 @@ type Memory struct {
 }
 
 // NewMemory makes a trace of rows, under a name for messages. It keeps the small
-// tables and that of load, and copies the jobs; of telemetry it keeps the digest. Its content hash is that of the same rows in a
+// tables and that of load, and copies the jobs; of telemetry and mig it keeps the digests. Its content hash is that of the same rows in a
 // bundle. A value that has no place on disk is a DataError. It costs about 2 µs
 // for each job.
 func NewMemory(name string, meta Meta, t Tables) (*Memory, error) {
@@ -53,7 +54,7 @@ func NewMemory(name string, meta Meta, t Tables) (*Memory, error) {
 		Name: name, Rows: int64(len(t.Jobs)), Epoch: meta.Epoch, EpochKnown: meta.EpochKnown, TimeZone: meta.TimeZone,
 		MaxProcs: meta.MaxProcs, MaxNodes: meta.MaxNodes, WarmStart: meta.WarmStart, History: meta.History, Sorted: true, Deps: int64(len(t.Deps)),
 	}
-	for i, n := range []int{len(t.Jobs), len(t.Deps), len(t.Nodes), len(t.Tenants), len(t.Events), len(t.Prices), len(t.Load), len(t.Telemetry)} {
+	for i, n := range []int{len(t.Jobs), len(t.Deps), len(t.Nodes), len(t.Tenants), len(t.Events), len(t.Prices), len(t.Load), len(t.Telemetry), len(t.Instances)} {
 		if n > 0 {
 			m.info.Tables = append(m.info.Tables, TableRows{tableNames[i], int64(n)})
 		}
@@ -108,6 +109,10 @@ func (t *Tables) survey(name string, meta *Meta) (hash string, filled []Filled, 
 		},
 		func() (err error) {
 			h.telemetry, err = digestRows(name, "telemetry", t.Telemetry, telemetryFields, meta.Epoch, nil)
+			return err
+		},
+		func() (err error) {
+			h.instances, err = digestRows(name, "mig", t.Instances, instanceFields, meta.Epoch, nil)
 			return err
 		},
 	} {

@@ -128,6 +128,18 @@ func (t *Telemetry) LeaveOut(tell func(column, why string, v float64)) {
 	}
 }
 
+// LeaveOut is that of telemetry for a GPU instance: what its GPU cannot have it cannot, either.
+func (i *Instance) LeaveOut(tell func(column, why string, v float64)) {
+	t := i.asTelemetry()
+	t.LeaveOut(tell)
+	i.MemUsed, i.SMActive, i.TensorActive, i.DRAMActive = t.MemUsed, t.SMActive, t.TensorActive, t.DRAMActive
+}
+
+// asTelemetry is what the row has in common with one of a GPU.
+func (i *Instance) asTelemetry() Telemetry {
+	return Telemetry{Node: i.Node, GPU: Some(i.GPU), Time: i.Time, MemUsed: i.MemUsed, SMActive: i.SMActive, TensorActive: i.TensorActive, DRAMActive: i.DRAMActive}
+}
+
 // wrong is the rule that the first value breaks that is no measurement, "" where there is none.
 func (t *Telemetry) wrong() string {
 	for i := range TelemetryRanges {

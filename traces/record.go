@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -43,6 +44,8 @@ func Columns(table string) []Column {
 		return columnsOf(loadFields)
 	case "telemetry":
 		return columnsOf(telemetryFields)
+	case "mig":
+		return columnsOf(instanceFields)
 	}
 	return nil
 }
@@ -67,6 +70,8 @@ func (b *Bundle) Values(table string) iter.Seq2[[]Value, error] {
 		return valuesOf(b.prices.table, epoch)
 	case "load":
 		return valuesOf(b.load, epoch)
+	case "mig":
+		return valuesOf(b.parts, epoch)
 	}
 	return valuesOf(b.gauges, epoch)
 }
@@ -102,7 +107,12 @@ type Record struct {
 	rule    func(*Rules) string
 	at      func() model.Time
 	series  func() (string, bool)
-	measure func() *Telemetry // nil in other tables
+	measure measured // nil in tables without measurements
+}
+
+// measured is a row of measurements, some of which may be none.
+type measured interface {
+	LeaveOut(tell func(column, why string, v float64))
 }
 
 // NewRecord makes an empty row of a table of TableNames; false for others, and for
@@ -123,6 +133,8 @@ func NewRecord(table string) (*Record, bool) {
 		return recordOf(loadFields, (*Writer).WriteLoad, (*Rules).Load, func(l *Load) model.Time { return l.Time }), true
 	case "telemetry":
 		return recordOf(telemetryFields, (*Writer).WriteTelemetry, (*Rules).telemetry, func(t *Telemetry) model.Time { return t.Time }), true
+	case "mig":
+		return recordOf(instanceFields, (*Writer).WriteInstance, (*Rules).instance, func(i *Instance) model.Time { return i.Time }), true
 	}
 	return nil, false
 }
@@ -137,9 +149,7 @@ func recordOf[R any](fields []field[R], write func(*Writer, *R) error, rule func
 		at:      func() model.Time { return model.AbsentTime },
 		series:  func() (string, bool) { return seriesOf(&row) },
 	}
-	if t, ok := any(&row).(*Telemetry); ok {
-		r.measure = func() *Telemetry { return t }
-	}
+	r.measure, _ = any(&row).(measured)
 	if at != nil {
 		r.at = func() model.Time { return at(&row) }
 	}
@@ -169,10 +179,10 @@ func (r *Record) Set(column int, v Value) {
 	r.set(column, cell{null: v.Null || r.columns[column].Type == String && v.Text == "", n: v.Number, s: v.Text})
 }
 
-// LeaveOut takes out of a row of telemetry the values that are no measurements of their columns, as Telemetry.LeaveOut does.
+// LeaveOut takes out of a row of telemetry or mig the values that are no measurements of their columns, as Telemetry.LeaveOut does.
 func (r *Record) LeaveOut(tell func(column, why string, v float64)) {
 	if r.measure != nil {
-		r.measure().LeaveOut(tell)
+		r.measure.LeaveOut(tell)
 	}
 }
 
@@ -186,7 +196,7 @@ func (r *Record) At() model.Time { return r.at() }
 // Series names what has one row for an instant in the table of the row; false where several rows may be of one.
 func (r *Record) Series() (string, bool) { return r.series() }
 
-// seriesOf is the service of load, the GPU of telemetry, and nothing of prices, of which there is one at a time.
+// seriesOf is the service of load, the GPU of telemetry, the instance of mig, and nothing of prices, of which there is one at a time.
 func seriesOf(row any) (string, bool) {
 	switch r := row.(type) {
 	case *Price:
@@ -199,6 +209,8 @@ func seriesOf(row any) (string, bool) {
 			gpu = strconv.Itoa(int(r.GPU.V))
 		}
 		return r.Node + "\x00" + gpu + "\x00" + r.Stat, true
+	case *Instance:
+		return fmt.Sprintf("%s\x00%d\x00%d\x00%s\x00%s", r.Node, r.GPU, r.GPUInstance, r.UUID, r.Stat), true
 	}
 	return "", false
 }

@@ -33,6 +33,7 @@ type content struct {
 	prices  []traces.Price
 	load    []traces.Load
 	gauges  []traces.Telemetry
+	parts   []traces.Instance
 }
 
 func write(t testingT, path string, c *content) string {
@@ -64,6 +65,9 @@ func write(t testingT, path string, c *content) string {
 	for i := range c.gauges {
 		require.NoError(t, w.WriteTelemetry(&c.gauges[i]))
 	}
+	for i := range c.parts {
+		require.NoError(t, w.WriteInstance(&c.parts[i]))
+	}
 	hash, err := w.Close()
 	require.NoError(t, err)
 	return hash
@@ -90,6 +94,10 @@ func read(t testingT, path string) *content {
 	for g, err := range b.Telemetry() {
 		require.NoError(t, err)
 		c.gauges = append(c.gauges, *g)
+	}
+	for p, err := range b.Instances() {
+		require.NoError(t, err)
+		c.parts = append(c.parts, *p)
 	}
 	return c
 }
@@ -144,6 +152,7 @@ func TestRoundTripIsLossless(t *testing.T) {
 			c.prices = append(c.prices, anyPrice(t))
 			c.load = append(c.load, anyLoad(t))
 			c.gauges = append(c.gauges, anyTelemetry(t))
+			c.parts = append(c.parts, anyInstance(t))
 		}
 		for i := range rapid.IntRange(0, 3).Draw(t, "deps") {
 			c.deps = append(c.deps, traces.Dep{Job: any64.Draw(t, "job"), On: int64(i), Condition: text(t, "condition")})

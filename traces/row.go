@@ -204,3 +204,26 @@ type Telemetry struct {
 	NetRx       Opt[int64]
 	NetTx       Opt[int64]
 }
+
+// Instance is one row of the table mig: what was measured of a GPU instance of MIG. It has a table of its own because its
+// GPU has a row in telemetry, for all instances together: none may be counted twice. Power, energy, clocks and temperature are of
+// the GPU alone, and have no columns here.
+type Instance struct {
+	Node        string
+	GPU         int32 // that it is a part of
+	GPUUUID     string
+	GPUInstance int32
+	UUID        string
+	Profile     string
+	Time        model.Time
+
+	Multiprocessors Opt[int32]
+	MemTotal        Opt[int64]
+	MemUsed         Opt[int64]
+	SMActive        Opt[float64]
+	TensorActive    Opt[float64]
+	DRAMActive      Opt[float64]
+	Processes       string
+	Stat            string
+	Width           Opt[model.Duration]
+}

@@ -121,10 +121,47 @@ func TestValidateSamples(t *testing.T) {
 	}
 }
 
+// A GPU instance of MIG has a table of its own: what is read of telemetry is of whole GPUs, with it and without.
+func TestInstancesAreNoTelemetry(t *testing.T) {
+	c := services()
+	c.parts = []traces.Instance{
+		{Node: "n1", GPU: 0, GPUUUID: "GPU-1", GPUInstance: 1, UUID: "MIG-1", Profile: "3g.40gb", MemUsed: traces.Some[int64](1 << 30), SMActive: traces.Some(0.5)},
+		{Node: "n1", GPU: 0, GPUUUID: "GPU-1", GPUInstance: 2, UUID: "MIG-2", Profile: "3g.40gb", MemUsed: traces.Some[int64](2 << 30)},
+	}
+	path := filepath.Join(t.TempDir(), "x.trace")
+	require.NotEqual(t, servicesHash, write(t, path, c))
+	got := read(t, path)
+	c.meta.Sorted = true
+	requireSame(t, c, got)
+	require.Equal(t, services().gauges, got.gauges)
+	_, err := traces.Validate(path)
+	require.NoError(t, err)
+	twice := c.parts[1]
+	for rule, wrong := range map[string]traces.Instance{
+		"two samples of one GPU instance at one instant":         twice,
+		"mig without a node":                                     {},
+		"stat that is no word of the format, or without a width": {Node: "n1", Stat: "p50"},
+		"negative index, number or size":                         {Node: "n1", GPU: -1},
+		"sm_active that cannot be: outside 0 to 1":               {Node: "n1", GPUInstance: 5, SMActive: traces.Some(1.2)},
+		"processes is no JSON array":                             {Node: "n1", GPUInstance: 5, Processes: "{}"},
+	} {
+		c.parts = append(c.parts[:2:2], wrong)
+		write(t, path, c)
+		_, err := traces.Validate(path)
+		require.ErrorContains(t, err, rule)
+	}
+	late := traces.Instance{Node: "n1", Time: -1}
+	c.parts = append(c.parts[:2:2], late)
+	write(t, path, c)
+	_, err = traces.Validate(path)
+	require.ErrorContains(t, err, "mig earlier than the sample before it")
+}
+
 // Values and Record are the same rows by their columns, in every table.
 func TestRecordsOfEveryTable(t *testing.T) {
 	c := siteSample()
 	c.load, c.gauges = services().load, services().gauges
+	c.parts = []traces.Instance{{Node: "n1", GPU: 1, GPUInstance: 2, UUID: "MIG-2", Profile: "1g.10gb", Time: 5, MemTotal: traces.Some[int64](10 << 30), Stat: "mean", Width: traces.Some(model.Second)}}
 	c.nodes = append(c.nodes, traces.Node{Name: "spare", Up: true})
 	path, again := filepath.Join(t.TempDir(), "x.trace"), filepath.Join(t.TempDir(), "again.trace")
 	hash := write(t, path, c)

@@ -18,6 +18,7 @@ type visitor interface {
 	price(row int64, p *Price)
 	load(row int64, l *Load)
 	telemetry(row int64, t *Telemetry)
+	instance(row int64, i *Instance)
 }
 
 // survey reads everything once.
@@ -37,6 +38,7 @@ func (noVisitor) event(int64, *Event)         {}
 func (noVisitor) price(int64, *Price)         {}
 func (noVisitor) load(int64, *Load)           {}
 func (noVisitor) telemetry(int64, *Telemetry) {}
+func (noVisitor) instance(int64, *Instance)   {}
 
 // read feeds the digests and passes every row to v.
 func (s *survey) read(b *Bundle, v visitor) error {
@@ -60,6 +62,7 @@ func (s *survey) read(b *Bundle, v visitor) error {
 		func() error { return digest(b.prices.table, b.meta.Epoch, &s.prices, visit(v.price)) },
 		func() error { return digest(b.load, b.meta.Epoch, &s.load, visit(v.load)) },
 		func() error { return digest(b.gauges, b.meta.Epoch, &s.telemetry, visit(v.telemetry)) },
+		func() error { return digest(b.parts, b.meta.Epoch, &s.instances, visit(v.instance)) },
 		func() error { return digest(b.deps, b.meta.Epoch, &s.deps, visit(v.dep)) },
 	} {
 		if err != nil {

@@ -17,8 +17,10 @@ type Rules struct {
 	tenants                                   map[string]bool
 	nodesKnown, tenantsKnown                  bool // there is a table that events and telemetry must agree with
 	lastEvent, lastPrice, lastLoad, lastGauge model.Time
+	lastPart                                  model.Time            // of the table mig
 	busy                                      map[string]model.Time // until when a service has a sample
 	seen                                      map[gauge]model.Time  // the last sample of a GPU or node
+	parts                                     map[gaugePart]model.Time
 }
 
 type gauge struct {
@@ -27,11 +29,18 @@ type gauge struct {
 	stat string
 }
 
+// gaugePart is a GPU instance of MIG.
+type gaugePart struct {
+	node          string
+	gpu, instance int32
+	uuid, stat    string // one that was made anew has another UUID
+}
+
 // NewRules are those for the rows of one bundle.
 func NewRules() *Rules {
 	return &Rules{
-		names: map[string]bool{}, tenants: map[string]bool{}, busy: map[string]model.Time{}, seen: map[gauge]model.Time{},
-		lastEvent: model.AbsentTime, lastPrice: model.AbsentTime, lastLoad: model.AbsentTime, lastGauge: model.AbsentTime,
+		names: map[string]bool{}, tenants: map[string]bool{}, busy: map[string]model.Time{}, seen: map[gauge]model.Time{}, parts: map[gaugePart]model.Time{},
+		lastEvent: model.AbsentTime, lastPrice: model.AbsentTime, lastLoad: model.AbsentTime, lastGauge: model.AbsentTime, lastPart: model.AbsentTime,
 	}
 }
 
@@ -164,7 +173,7 @@ func (v *Rules) telemetry(t *Telemetry) (rule string) {
 		rule = "sm_active outside 0 to 1"
 	case !isShare(t.TensorActive) || !isShare(t.DRAMActive) || !isShare(t.CPUUtil):
 		rule = "tensor_active, dram_active or cpu_util outside 0 to 1"
-	case (t.Stat != "") != t.Width.OK || t.Width.OK && (t.Width.V <= 0 || !finite(int64(t.Width.V))) || t.Stat != "" && !slices.Contains(Stats[:], t.Stat):
+	case !isStat(t.Stat, t.Width):
 		rule = "stat that is no word of the format, or without a width"
 	case !atLeast(t.Power, 0) || t.Temperature.OK && !isNumber(t.Temperature.V) || t.MemTemperature.OK && !isNumber(t.MemTemperature.V):
 		rule = "power or temperature that cannot be"
@@ -179,6 +188,43 @@ func (v *Rules) telemetry(t *Telemetry) (rule string) {
 		v.seen[of] = t.Time
 	}
 	v.lastGauge = max(v.lastGauge, t.Time)
+	return rule
+}
+
+// isStat accepts a sample, and a word of the format with the length of its window.
+func isStat(stat string, width Opt[model.Duration]) bool {
+	if stat == "" {
+		return !width.OK
+	}
+	return width.OK && width.V > 0 && finite(int64(width.V)) && slices.Contains(Stats[:], stat)
+}
+
+func (v *Rules) instance(i *Instance) (rule string) {
+	of := gaugePart{i.Node, i.GPU, i.GPUInstance, i.UUID, i.Stat}
+	last, known := v.parts[of]
+	switch {
+	case i.Node == "":
+		rule = "mig without a node"
+	case v.nodesKnown && !v.names[i.Node]:
+		rule = "mig of a node that is not in the nodes table"
+	case i.Time < v.lastPart:
+		rule = "mig earlier than the sample before it"
+	case known && i.Time == last:
+		rule = "two samples of one GPU instance at one instant"
+	case !isStat(i.Stat, i.Width):
+		rule = "stat that is no word of the format, or without a width"
+	case i.GPU < 0 || i.GPUInstance < 0 || below(i.Multiprocessors, 0) || below(i.MemTotal, 0) || below(i.MemUsed, 0):
+		rule = "negative index, number or size"
+	case !isArray(i.Processes):
+		rule = "processes is no JSON array"
+	default:
+		t := i.asTelemetry()
+		rule = t.wrong()
+	}
+	if rule == "" {
+		v.parts[of] = i.Time
+	}
+	v.lastPart = max(v.lastPart, i.Time)
 	return rule
 }
 

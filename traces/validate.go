@@ -115,6 +115,10 @@ func (v *validator) telemetry(row int64, t *Telemetry) {
 	v.verdict(v.Rules.telemetry(t), fmt.Sprintf("telemetry row %d, %s", row, t.Node))
 }
 
+func (v *validator) instance(row int64, i *Instance) {
+	v.verdict(v.Rules.instance(i), fmt.Sprintf("mig row %d, %s", row, i.Node))
+}
+
 func (v *validator) dep(row int64, d *Dep) {
 	v.loadIDs()
 	rule := ""

@@ -21,6 +21,7 @@ const (
 	pricesFile  = "prices.parquet"
 	loadFile    = "load.parquet"
 	gaugesFile  = "telemetry.parquet"
+	partsFile   = "mig.parquet"
 )
 
 // Writer writes a bundle beside its destination and renames it when it is
@@ -41,6 +42,7 @@ type Writer struct {
 	prices  *tableWriter[Price]
 	load    *tableWriter[Load]
 	gauges  *tableWriter[Telemetry]
+	parts   *tableWriter[Instance]
 	last    model.Time // submit of the last job
 	sorted  bool
 	measure *measure // nil unless it was asked for
@@ -135,7 +137,7 @@ func replaceable(path string, bare bool) error {
 // SetMeta replaces the metadata, for importers that learn it while they read.
 // The epoch is fixed once a row with an instant is written.
 func (w *Writer) SetMeta(m Meta) error {
-	if m.Epoch != w.meta.Epoch && (w.jobs.hash.rows > 0 || w.events != nil || w.prices != nil || w.load != nil || w.gauges != nil) {
+	if m.Epoch != w.meta.Epoch && (w.jobs.hash.rows > 0 || w.events != nil || w.prices != nil || w.load != nil || w.gauges != nil || w.parts != nil) {
 		return w.fail(errors.New("the epoch cannot change once a row with an instant is written"))
 	}
 	if err := checkEpoch(m); err != nil {
@@ -218,6 +220,12 @@ func (w *Writer) WriteTelemetry(t *Telemetry) error {
 	return addRow(w, &w.gauges, "telemetry", gaugesFile, telemetryFields, t)
 }
 
+// WriteInstance appends a sample of a GPU instance of MIG, no earlier than the one before.
+func (w *Writer) WriteInstance(i *Instance) error {
+	w.state(ofInstances, i.Time, i.Time)
+	return addRow(w, &w.parts, "mig", partsFile, instanceFields, i)
+}
+
 // state notes the instants of a row.
 func (w *Writer) state(table int, from, to model.Time) {
 	if w.measure != nil {
@@ -231,6 +239,7 @@ func (w *Writer) Rows() map[string]int64 {
 	return map[string]int64{
 		"jobs": hashOf(w.jobs).rows, "deps": hashOf(w.deps).rows, "nodes": hashOf(w.nodes).rows, "tenants": hashOf(w.tenants).rows,
 		"events": hashOf(w.events).rows, "prices": hashOf(w.prices).rows, "load": hashOf(w.load).rows, "telemetry": hashOf(w.gauges).rows,
+		"mig": hashOf(w.parts).rows,
 	}
 }
 
@@ -285,9 +294,9 @@ func (w *Writer) finish() (hash string, err error) {
 	h := tableHashes{
 		jobs: w.jobs.hash, deps: hashOf(w.deps), nodes: hashOf(w.nodes),
 		tenants: hashOf(w.tenants), events: hashOf(w.events), prices: hashOf(w.prices),
-		load: hashOf(w.load), telemetry: hashOf(w.gauges),
+		load: hashOf(w.load), telemetry: hashOf(w.gauges), instances: hashOf(w.parts),
 	}
-	tables := nameOf(w.deps) + nameOf(w.nodes) + nameOf(w.tenants) + nameOf(w.events) + nameOf(w.prices) + nameOf(w.load) + nameOf(w.gauges)
+	tables := nameOf(w.deps) + nameOf(w.nodes) + nameOf(w.tenants) + nameOf(w.events) + nameOf(w.prices) + nameOf(w.load) + nameOf(w.gauges) + nameOf(w.parts)
 	if w.jobs.hash.rows == 0 && tables != "" {
 		if err := w.withoutJobs(); err != nil {
 			return "", err
@@ -304,6 +313,7 @@ func (w *Writer) finish() (hash string, err error) {
 		func() error { return w.prices.close(&w.meta, hash, tables) },
 		func() error { return w.load.close(&w.meta, hash, tables) },
 		func() error { return w.gauges.close(&w.meta, hash, tables) },
+		func() error { return w.parts.close(&w.meta, hash, tables) },
 	} {
 		if err := finish(); err != nil {
 			return "", err
@@ -386,6 +396,7 @@ func (w *Writer) Abort() {
 	closeTable(w.prices)
 	closeTable(w.load)
 	closeTable(w.gauges)
+	closeTable(w.parts)
 	if w.tmp != "" {
 		_ = w.root.Delete(w.tmp) // what cannot be removed is named .partial and hidden
 	}

@@ -181,7 +181,7 @@ func (a *Agent) measure(ctx context.Context, node *capture.Inventory) error {
 	a.clock.anchor.Store(now.UnixMicro())
 	first := model.Time(now.UnixMicro()).Add(interval).Grid(interval, 0)
 	k := &keeper{o: &a.o, store: &store{o: &a.o}, journal: j, host: a.host, log: a.log, stats: a.stats, interval: interval, gpus: a.gpus, node: node,
-		mode: a.o.Mode, windows: make([]window, len(a.gpus)), left: make([]traces.Counts, len(a.gpus)+1), gaps: newLedger(len(a.gpus), interval), watch: newWatcher(&a.o, a.gpus, node), live: shown}
+		mode: a.o.Mode, windows: make([]window, len(a.gpus)), parts: make([][]partWindow, len(a.gpus)), left: make([]traces.Counts, len(a.gpus)+1), gaps: newLedger(len(a.gpus), interval), watch: newWatcher(&a.o, a.gpus, node), live: shown}
 	k.tell = func() timings { _, t := a.clock.now(); t.synced = synced(); return t }
 	if a.o.Pods != "" {
 		k.pods = &holders{socket: a.o.Pods}
@@ -194,7 +194,7 @@ func (a *Agent) measure(ctx context.Context, node *capture.Inventory) error {
 	a.stats.fingerprint(capture.Fingerprint(node))
 	a.log.Info("measuring", "node", a.o.Node, "gpus", gpusOf(a.gpus), "interval", a.o.Interval, "mode", a.o.Mode, "fingerprint", capture.Fingerprint(node), "out", a.o.Out)
 	if split := divided(node); len(split) > 0 {
-		a.log.Warn("MIG is on: samples are of whole GPUs, not of their instances", "gpus", split)
+		a.log.Warn("MIG is on: power, clocks, temperatures and errors are of whole GPUs; GPU instances have memory, activity and processes of their own where the source tells them", "gpus", split)
 	}
 	for i, u := range a.units {
 		go a.work(i, u)

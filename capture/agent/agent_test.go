@@ -638,6 +638,6 @@ func TestMIGIsSaid(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, a.Run(context.Background()))
 		require.Contains(t, said.String(), "msg=measuring")
-		require.Equal(t, len(on) > 0, strings.Contains(said.String(), `level=WARN msg="MIG is on: samples are of whole GPUs, not of their instances" gpus=[1]`), said.String())
+		require.Equal(t, len(on) > 0, strings.Contains(said.String(), `level=WARN msg="MIG is on: power, clocks, temperatures and errors are of whole GPUs; GPU instances have memory, activity and processes of their own where the source tells them" gpus=[1]`), said.String())
 	}
 }

@@ -65,6 +65,7 @@ type keeper struct {
 
 	mode    Mode
 	windows []window        // by series
+	parts   [][]partWindow  // by series: its GPU instances
 	left    []traces.Counts // by series: values that were left out since the bundle began; the last is of the source
 	since   model.Time
 	upto    model.Time // the windows end here; 0 when none is open
@@ -225,6 +226,9 @@ func (k *keeper) look(t *tick) {
 	for i := range t.readings {
 		r, series := &t.readings[i], t.series[i]
 		r.Node, r.Time = k.o.Node, t.at
+		for p := range r.Parts {
+			r.Parts[p].Node, r.Parts[p].Time = k.o.Node, t.at
+		}
 		k.leaveOut(r, series)
 		k.raise(t.at, k.watch.reading(series, r))
 		k.stats.reading(r)
@@ -241,6 +245,13 @@ func (k *keeper) leaveOut(r *capture.Reading, series int) {
 		k.left[series].Values(column, why, v)
 		k.stats.leftOut(column, 1)
 	})
+	for i := range r.Parts {
+		part := &r.Parts[i]
+		part.LeaveOut(func(column, why string, v float64) {
+			k.left[series].Values(fmt.Sprintf("GPU instance %d, %s", part.GPUInstance, column), why, v)
+			k.stats.leftOut(column, 1)
+		})
+	}
 	for _, c := range r.Left {
 		k.left[len(k.gpus)].Add(c.Rule, c.Example, c.Count)
 		k.stats.leftOut("of the source", c.Count)
@@ -278,24 +289,46 @@ func (k *keeper) samples(t *tick) error {
 		if g := k.gaps.end(series); g.n > 0 {
 			k.store.event(g.event(k.interval, capture.Subject(k.o.Node, k.gpus[series])))
 		}
-		for p := range r.Procs {
-			k.host.Process(&r.Procs[p], afresh)
-		}
-		if k.pods != nil && len(r.Procs) > 0 {
-			k.pods.name(uuidOf(k.node, k.gpus[series]), r.Procs)
-		}
+		k.name(r, k.gpus[series], afresh)
 		k.entry.Samples++
 		if width > 0 {
 			k.windows[series].add(r)
+			k.parts[series] = addParts(k.parts[series], r.Parts)
 			continue
 		}
 		r.Processes = capture.Encode(r.Procs)
 		if err := k.store.row(&r.Telemetry); err != nil {
 			return err
 		}
+		if err := k.store.parts(samplesOf(r.Parts)); err != nil {
+			return err
+		}
 	}
 	k.host.Round()
 	return nil
+}
+
+// name says what the node knows of the processes of a GPU and of its GPU instances.
+func (k *keeper) name(r *capture.Reading, gpu int32, afresh bool) {
+	for p := range r.Procs {
+		k.host.Process(&r.Procs[p], afresh)
+	}
+	for i := range r.Parts {
+		for p := range r.Parts[i].Procs {
+			k.host.Process(&r.Parts[i].Procs[p], afresh)
+		}
+	}
+	if k.pods == nil {
+		return
+	}
+	if len(r.Procs) > 0 {
+		k.pods.name(uuidOf(k.node, gpu), r.Procs, false)
+	}
+	for i := range r.Parts {
+		if part := &r.Parts[i]; len(part.Procs) > 0 {
+			k.pods.name(part.UUID, part.Procs, true)
+		}
+	}
 }
 
 // raise tells of alerts: in the log, in the bundle and in the counters.
@@ -327,6 +360,15 @@ func (k *keeper) flush(end model.Time) {
 				return
 			}
 		}
+	}
+	for i := range k.parts {
+		for p := range k.parts[i] {
+			if err := k.store.parts(k.parts[i][p].rows(k.since, end.Sub(k.since))); err != nil {
+				k.failed(k.since, err)
+				return
+			}
+		}
+		k.parts[i] = nil
 	}
 	k.upto = 0
 	k.entry.Rows = k.store.cur.rows
@@ -381,6 +423,7 @@ func (k *keeper) failed(at model.Time, err error) {
 	}
 	for i := range k.windows {
 		k.windows[i].rows(0, 1)
+		k.parts[i] = nil
 	}
 	k.upto = 0
 	k.gaps = newLedger(len(k.gpus), k.interval)

@@ -69,15 +69,16 @@ func holding(list []pods.Device) map[string]string {
 	return by
 }
 
-// name puts the pod into processes of a GPU that run in one, by their cgroup, where one alone holds the GPU as a whole.
-func (h *holders) name(uuid string, procs []capture.Process) {
+// name puts the pod into processes that run in one, by their cgroup, where one alone holds the GPU as a whole, or of a part
+// of one the MIG device.
+func (h *holders) name(uuid string, procs []capture.Process, part bool) {
 	by := h.by.Load()
 	if by == nil || uuid == "" {
 		return
 	}
 	holder := (*by)[uuid]
 	for i := range procs {
-		if p := &procs[i]; strings.Contains(p.Container, "/") && p.Instance == "" {
+		if p := &procs[i]; strings.Contains(p.Container, "/") && (part || p.Instance == "") {
 			p.Pod = holder
 		}
 	}

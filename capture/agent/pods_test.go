@@ -19,9 +19,10 @@ func TestHolders(t *testing.T) {
 	by := holding([]pods.Device{held("GPU-a", "one"), held("GPU-b::0", "one"), held("GPU-b::1", "two"), held("GPU-c::0", "two"), held("GPU-c::1", "two")})
 	require.Equal(t, map[string]string{"GPU-a": "ml/one/c", "GPU-b": "", "GPU-c": "ml/two/c"}, by)
 	h := &holders{}
+	part := false
 	named := func(uuid string) (out []string) {
 		procs := []capture.Process{{PID: 1, Container: "pod-uid/0123"}, {PID: 2, Container: "0123"}, {PID: 3}, {PID: 4, Container: "pod-uid/0123", Instance: "1/0"}}
-		h.name(uuid, procs)
+		h.name(uuid, procs, part)
 		for _, p := range procs {
 			out = append(out, p.Pod)
 		}
@@ -34,6 +35,9 @@ func TestHolders(t *testing.T) {
 	require.Equal(t, none, named("GPU-b"), "two pods share it")
 	require.Equal(t, none, named("GPU-d"))
 	require.Equal(t, none, named(""))
+
+	part = true
+	require.Equal(t, []string{"ml/one/c", "", "", "ml/one/c"}, named("GPU-a"), "of a MIG device it is said by its own UUID")
 
 	v := &capture.Inventory{GPUs: []capture.GPU{{Index: 3, UUID: "GPU-a"}}}
 	require.Equal(t, []string{"GPU-a", ""}, []string{uuidOf(v, 3), uuidOf(v, 0)})

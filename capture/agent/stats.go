@@ -32,6 +32,7 @@ type stats struct {
 
 	mu   sync.Mutex
 	last map[int32]traces.Telemetry // by GPU
+	part map[int32][]capture.Part   // likewise: its GPU instances
 }
 
 func newStats(node string) *stats {
@@ -59,6 +60,7 @@ func newStats(node string) *stats {
 		waiting:  prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "orrery", Subsystem: "capture", Name: "queue_ticks", Help: "Instants that wait for the disk; 256 at most.", ConstLabels: labels}),
 		node:     gauges("node_info", "1 for the conformance fingerprint of the node.", "fingerprint"),
 		last:     map[int32]traces.Telemetry{},
+		part:     map[int32][]capture.Part{},
 	}
 	s.registry.MustRegister(s.samples, s.gaps, s.rows, s.bundles, s.rowsLost, s.failures, s.left, s.alerts, s.modes, s.waiting, s.node,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &gpuCollector{s, node})
@@ -71,7 +73,7 @@ func (s *stats) reading(r *capture.Reading) {
 		s.failures.WithLabelValues(f).Inc()
 	}
 	s.mu.Lock()
-	s.last[indexOf(r)] = r.Telemetry
+	s.last[indexOf(r)], s.part[indexOf(r)] = r.Telemetry, slices.Clone(r.Parts)
 	s.mu.Unlock()
 }
 
@@ -79,6 +81,7 @@ func (s *stats) reading(r *capture.Reading) {
 func (s *stats) silent(gpu int32) {
 	s.mu.Lock()
 	delete(s.last, gpu)
+	delete(s.part, gpu)
 	s.mu.Unlock()
 }
 
@@ -170,6 +173,9 @@ func (c *gpuCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, m := range slices.Concat(gpuMetrics, nodeMetrics) {
 		out <- m.desc
 	}
+	for _, m := range partMetrics {
+		out <- m.desc
+	}
 }
 
 // Collect implements prometheus.Collector.
@@ -187,5 +193,6 @@ func (c *gpuCollector) Collect(out chan<- prometheus.Metric) {
 				out <- prometheus.MustNewConstMetric(m.desc, m.kind, v, labels...)
 			}
 		}
+		collectParts(out, c.node, c.s.part[gpu])
 	}
 }

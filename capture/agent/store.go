@@ -69,6 +69,21 @@ func (s *store) row(t *traces.Telemetry) error {
 	return b.w.WriteTelemetry(&row)
 }
 
+// parts writes rows of GPU instances, as row does.
+func (s *store) parts(rows []traces.Instance) error {
+	b := s.cur
+	for i := range rows {
+		row := &rows[i]
+		row.Time = model.Time(row.Time.Sub(b.epoch))
+		b.rows++
+		b.bytes += rowBytes + int64(len(row.Processes))/8
+		if err := b.w.WriteInstance(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // event keeps one until the bundle ends, since some are known only after later ones.
 func (s *store) event(e traces.Event) {
 	if s.cur != nil {
@@ -138,7 +153,7 @@ func (s *store) bound() (gone []removal, err error) {
 	}
 	for i := 0; i < len(all)-1 && total > s.o.MaxDisk/4*3; i++ {
 		path := filepath.Join(s.o.Out, all[i].name)
-		rows := telemetryRows(path)
+		rows := measuredRows(path)
 		hidden := filepath.Join(s.o.Out, "."+all[i].name+removedSuffix)
 		if err := disk.Move(path, hidden); err != nil { // whole until it is gone
 			return gone, err
@@ -165,15 +180,15 @@ func size(dir string) (total int64) {
 	return total
 }
 
-// telemetryRows counts those of a bundle, -1 when it cannot be read.
-func telemetryRows(path string) int64 {
+// measuredRows counts those of GPUs, nodes and GPU instances of a bundle, -1 when it cannot be read.
+func measuredRows(path string) int64 {
 	b, err := traces.Open(path)
 	if err != nil {
 		return -1
 	}
 	defer b.Close()
 	info := b.Info()
-	return info.Of("telemetry")
+	return info.Of("telemetry") + info.Of("mig")
 }
 
 // nodeRow is the row of the nodes table.

@@ -14,7 +14,7 @@ import (
 )
 
 // keptFacts are those that tell no node, no site and no user apart.
-var keptFacts = regexp.MustCompile(`^(driver\.version|nvml\.version|gpu\.\d+\.(name|memory_bytes|vbios|inforom|gsp_firmware|pcie\..*|power\..*|temperature\..*|ecc|mig|mig\.\d+\.name|fabric\.state|nvlink\.\d+\.(state|version|peer_kind)|telemetry(\.[a-z_]+)?|xid|numa|cpus)|node\.telemetry\.[a-z_]+|nic\.[^.]+\.(numa|cpus|type|port\.\d+\.rate))$`)
+var keptFacts = regexp.MustCompile(`^(driver\.version|nvml\.version|gpu\.\d+\.(name|memory_bytes|vbios|inforom|gsp_firmware|pcie\..*|power\..*|temperature\..*|ecc|mig|mig\.\d+\.(name|gpu_instance|compute_instance|memory_bytes)|gpu_instance\.\d+\.telemetry\.[a-z_]+|fabric\.state|nvlink\.\d+\.(state|version|peer_kind)|telemetry(\.[a-z_]+)?|xid|numa|cpus)|node\.telemetry\.[a-z_]+|nic\.[^.]+\.(numa|cpus|type|port\.\d+\.rate))$`)
 
 // Hidden replaces names: the same name by the same word under one key, and by another under another.
 type Hidden struct {
@@ -46,7 +46,7 @@ func (h *Hidden) node(name string) string {
 }
 
 // Apply edits the set, and returns what Write needs. Instants stay as they are.
-func (h *Hidden) Apply(s *Set) (row func(*traces.Telemetry) bool, event func(*traces.Event) bool) {
+func (h *Hidden) Apply(s *Set) Edit {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		n.Name = h.node(n.Name)
@@ -55,16 +55,31 @@ func (h *Hidden) Apply(s *Set) (row func(*traces.Telemetry) bool, event func(*tr
 			n.Fingerprint = h.digest("fingerprint", n.Fingerprint)
 		}
 	}
-	return h.row, h.event
+	return Edit{Row: h.row, Instance: h.instance, Event: h.event}
 }
 
 func (h *Hidden) row(t *traces.Telemetry) bool {
-	name := t.Node
-	t.Node = h.node(name)
-	procs, err := capture.Decode(t.Processes)
+	t.Processes = h.processes(t.Node, t.Processes)
+	t.Node = h.node(t.Node)
+	return true
+}
+
+func (h *Hidden) instance(i *traces.Instance) bool {
+	i.Processes = h.processes(i.Node, i.Processes)
+	i.Node = h.node(i.Node)
+	for _, uuid := range []*string{&i.UUID, &i.GPUUUID} {
+		if *uuid != "" {
+			*uuid = h.digest("uuid", *uuid)[:12]
+		}
+	}
+	return true
+}
+
+// processes keeps what tells no user; those of another program are left out.
+func (h *Hidden) processes(name, text string) string {
+	procs, err := capture.Decode(text)
 	if err != nil {
-		t.Processes = "" // of another program
-		return true
+		return ""
 	}
 	for i := range procs {
 		p := &procs[i]
@@ -83,8 +98,7 @@ func (h *Hidden) row(t *traces.Telemetry) bool {
 			p.Pod = h.digest("pod", p.Pod)[:12]
 		}
 	}
-	t.Processes = capture.Encode(procs)
-	return true
+	return capture.Encode(procs)
 }
 
 // event keeps the records that it knows, without what tells a node.

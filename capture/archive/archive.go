@@ -17,12 +17,15 @@ import (
 
 // Set is several bundles, by the time of their first sample.
 type Set struct {
-	parts []part
-	Nodes []traces.Node
+	parts     []part // with telemetry
+	instances []part // with rows of GPU instances of MIG
+	Nodes     []traces.Node
 	// Events of all bundles with absolute instants, ascending.
 	Events []traces.Event
 	// LeftOut counts the values that their columns cannot have, of the last time that the rows were read to the end.
 	LeftOut traces.Counts
+	// LeftOutMIG is the same of the rows of GPU instances.
+	LeftOutMIG traces.Counts
 	// WithJobs are the bundles that hold jobs.
 	WithJobs []string
 	// Changed counts nodes of which bundles say different things; the last one stands.
@@ -64,7 +67,9 @@ func Open(bundles []string) (*Set, error) {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(s.parts, func(a, b part) int { return cmp.Compare(a.first, b.first) })
+	for _, parts := range [][]part{s.parts, s.instances} {
+		slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.first, b.first) })
+	}
 	slices.SortStableFunc(s.Events, func(a, b traces.Event) int { return cmp.Compare(a.Time, b.Time) })
 	slices.SortStableFunc(s.Nodes, func(a, b traces.Node) int { return strings.Compare(a.Name, b.Name) })
 	return s, nil
@@ -92,6 +97,15 @@ func (s *Set) add(path string) (err error) {
 		}
 	}
 	info := b.Info()
+	if info.Of("mig") > 0 {
+		for i, err := range b.Instances() {
+			if err != nil {
+				return err
+			}
+			s.instances = append(s.instances, part{path, epoch.Add(model.Duration(i.Time)), info.Of("mig")})
+			break
+		}
+	}
 	if info.Of("jobs") > 0 {
 		s.WithJobs = append(s.WithJobs, path)
 	}
@@ -116,110 +130,22 @@ func (s *Set) Rows() (n int64) {
 	return n
 }
 
-// reader is an open bundle with its next row.
-type reader struct {
-	next func() (*traces.Telemetry, error, bool)
-	stop func()
-	b    *traces.Bundle
-	row  traces.Telemetry
-	ok   bool
-}
-
-func (r *reader) advance(epoch model.Time) error {
-	t, err, ok := r.next()
-	if err != nil {
-		return err
-	}
-	if r.ok = ok; ok {
-		r.row = *t
-		r.row.Time = epoch.Add(model.Duration(t.Time))
-	}
-	return nil
-}
-
-// Telemetry iterates over the rows of all bundles by time, with absolute instants. A bundle is open only
-// while its rows are due, so that memory does not grow with their number. A row is valid until the next. Values that are no
-// measurements of their columns are left out, and counted.
-func (s *Set) Telemetry() iter.Seq2[*traces.Telemetry, error] {
-	return func(yield func(*traces.Telemetry, error) bool) {
-		s.LeftOut = nil
-		var open []*reader
-		defer func() {
-			for _, r := range open {
-				r.stop()
-				_ = r.b.Close() // read only
-			}
-		}()
-		for next := 0; next < len(s.parts) || len(open) > 0; {
-			first := earliest(open)
-			if next < len(s.parts) && (first < 0 || s.parts[next].first <= open[first].row.Time) {
-				r, err := begin(s.parts[next].path)
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if r.ok {
-					open = append(open, r)
-				}
-				next++
-				continue
-			}
-			r := open[first]
-			r.row.LeaveOut(s.LeftOut.Values)
-			if !yield(&r.row, nil) {
-				return
-			}
-			if err := r.advance(r.b.Meta().Epoch); err != nil {
-				yield(nil, err)
-				return
-			}
-			if !r.ok {
-				r.stop()
-				_ = r.b.Close() // read only
-				open = slices.Delete(open, first, first+1)
-			}
-		}
-	}
-}
-
-func begin(path string) (*reader, error) {
-	b, err := traces.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	r := &reader{b: b}
-	r.next, r.stop = iter.Pull2(b.Telemetry())
-	if err := r.advance(b.Meta().Epoch); err != nil {
-		r.stop()
-		return nil, errors.Join(err, b.Close())
-	}
-	if !r.ok {
-		r.stop()
-		return r, b.Close()
-	}
-	return r, nil
-}
-
-// earliest is the reader with the earliest row, the first opened of several; -1 without any.
-func earliest(open []*reader) int {
-	best := -1
-	for i, r := range open {
-		if best < 0 || r.row.Time < open[best].row.Time {
-			best = i
-		}
-	}
-	return best
-}
-
 // Written says what became of the rows.
 type Written struct {
-	Rows, Doubled int64
+	Rows, Doubled int64 // of telemetry
+	Instances     int64 // rows of GPU instances of MIG
 	Hash          string
 }
 
-// Write puts the set into one bundle. The functions, which may be nil, change rows and events, or refuse one with false. Of two rows of one
-// GPU at one instant the first stays, and the other is counted.
-func (s *Set) Write(path string, meta traces.Meta, row func(*traces.Telemetry) bool, event func(*traces.Event) bool) (out Written, err error) {
+// Edit changes what is written, or refuses a row or an event with false. Functions may be nil.
+type Edit struct {
+	Row      func(*traces.Telemetry) bool
+	Instance func(*traces.Instance) bool
+	Event    func(*traces.Event) bool
+}
+
+// Write puts the set into one bundle. Of two rows of one GPU, or GPU instance, at one instant the first stays, and the other is counted.
+func (s *Set) Write(path string, meta traces.Meta, edit Edit) (out Written, err error) {
 	meta.EpochKnown, meta.TimeZone = true, "UTC"
 	meta.Epoch = s.begin()
 	w, err := traces.NewWriter(path, meta)
@@ -233,7 +159,7 @@ func (s *Set) Write(path string, meta traces.Meta, row func(*traces.Telemetry) b
 		}
 	}
 	for _, e := range s.Events {
-		if event != nil && !event(&e) {
+		if edit.Event != nil && !edit.Event(&e) {
 			continue
 		}
 		e.Time = model.Time(e.Time.Sub(meta.Epoch))
@@ -241,34 +167,54 @@ func (s *Set) Write(path string, meta traces.Meta, row func(*traces.Telemetry) b
 			return out, err
 		}
 	}
-	last := map[series]model.Time{}
-	for t, err := range s.Telemetry() {
-		if err != nil {
-			return out, err
-		}
-		of := series{t.Node, t.GPU, t.Stat}
-		if was, known := last[of]; known && was == t.Time {
-			out.Doubled++
-			continue
-		}
-		last[of] = t.Time
-		if row != nil && !row(t) {
-			continue
-		}
-		t.Time = model.Time(t.Time.Sub(meta.Epoch))
-		if err := w.WriteTelemetry(t); err != nil {
-			return out, err
-		}
-		out.Rows++
+	out.Rows, err = copied(s.Telemetry(), &out.Doubled, func(t *traces.Telemetry) (series, *model.Time) {
+		return series{node: t.Node, gpu: t.GPU, stat: t.Stat}, &t.Time
+	},
+		edit.Row, meta.Epoch, w.WriteTelemetry)
+	if err != nil {
+		return out, err
+	}
+	out.Instances, err = copied(s.Instances(), &out.Doubled, func(i *traces.Instance) (series, *model.Time) {
+		return series{i.Node, traces.Some(i.GPU), traces.Some(i.GPUInstance), i.UUID, i.Stat}, &i.Time
+	}, edit.Instance, meta.Epoch, w.WriteInstance)
+	if err != nil {
+		return out, err
 	}
 	out.Hash, err = w.Close()
 	return out, err
 }
 
+// copied writes rows with instants since an epoch.
+func copied[R any](rows iter.Seq2[*R, error], doubled *int64, of func(*R) (series, *model.Time), edit func(*R) bool, epoch model.Time, write func(*R) error) (n int64, err error) {
+	last := map[series]model.Time{}
+	for r, err := range rows {
+		if err != nil {
+			return n, err
+		}
+		one, at := of(r)
+		if was, known := last[one]; known && was == *at {
+			*doubled++
+			continue
+		}
+		last[one] = *at
+		if edit != nil && !edit(r) {
+			continue
+		}
+		*at = model.Time(at.Sub(epoch))
+		if err := write(r); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
 type series struct {
-	node string
-	gpu  traces.Opt[int32]
-	stat string
+	node     string
+	gpu      traces.Opt[int32]
+	instance traces.Opt[int32] // of MIG
+	uuid     string            // of it
+	stat     string
 }
 
 // begin is the first instant, on a whole second.

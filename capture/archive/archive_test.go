@@ -31,6 +31,8 @@ func bundle(t *testing.T, dir, name, node string, seconds ...int) string {
 	for _, s := range seconds {
 		require.NoError(t, w.WriteTelemetry(&traces.Telemetry{Node: node, GPU: traces.Some[int32](0), Time: model.Time(model.Duration(s-seconds[0]) * model.Second),
 			Power: traces.Some(float64(s)), Processes: `[{"pid":77,"name":"secret.py","job":"4711","container":"secretpod"}]`}))
+		require.NoError(t, w.WriteInstance(&traces.Instance{Node: node, GPUInstance: 3, UUID: "MIG-secret", GPUUUID: "GPU-secret", Profile: "1g.10gb", Time: model.Time(model.Duration(s-seconds[0]) * model.Second),
+			SMActive: traces.Some(float64(s) / 10), Processes: `[{"pid":77,"name":"secret.py","job":"4711"}]`}))
 	}
 	_, err = w.Close()
 	require.NoError(t, err)
@@ -49,10 +51,10 @@ func TestMerge(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(10), s.Rows())
 	out := filepath.Join(dir, "all.trace")
-	done, err := s.Write(out, traces.Meta{Source: "merged"}, nil, nil)
+	done, err := s.Write(out, traces.Meta{Source: "merged"}, archive.Edit{})
 	require.NoError(t, err)
 	require.Equal(t, int64(9), done.Rows)
-	require.Equal(t, int64(1), done.Doubled)
+	require.Equal(t, int64(2), done.Doubled)
 	r, err := traces.Validate(out)
 	require.NoError(t, err)
 	require.Empty(t, r.Dropped)
@@ -69,6 +71,14 @@ func TestMerge(t *testing.T) {
 	require.Equal(t, []float64{0, 1, 2, 3, 5, 5, 6, 7, 9}, at)
 	require.Len(t, b.Nodes(), 2)
 	require.Len(t, b.Events(), 3)
+	at = nil
+	for i, err := range b.Instances() {
+		require.NoError(t, err)
+		require.Equal(t, model.Time(i.SMActive.V*1e7), i.Time)
+		at = append(at, 10*i.SMActive.V)
+	}
+	require.Equal(t, []float64{0, 1, 2, 3, 5, 5, 6, 7, 9}, at, "of GPU instances in the same way, and apart from their GPUs")
+	require.Equal(t, int64(9), done.Instances)
 }
 
 func TestAnonymise(t *testing.T) {
@@ -79,9 +89,9 @@ func TestAnonymise(t *testing.T) {
 	write := func(name, key string) *traces.Bundle {
 		s, err := archive.Open(found)
 		require.NoError(t, err)
-		row, event := archive.NewHidden([]byte(key)).Apply(s)
+		edit := archive.NewHidden([]byte(key)).Apply(s)
 		path := filepath.Join(t.TempDir(), name+".trace")
-		_, err = s.Write(path, traces.Meta{}, row, event)
+		_, err = s.Write(path, traces.Meta{}, edit)
 		require.NoError(t, err)
 		b, err := traces.Open(path)
 		require.NoError(t, err)
@@ -99,6 +109,12 @@ func TestAnonymise(t *testing.T) {
 		for g, err := range b.Telemetry() {
 			require.NoError(t, err)
 			all.WriteString(g.Node + " " + g.Processes + " ")
+		}
+		for i, err := range b.Instances() {
+			require.NoError(t, err)
+			require.Equal(t, "1g.10gb", i.Profile)
+			require.Len(t, i.UUID, 12)
+			all.WriteString(i.Node + " " + i.UUID + " " + i.GPUUUID + " " + i.Processes + " ")
 		}
 		return all.String()
 	}

@@ -57,7 +57,7 @@ func (a *asker) columns(d nvml.Device) {
 	select {
 	case missing := <-answer:
 		for _, m := range missing {
-			a.v.Lack(a.prefix+"telemetry."+m.Name, m.Why)
+			a.v.Lack(a.prefix+m.Name, m.Why)
 		}
 	case <-time.After(probeWait):
 		a.v.Lack(a.prefix+"telemetry", "no answer within "+probeWait.String())
@@ -74,26 +74,23 @@ func (s *source) lacks(d nvml.Device) (missing []capture.Missing) {
 		rets[c.name] = c.read(g, &r)
 	}
 	if s.hasGPM() {
-		rets[gpmCall] = s.prepareGPM(g)
-		for _, sample := range g.gpm {
-			if sample != nil {
-				_ = s.api.GpmSampleFree(sample)
-			}
-		}
+		var p *pair
+		p, rets[gpmCall] = s.newPair(d.GpmSampleGet)
+		s.free(p)
 	}
 	for _, c := range columns {
 		ret, asked := rets[c.call]
 		switch {
 		case c.there != nil && c.there(&r), c.there == nil && asked && ret == nvml.SUCCESS:
 		case !asked:
-			missing = append(missing, capture.Missing{Name: c.name, Why: "the library has no such call"})
+			missing = append(missing, capture.Missing{Name: "telemetry." + c.name, Why: "the library has no such call"})
 		case ret == nvml.SUCCESS:
-			missing = append(missing, capture.Missing{Name: c.name, Why: failure(&r, c.call, c.name)})
+			missing = append(missing, capture.Missing{Name: "telemetry." + c.name, Why: failure(&r, c.call, c.name)})
 		default:
-			missing = append(missing, capture.Missing{Name: c.name, Why: retName(ret)})
+			missing = append(missing, capture.Missing{Name: "telemetry." + c.name, Why: retName(ret)})
 		}
 	}
-	return missing
+	return append(missing, s.partsLack(d)...)
 }
 
 // failure is why a column has no value although the call that fills it beside others succeeded.

@@ -8,29 +8,46 @@ import (
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
-	"orrery/capture"
 	"orrery/traces"
 )
 
-// prepareGPM takes the first sample, if the GPU has any. Whether it does is not asked for by nvmlGpmQueryDeviceSupport: in this version of the
+// pair are samples of GPM of a GPU or of a GPU instance of MIG, between which activity is measured.
+type pair struct {
+	take    func(nvml.GpmSample) nvml.Return
+	samples [2]nvml.GpmSample // the one before and the next
+	at      time.Time         // samples[0] was taken
+	active  [activities]traces.Opt[float64]
+}
+
+// newPair takes the first sample, if there is any. Whether there is is not asked for by nvmlGpmQueryDeviceSupport: in this version of the
 // binding that fails on every GPU, for the version of its structure.
-func (s *source) prepareGPM(g *gpu) nvml.Return {
-	first, ret := s.api.GpmSampleAlloc()
-	if ret != nvml.SUCCESS {
-		return ret
+func (s *source) newPair(take func(nvml.GpmSample) nvml.Return) (*pair, nvml.Return) {
+	p := &pair{take: take, at: time.Now()}
+	for i := range p.samples {
+		sample, ret := s.api.GpmSampleAlloc()
+		if ret != nvml.SUCCESS {
+			s.free(p)
+			return nil, ret
+		}
+		p.samples[i] = sample
 	}
-	second, ret := s.api.GpmSampleAlloc()
-	if ret != nvml.SUCCESS {
-		_ = s.api.GpmSampleFree(first)
-		return ret
+	if ret := take(p.samples[0]); ret != nvml.SUCCESS {
+		s.free(p)
+		return nil, ret
 	}
-	if ret = g.device.GpmSampleGet(first); ret != nvml.SUCCESS {
-		_ = s.api.GpmSampleFree(first)
-		_ = s.api.GpmSampleFree(second)
-		return ret
+	return p, nvml.SUCCESS
+}
+
+// free gives the samples back; nil is none.
+func (s *source) free(p *pair) {
+	if p == nil {
+		return
 	}
-	g.gpm, g.slow.gpmAt = [2]nvml.GpmSample{first, second}, time.Now()
-	return nvml.SUCCESS
+	for _, sample := range p.samples {
+		if sample != nil {
+			_ = s.api.GpmSampleFree(sample)
+		}
+	}
 }
 
 func (s *source) hasGPM() bool {
@@ -40,11 +57,12 @@ func (s *source) hasGPM() bool {
 // activity are the metrics of GPM that are asked for, shares in percent.
 var activity = []struct {
 	metric nvml.GpmMetricId
-	at     func(*capture.Reading) *traces.Opt[float64]
+	column string
+	at     func(*traces.Telemetry) *traces.Opt[float64]
 }{
-	{nvml.GPM_METRIC_SM_UTIL, func(r *capture.Reading) *traces.Opt[float64] { return &r.SMActive }},
-	{nvml.GPM_METRIC_ANY_TENSOR_UTIL, func(r *capture.Reading) *traces.Opt[float64] { return &r.TensorActive }},
-	{nvml.GPM_METRIC_DRAM_BW_UTIL, func(r *capture.Reading) *traces.Opt[float64] { return &r.DRAMActive }},
+	{nvml.GPM_METRIC_SM_UTIL, "sm_active", func(t *traces.Telemetry) *traces.Opt[float64] { return &t.SMActive }},
+	{nvml.GPM_METRIC_ANY_TENSOR_UTIL, "tensor_active", func(t *traces.Telemetry) *traces.Opt[float64] { return &t.TensorActive }},
+	{nvml.GPM_METRIC_DRAM_BW_UTIL, "dram_active", func(t *traces.Telemetry) *traces.Opt[float64] { return &t.DRAMActive }},
 }
 
 // activities is how many they are.
@@ -63,40 +81,30 @@ func asked(g *nvml.GpmMetricsGetType) *[activities]metric {
 	return (*[activities]metric)(unsafe.Pointer(&g.Metrics)) //nolint:gosec // see metric
 }
 
-// readGPM reads activity over the time since the sample of GPM before. A metric that the GPU does not have is null; those that it has stay.
-func (s *source) readGPM(g *gpu, r *capture.Reading) nvml.Return {
-	k := &g.slow
-	if time.Since(k.gpmAt) < renewal {
-		k.show(r)
-		g.kept = true
-		return nvml.SUCCESS
+// readGPM reads activity over the time since the sample before. A metric that the GPU does not have is null; those that it has stay. It is kept
+// where that was too short a time ago. The array of the binding takes 340 kB, so that the instances of a GPU have it in common.
+func (s *source) readGPM(p *pair, array *nvml.GpmMetricsGetType) (kept bool, ret nvml.Return) {
+	if time.Since(p.at) < renewal {
+		return true, nvml.SUCCESS
 	}
-	k.active = [activities]traces.Opt[float64]{}
+	p.active = [activities]traces.Opt[float64]{}
 	at := time.Now()
-	if ret := g.device.GpmSampleGet(g.gpm[1]); ret != nvml.SUCCESS {
-		return ret
+	if ret := p.take(p.samples[1]); ret != nvml.SUCCESS {
+		return false, ret
 	}
-	g.active.NumMetrics, g.active.Sample1, g.active.Sample2 = activities, g.gpm[0], g.gpm[1]
+	array.NumMetrics, array.Sample1, array.Sample2 = activities, p.samples[0], p.samples[1]
 	for i := range activity {
-		asked(&g.active)[i].id = uint32(activity[i].metric)
+		asked(array)[i].id = uint32(activity[i].metric)
 	}
-	ret := s.api.GpmMetricsGet(&g.active)
-	g.gpm[0], g.gpm[1], k.gpmAt = g.gpm[1], g.gpm[0], at
+	ret = s.api.GpmMetricsGet(array)
+	p.samples[0], p.samples[1], p.at = p.samples[1], p.samples[0], at
 	if ret != nvml.SUCCESS {
-		return ret
+		return false, ret
 	}
 	for i := range activity {
-		if one := &asked(&g.active)[i]; nvml.Return(one.ret) == nvml.SUCCESS {
-			k.active[i] = percent(one.value)
+		if one := &asked(array)[i]; nvml.Return(one.ret) == nvml.SUCCESS {
+			p.active[i] = percent(one.value)
 		}
 	}
-	k.show(r)
-	return nvml.SUCCESS
-}
-
-// show puts the activity that was found last into a reading.
-func (k *slowValues) show(r *capture.Reading) {
-	for i := range activity {
-		*activity[i].at(r) = k.active[i]
-	}
+	return false, nvml.SUCCESS
 }

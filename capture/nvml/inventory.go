@@ -187,6 +187,12 @@ func (a *asker) mig(d nvml.Device) {
 		a.prefix = outer + "mig." + strconv.Itoa(i) + "."
 		a.fact("name", "nvmlDeviceGetName", instance.GetName)
 		a.fact("uuid", "nvmlDeviceGetUUID", instance.GetUUID)
+		a.fact("gpu_instance", "nvmlDeviceGetGpuInstanceId", whole(instance.GetGpuInstanceId))
+		a.fact("compute_instance", "nvmlDeviceGetComputeInstanceId", whole(instance.GetComputeInstanceId))
+		a.fact("memory_bytes", "nvmlDeviceGetMemoryInfo", func() (string, nvml.Return) {
+			m, ret := instance.GetMemoryInfo()
+			return strconv.FormatUint(m.Total, 10), ret
+		})
 	}
 	a.prefix = outer
 }

@@ -39,8 +39,9 @@ type gpu struct {
 	index  int32
 	calls  []call // those that the library has and the GPU supports
 	fields []nvml.FieldValue
-	gpm    [2]nvml.GpmSample // the sample before and the next
+	gpm    *pair // nil where there is none
 	active nvml.GpmMetricsGetType
+	mig    divided
 	slow   slowValues
 	pcie   [2]counter32 // received, sent
 	events nvml.EventSet
@@ -57,8 +58,6 @@ const renewal = 95 * time.Millisecond
 type slowValues struct {
 	energy   traces.Opt[int64]
 	energyAt time.Time // it was read
-	active   [activities]traces.Opt[float64]
-	gpmAt    time.Time // gpm[0] was taken
 }
 
 // call is one of a sample.
@@ -159,12 +158,20 @@ func (s *source) prepareCalls(g *gpu) {
 // prepare makes the list of all calls of a GPU.
 func (s *source) prepare(g *gpu) {
 	s.prepareCalls(g)
-	if g.gpm[0] == nil && s.hasGPM() {
-		_ = s.prepareGPM(g) // the inventory says why
+	if g.gpm == nil && s.hasGPM() {
+		g.gpm, _ = s.newPair(g.device.GpmSampleGet) // the inventory says why
 	}
-	if g.gpm[0] != nil {
-		g.calls = append(g.calls, call{name: gpmCall, read: func(g *gpu, r *capture.Reading) nvml.Return { return s.readGPM(g, r) }})
+	if g.gpm != nil {
+		g.calls = append(g.calls, call{name: gpmCall, read: func(g *gpu, r *capture.Reading) (ret nvml.Return) {
+			if g.kept, ret = s.readGPM(g.gpm, &g.active); ret == nvml.SUCCESS {
+				for i := range activity {
+					*activity[i].at(&r.Telemetry) = g.gpm.active[i]
+				}
+			}
+			return ret
+		}})
 	}
+	g.mig.without = false
 	if g.events == nil {
 		s.prepareEvents(g)
 	}
@@ -218,6 +225,7 @@ func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, err
 	if !answered && len(r.Failed) > 0 { // as after the driver was loaded anew: a row of nulls would hide it
 		return withXIDs(out, &r), errors.New(strings.Join(r.Failed, ", "))
 	}
+	s.parts(g, &r)
 	return append(out, r), nil
 }
 
@@ -320,21 +328,26 @@ var calls = []call{
 	{"thermal violation", []string{"nvmlDeviceGetViolationStatus"}, func(g *gpu, r *capture.Reading) nvml.Return {
 		return violation(g, nvml.PERF_POLICY_THERMAL, &r.ThermalViolation)
 	}},
-	{"processes", []string{"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses"},
+	{"processes", processCalls,
 		func(g *gpu, r *capture.Reading) nvml.Return {
 			list, ret := g.device.GetComputeRunningProcesses()
-			for _, p := range list {
-				one := capture.Process{PID: int(p.Pid)}
-				if p.UsedGpuMemory < 1<<62 { // all bits are set where it is not known
-					one.Memory = int64(p.UsedGpuMemory)
-				}
-				if p.GpuInstanceId != noInstance {
-					one.Instance = strconv.FormatUint(uint64(p.GpuInstanceId), 10) + "/" + strconv.FormatUint(uint64(p.ComputeInstanceId), 10)
-				}
-				r.Procs = append(r.Procs, one)
-			}
+			r.Procs = processes(list)
 			return ret
 		}},
+}
+
+func processes(list []nvml.ProcessInfo) (out []capture.Process) {
+	for _, p := range list {
+		one := capture.Process{PID: int(p.Pid)}
+		if p.UsedGpuMemory < 1<<62 { // all bits are set where it is not known
+			one.Memory = int64(p.UsedGpuMemory)
+		}
+		if p.GpuInstanceId != noInstance {
+			one.Instance = strconv.FormatUint(uint64(p.GpuInstanceId), 10) + "/" + strconv.FormatUint(uint64(p.ComputeInstanceId), 10)
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // Names of calls that are no part of calls.
@@ -343,6 +356,9 @@ const (
 	gpmCall    = "GPM"
 	eventsCall = "events"
 )
+
+// processCalls are the names that the call has had.
+var processCalls = []string{"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses"}
 
 // noInstance stands for a process that is in no instance of MIG.
 const noInstance = math.MaxUint32

@@ -57,6 +57,7 @@ func openInChild(t *testing.T, scenario string, missing ...string) (s capture.So
 const steady = `gpus 2
 links 3
 mig 1 2
+set 1/2 mem_used const 0
 set * util const 73
 set * mem_util const 31
 set * mem_used const 42949672960
@@ -152,7 +153,8 @@ func TestInventory(t *testing.T) {
 		capture.FactDriver: "550.54.15", "gpu.0.name": "NVIDIA Scripted 80GB", "gpu.0.memory_bytes": "85899345920", "gpu.1.pci": "0000:11:00.0", "gpu.0.vbios": "96.00.61.00.01",
 		"gpu.0.power.limit_w": "650", "gpu.0.power.min_w": "200", "gpu.0.pcie.width": "16", "gpu.0.nvlink.0.peer": "0000:11:00.0", "gpu.0.nvlink.0.peer_kind": "GPU",
 		"gpu.0.nvlink.2.peer_kind": "switch", "gpu.0.nvlink.2.version": "4", "gpu.0.fabric.state": "completed", "gpu.0.mig": "off", "gpu.1.mig": "on",
-		"gpu.1.mig.1.uuid": "GPU-00000000-0000-4000-8000-000000000201", "gpu.0.temperature.slowdown": "87", "gpu.0.ecc": "on",
+		"gpu.1.mig.1.uuid": "MIG-00000000-0000-4000-8000-000000000201", "gpu.1.mig.1.name": "NVIDIA Scripted 80GB MIG 1g.10gb", "gpu.1.mig.1.gpu_instance": "2",
+		"gpu.1.mig.1.compute_instance": "0", "gpu.1.mig.1.memory_bytes": "10334765056", "gpu.0.temperature.slowdown": "87", "gpu.0.ecc": "on",
 	} {
 		require.Equal(t, want, v.Value(name), name)
 	}

@@ -168,6 +168,14 @@ func sideTables(b *traces.Bundle, w *traces.Writer) error {
 			return err
 		}
 	}
+	for i, err := range b.Instances() {
+		if err == nil {
+			err = w.WriteInstance(i)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -25,8 +25,8 @@ func (m *Main) captureMergeCommand() *cobra.Command {
 		Use:   "merge BUNDLE|DIR… --out OUT.trace",
 		Short: "Make one bundle of several, of one node or of many",
 		Long: `Merge the bundles, and those in the folders, into OUT: rows and events by time, and
-each node once. Of two rows of one GPU at one instant the first stays, and the other
-is counted, as are values that cannot be, which are left out. Memory does not grow with
+each node once. Of two rows of one GPU, or of one GPU instance of MIG, at one instant
+the first stays, and the other is counted, as are values that cannot be, which are left out. Memory does not grow with
 the rows.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
@@ -34,8 +34,8 @@ Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
   orrery capture merge telemetry --out again.trace --force -o json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return v.write(args, "merged from telemetry bundles", func(*archive.Set) (func(*traces.Telemetry) bool, func(*traces.Event) bool, error) {
-				return nil, nil, nil
+			return v.write(args, "merged from telemetry bundles", func(*archive.Set) (archive.Edit, error) {
+				return archive.Edit{}, nil
 			})
 		},
 	}
@@ -61,13 +61,12 @@ Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
   orrery capture anonymise telemetry --key-file key --out anonymous.trace --force`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return v.write(args, "anonymised telemetry", func(s *archive.Set) (func(*traces.Telemetry) bool, func(*traces.Event) bool, error) {
+			return v.write(args, "anonymised telemetry", func(s *archive.Set) (archive.Edit, error) {
 				key, err := v.readKey()
 				if err != nil {
-					return nil, nil, err
+					return archive.Edit{}, err
 				}
-				row, event := archive.NewHidden(key).Apply(s)
-				return row, event, nil
+				return archive.NewHidden(key).Apply(s), nil
 			})
 		},
 	}
@@ -97,7 +96,7 @@ func (v *captureTo) readKey() ([]byte, error) {
 }
 
 // write makes the bundle, with edits that edit gives.
-func (v *captureTo) write(args []string, source string, edit func(*archive.Set) (func(*traces.Telemetry) bool, func(*traces.Event) bool, error)) error {
+func (v *captureTo) write(args []string, source string, edit func(*archive.Set) (archive.Edit, error)) error {
 	if err := checkTraceName(v.out); err != nil {
 		return err
 	}
@@ -113,11 +112,11 @@ func (v *captureTo) write(args []string, source string, edit func(*archive.Set) 
 	if err != nil {
 		return err
 	}
-	row, event, err := edit(s)
+	changes, err := edit(s)
 	if err != nil {
 		return err
 	}
-	done, err := s.Write(v.out, traces.Meta{Source: source}, row, event)
+	done, err := s.Write(v.out, traces.Meta{Source: source}, changes)
 	if err != nil {
 		return readError(err)
 	}
@@ -127,7 +126,10 @@ func (v *captureTo) write(args []string, source string, edit func(*archive.Set) 
 	for _, c := range s.LeftOut {
 		v.m.say("Left out of the rows, %s: %d%s", c.Rule, c.Count, first(c.Example))
 	}
-	t := table.New("bundle", "bundles read", "rows", "rows twice", "nodes", "events", "content hash")
-	t.Row(v.out, int64(s.Bundles()), done.Rows, done.Doubled, int64(len(s.Nodes)), int64(len(s.Events)), done.Hash)
+	for _, c := range s.LeftOutMIG {
+		v.m.say("Left out of the rows of GPU instances, %s: %d%s", c.Rule, c.Count, first(c.Example))
+	}
+	t := table.New("bundle", "bundles read", "rows", "rows of GPU instances", "rows twice", "nodes", "events", "content hash")
+	t.Row(v.out, int64(s.Bundles()), done.Rows, done.Instances, done.Doubled, int64(len(s.Nodes)), int64(len(s.Events)), done.Hash)
 	return v.print.table(t)
 }

@@ -109,8 +109,8 @@ func (m *Main) formatsPage() string {
 	fmt.Fprintf(&b, `What is read and written
 
 Traces. A bundle is a directory NAME.trace of Parquet tables, those of which there
-are rows: jobs, deps, nodes, tenants, events, prices, load and telemetry. One Parquet
-table of jobs is a trace too. Raw files, plain or compressed by gzip or xz, are
+are rows: jobs, deps, nodes, tenants, events, prices, load, telemetry and mig. One
+Parquet table of jobs is a trace too. Raw files, plain or compressed by gzip or xz, are
 recognised by content: logs in the Standard Workload Format (SWF) and the formats that
 'orrery import --help' lists. Schema version %d.
 

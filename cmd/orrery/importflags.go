@@ -31,13 +31,13 @@ func (i *importFlags) register(cmd *cobra.Command) {
 	i.logFlags.register(cmd)
 	f := cmd.Flags()
 	f.StringVar(&i.service, "service", "", "`NAME` of the service whose load is read, where the file has none")
-	f.StringVar(&i.table, "table", "", "read separated values into `TABLE` by --column: jobs, nodes, tenants, events, prices, load or telemetry")
+	f.StringVar(&i.table, "table", "", "read separated values into `TABLE` by --column: jobs, nodes, tenants, events, prices, load, telemetry or mig")
 	f.StringArrayVar(&i.columns, "column", nil, "`NAME=SOURCE:UNIT`: the column SOURCE of the file, in UNIT, is NAME of the table; may be given several times")
 	f.StringVar(&i.list, "columns", "", "`FILE` in YAML that says the same, with time_zone and service; --column and --set add to it")
 	f.StringArrayVar(&i.set, "set", nil, "`NAME=VALUE:UNIT`: the same value in every row; may be given several times")
 	f.StringArrayVar(&i.null, "null", nil, "`WORD` that means there is no value, beside the empty one, NaN, NULL, None, N/A; may be given several times")
 	grouped(f, groupLogs, "service", "table", "column", "columns", "set", "null")
-	completeFlag(cmd, "table", cobra.FixedCompletions([]string{"jobs", "nodes", "tenants", "events", "prices", "load", "telemetry"}, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, "table", cobra.FixedCompletions([]string{"jobs", "nodes", "tenants", "events", "prices", "load", "telemetry", "mig"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // options are those of the importer.

@@ -11,13 +11,14 @@ import (
 	"orrery/traces"
 )
 
-// The tables load and telemetry may be long: they are sequences, like the jobs, and
+// The tables load, telemetry and mig may be long: they are sequences, like the jobs, and
 // nil in a trace that has none. docs/TRANSFORMS.md says what each step does to them.
 
-// loads and gauges are such sequences.
+// loads, gauges and instances are such sequences.
 type (
-	loads  = func() iter.Seq2[*traces.Load, error]
-	gauges = func() iter.Seq2[*traces.Telemetry, error]
+	loads     = func() iter.Seq2[*traces.Load, error]
+	gauges    = func() iter.Seq2[*traces.Telemetry, error]
+	instances = func() iter.Seq2[*traces.Instance, error]
 )
 
 // has says which tables beside jobs the trace has rows of.
@@ -28,6 +29,7 @@ func (s *Set) has() (names []string) {
 	}{
 		{"deps", len(s.Deps) > 0}, {"nodes", len(s.Nodes) > 0}, {"tenants", len(s.Tenants) > 0}, {"events", len(s.Events) > 0},
 		{"prices", len(s.Prices) > 0}, {"load", s.LoadRows != nil}, {"telemetry", s.TelemetryRows != nil},
+		{"mig", s.InstanceRows != nil},
 	} {
 		if t.there {
 			names = append(names, t.name)
@@ -38,7 +40,7 @@ func (s *Set) has() (names []string) {
 
 // samples says which of the long tables there are.
 func (s *Set) samples() []string {
-	return slices.DeleteFunc(s.has(), func(name string) bool { return name != "load" && name != "telemetry" })
+	return slices.DeleteFunc(s.has(), func(name string) bool { return name != "load" && name != "telemetry" && name != "mig" })
 }
 
 // needsJobs refuses a step that is of jobs where there are none.
@@ -135,6 +137,16 @@ func (w window) samples(out *Set, a *Account) {
 			return false
 		})
 	}
+	if out.InstanceRows != nil {
+		of := out.sub(a, "mig")
+		out.InstanceRows = editTable(out.InstanceRows, of, func(i *traces.Instance) bool {
+			if i.Time >= w.begin && i.Time < w.end {
+				return true
+			}
+			count(&of.Dropped, ruleOutside, func() string { return i.Node + " at " + i.Time.String() })
+			return false
+		})
+	}
 }
 
 // load cuts a sample: one that lasts over an edge keeps the part of its arrivals
@@ -192,6 +204,17 @@ func (s *Set) stretchTables(by ratio, a *Account) {
 			return tooLarge([]string{"time", "energy"}, int64(t.Time), t.Energy.V), t.Node
 		})
 	}
+	if s.InstanceRows != nil {
+		of := s.sub(a, "mig")
+		s.InstanceRows = editTable(s.InstanceRows, of, func(i *traces.Instance) bool {
+			i.Time = model.Time(by.of(int64(i.Time)))
+			count(&of.Changed, "times multiplied", func() string { return i.Node })
+			return true
+		})
+		s.InstanceRows = checked("the table mig", s.InstanceRows, func(i *traces.Instance) (column, of string) {
+			return tooLarge([]string{"time"}, int64(i.Time)), i.Node
+		})
+	}
 }
 
 // tooLarge is the first column whose number a trace cannot hold as a time, "" for none.
@@ -224,6 +247,16 @@ func (s *Set) concealTables(service func(string) string, a *Account) {
 			return true
 		})
 	}
+	if s.InstanceRows != nil {
+		of := s.sub(a, "mig")
+		s.InstanceRows = editTable(s.InstanceRows, of, func(i *traces.Instance) bool {
+			if i.Processes != "" {
+				i.Processes = ""
+				count(&of.Changed, "processes removed", func() string { return i.Node })
+			}
+			return true
+		})
+	}
 }
 
 // mergeTables merges the long tables by time. Of two traces that tell of the same
@@ -231,11 +264,13 @@ func (s *Set) concealTables(service func(string) string, a *Account) {
 func (s *Set) mergeTables(parts []part, a *Account) {
 	var loadParts []loads
 	var gaugeParts []gauges
+	var instanceParts []instances
 	for i := range parts {
 		loadParts = append(loadParts, parts[i].set.LoadRows)
 		gaugeParts = append(gaugeParts, parts[i].set.TelemetryRows)
+		instanceParts = append(instanceParts, parts[i].set.InstanceRows)
 	}
-	s.LoadRows, s.TelemetryRows = nil, nil
+	s.LoadRows, s.TelemetryRows, s.InstanceRows = nil, nil, nil
 	if slices.ContainsFunc(loadParts, func(f loads) bool { return f != nil }) {
 		of := s.sub(a, "load")
 		s.LoadRows = func() iter.Seq2[*traces.Load, error] {
@@ -271,6 +306,26 @@ func (s *Set) mergeTables(parts []part, a *Account) {
 					return false
 				}
 				last[gpu{t.Node, t.GPU, t.Stat}] = t.Time
+				return true
+			})
+		}
+	}
+	if slices.ContainsFunc(instanceParts, func(f instances) bool { return f != nil }) {
+		of := s.sub(a, "mig")
+		s.InstanceRows = func() iter.Seq2[*traces.Instance, error] {
+			type instance struct {
+				node       string
+				gpu, id    int32
+				uuid, stat string
+			}
+			last := map[instance]model.Time{}
+			return mergeSamples(instanceParts, of, func(i *traces.Instance) *model.Time { return &i.Time }, parts, func(_ int, i *traces.Instance) bool {
+				k := instance{i.Node, i.GPU, i.GPUInstance, i.UUID, i.Stat}
+				if was, known := last[k]; known && was == i.Time {
+					count(&of.Dropped, "another trace has a sample of the GPU instance then", func() string { return i.Node + " at " + i.Time.String() })
+					return false
+				}
+				last[k] = i.Time
 				return true
 			})
 		}
@@ -378,6 +433,8 @@ func (d drop) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 			out.LoadRows = nil
 		case "telemetry":
 			out.TelemetryRows = nil
+		case "mig":
+			out.InstanceRows = nil
 		}
 	}
 	left := out.has()

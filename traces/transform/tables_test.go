@@ -28,6 +28,8 @@ func sampled(t *testing.T) *Set {
 		for g := range int32(2) {
 			tables.Telemetry = append(tables.Telemetry, traces.Telemetry{Node: "n1", GPU: traces.Some(g), Time: i * minute,
 				Power: traces.Some(300.0), Energy: traces.Some(int64(i) * 18_000_000), PCIeRx: traces.Some(int64(i)), Processes: `[{"pid":7,"name":"train.py"}]`})
+			tables.Instances = append(tables.Instances, traces.Instance{Node: "n1", GPU: g, GPUInstance: 3, Profile: "3g.40gb", Time: i * minute,
+				MemUsed: traces.Some(int64(i)), Processes: `[{"pid":7,"name":"train.py"}]`})
 		}
 	}
 	s, err := FromTables("sampled", traces.Meta{EpochKnown: true}, tables)
@@ -83,6 +85,15 @@ func allTelemetry(t *testing.T, b *traces.Bundle) (out []traces.Telemetry) {
 	return out
 }
 
+func allInstances(t *testing.T, b *traces.Bundle) (out []traces.Instance) {
+	t.Helper()
+	for g, err := range b.Instances() {
+		require.NoError(t, err)
+		out = append(out, *g)
+	}
+	return out
+}
+
 // A window cuts every table, and the samples at its edges in proportion.
 func TestWindowCutsEveryTable(t *testing.T) {
 	b, res := written(t, apply(t, sampled(t), "window begin=90s end=390s"))
@@ -102,7 +113,10 @@ func TestWindowCutsEveryTable(t *testing.T) {
 	require.Equal(t, 2*minute, telemetry[0].Time)
 	require.Equal(t, []traces.Price{{Time: 90_000_000, Price: 0.2}, {Time: 5 * minute, Price: 0.3}}, b.Prices())
 	require.Len(t, b.Events(), 1)
-	require.Equal(t, []string{"", "load", "telemetry"}, []string{res.Accounts[0].Table, res.Accounts[1].Table, res.Accounts[2].Table})
+	parts := allInstances(t, b)
+	require.Len(t, parts, 10)
+	require.Equal(t, 2*minute, parts[0].Time)
+	require.Equal(t, []string{"", "load", "telemetry", "mig"}, []string{res.Accounts[0].Table, res.Accounts[1].Table, res.Accounts[2].Table, res.Accounts[3].Table})
 	require.EqualValues(t, [3]int64{20, 11, 2}, [3]int64{res.Accounts[1].Read, res.Accounts[1].Kept, res.Accounts[1].Changed[0].Count})
 }
 
@@ -118,6 +132,7 @@ func TestStretchMovesEveryTable(t *testing.T) {
 	require.Equal(t, 2*minute, g.Time)
 	require.Equal(t, []int64{36_000_000, 1}, []int64{g.Energy.V, g.PCIeRx.V})
 	require.Equal(t, 300.0, g.Power.V)
+	require.Equal(t, 2*minute, allInstances(t, b)[3].Time)
 	require.Equal(t, 10*minute, b.Prices()[1].Time)
 	back, again := written(t, apply(t, slow, "stretch by=1/2"))
 	require.Equal(t, allLoad(t, whole), allLoad(t, back))
@@ -166,13 +181,13 @@ func TestStepsOfJobsNeedJobs(t *testing.T) {
 	}
 	_, err := apply(t, sampled(t), "window begin=1h").Write(filepath.Join(t.TempDir(), "x.trace"), nil)
 	require.NoError(t, err, "the nodes are left, and the price that holds")
-	only := apply(t, sampled(t), "drop tables=nodes,prices,events,telemetry")
+	only := apply(t, sampled(t), "drop tables=nodes,prices,events,telemetry,mig")
 	_, err = apply(t, only, "window begin=1h").Write(filepath.Join(t.TempDir(), "x.trace"), nil)
 	require.ErrorContains(t, err, `no row of load that the step "window begin=1h" keeps (outside the window: 20), of the 20 it read`)
 }
 
 func TestDrop(t *testing.T) {
-	b, _ := written(t, apply(t, sampled(t), "drop tables=telemetry,prices"))
+	b, _ := written(t, apply(t, sampled(t), "drop tables=telemetry,prices,mig"))
 	info := b.Info()
 	require.Equal(t, []traces.TableRows{{Table: "nodes", Rows: 1}, {Table: "events", Rows: 1}, {Table: "load", Rows: 20}}, info.Tables)
 	mixed, err := FromTables("mixed", traces.Meta{}, traces.Tables{Jobs: []traces.Job{{ID: 1, Kind: "service"}, {ID: 2, Submit: 5}},

@@ -34,10 +34,11 @@ type Set struct {
 	// Rows begins at the first row with each call. A row is valid until the next
 	// and is not to be changed.
 	Rows func() iter.Seq2[*traces.Job, error]
-	// LoadRows and TelemetryRows are the tables load and telemetry in the same way,
+	// LoadRows, TelemetryRows and InstanceRows are the tables load, telemetry and mig in the same way,
 	// nil when there is none.
 	LoadRows      func() iter.Seq2[*traces.Load, error]
 	TelemetryRows func() iter.Seq2[*traces.Telemetry, error]
+	InstanceRows  func() iter.Seq2[*traces.Instance, error]
 
 	jobless  bool       // it has other tables and no jobs
 	pending  []*Account // of the long tables, in the step under way
@@ -73,6 +74,9 @@ func Open(b *traces.Bundle) (*Set, error) {
 	if info.Of("telemetry") > 0 {
 		s.TelemetryRows = b.Telemetry
 	}
+	if info.Of("mig") > 0 {
+		s.InstanceRows = b.Instances
+	}
 	s.jobless = info.Rows == 0 && len(info.Tables) > 0
 	for d, err := range b.Deps() {
 		if err != nil {
@@ -94,7 +98,7 @@ func FromTables(name string, meta traces.Meta, t traces.Tables) (*Set, error) {
 	}
 	info := m.Info()
 	return &Set{
-		LoadRows: again(t.Load), TelemetryRows: again(t.Telemetry), jobless: info.Rows == 0 && len(info.Tables) > 0,
+		LoadRows: again(t.Load), TelemetryRows: again(t.Telemetry), InstanceRows: again(t.Instances), jobless: info.Rows == 0 && len(info.Tables) > 0,
 		Name: name, Meta: meta, Deps: t.Deps, Nodes: t.Nodes, Tenants: t.Tenants, Events: t.Events, Prices: t.Prices,
 		Rows: rowsOf(t.Jobs), size: int64(len(t.Jobs)), inputs: []Input{{Name: name, Hash: m.Info().Hash, Recipe: nested(meta.Recipe)}},
 	}, nil
@@ -135,9 +139,13 @@ func (s *Set) Hold() (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	instances, err := held(s.InstanceRows)
+	if err != nil {
+		return nil, err
+	}
 	out := *s
 	out.Rows, out.accounts = rowsOf(jobs), nil
-	out.LoadRows, out.TelemetryRows = again(load), again(telemetry)
+	out.LoadRows, out.TelemetryRows, out.InstanceRows = again(load), again(telemetry), again(instances)
 	for _, a := range s.accounts {
 		kept := *a // of this reading: the next reads no step
 		out.accounts = append(out.accounts, &kept)
@@ -178,8 +186,12 @@ func (s *Set) Collect() (*traces.Memory, error) {
 	if err != nil {
 		return nil, err
 	}
+	instances, err := held(s.InstanceRows)
+	if err != nil {
+		return nil, err
+	}
 	return traces.NewMemory(s.Name, s.Meta, traces.Tables{
-		Jobs: jobs, Deps: deps, Nodes: s.Nodes, Tenants: s.Tenants, Events: events, Prices: s.Prices, Load: load, Telemetry: telemetry,
+		Jobs: jobs, Deps: deps, Nodes: s.Nodes, Tenants: s.Tenants, Events: events, Prices: s.Prices, Load: load, Telemetry: telemetry, Instances: instances,
 	})
 }
 
@@ -232,7 +244,7 @@ func (s *Set) WriteBy(create func(traces.Meta) (*traces.Writer, error), watch fu
 	if err := s.writeSamples(out, watch); err != nil {
 		return res, err
 	}
-	if n := out.Rows(); s.jobless && n["load"]+n["telemetry"]+n["prices"]+n["events"]+n["nodes"]+n["tenants"] == 0 {
+	if n := out.Rows(); s.jobless && n["load"]+n["telemetry"]+n["mig"]+n["prices"]+n["events"]+n["nodes"]+n["tenants"] == 0 {
 		return res, s.emptied()
 	}
 	res.Jobs, res.Accounts = out.Jobs(), s.Accounts()
@@ -297,7 +309,10 @@ func (s *Set) writeSamples(out *traces.Writer, watch func(int64) error) error {
 	if err := writeRows(s.LoadRows, look, out.WriteLoad); err != nil {
 		return err
 	}
-	return writeRows(s.TelemetryRows, look, out.WriteTelemetry)
+	if err := writeRows(s.TelemetryRows, look, out.WriteTelemetry); err != nil {
+		return err
+	}
+	return writeRows(s.InstanceRows, look, out.WriteInstance)
 }
 
 // writeRows writes the rows of a table, if there is one, and calls look before each.

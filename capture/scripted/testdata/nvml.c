@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GPUS = 16, SERIES = 23, PROCS = 16 };
+enum { GPUS = 16, SERIES = 23, PROCS = 16, MIGS = 16 };
 
 static const char *series_names[SERIES] = {"util", "mem_util", "mem_used", "power", "energy", "sm_clock", "mem_clock", "throttle", "temperature",
 	"mem_temperature", "ecc_corrected", "ecc_uncorrected", "retired", "sm_active", "nvlink_rx", "nvlink_tx", "pcie_rx", "pcie_tx",
@@ -25,13 +25,18 @@ struct gpu {
 	double hang_after, hang_for, lost_after, xid_after;
 	int xid_told, no_events;
 	unsigned long long xid;
+	struct gpu *whole; // of a MIG device, which the rest here is of: its GPU
+	int gi, ci, computes, sms;
+	char profile[16];
+	long long mib;
+	double from, until; // it is there
 };
 
 // The header of go-nvml has handles as structs of one pointer, which are passed as the pointer is.
 #define OF(d) ((struct gpu *)(d).handle)
 
 static struct gpu gpus[GPUS];
-static struct gpu instances[GPUS][8]; // handles of MIG devices: only their address and index count
+static struct gpu instances[GPUS][MIGS];
 static int ngpus, nlinks;
 static char name[96] = "NVIDIA Scripted 80GB", driver[80] = "550.54.15", vbios[32] = "96.00.61.00.01";
 static double began, dead_after;
@@ -55,14 +60,40 @@ static void set(const char *which, const char *series, const char *rest) {
 	int s = series_of(series);
 	sscanf(rest, "%15s %lf %lf %lf", kind, &c.a, &c.b, &c.c);
 	c.kind = !strcmp(kind, "const") ? 'c' : !strcmp(kind, "ramp") ? 'r' : !strcmp(kind, "sine") ? 's' : !strcmp(kind, "square") ? 'q' : 'n';
-	for (int i = 0; i < GPUS; i++)
-		if (*which == '*' || atoi(which) == i) gpus[i].curves[s] = c;
+	const char *part = strchr(which, '/');
+	for (int i = 0; i < GPUS; i++) {
+		if (*which != '*' && atoi(which) != i) continue;
+		if (!part) gpus[i].curves[s] = c;
+		for (int m = 0; part && m < gpus[i].instances; m++)
+			if (instances[i][m].gi == atoi(part + 1)) instances[i][m].curves[s] = c;
+	}
+}
+
+// instance adds the MIG devices of a GPU instance, one for each of its compute instances.
+static void instance(int gpu, int gi, const char *profile, long long mib, int sms, int computes, double from, double until) {
+	struct gpu *g = &gpus[gpu];
+	for (int ci = 0; ci < computes && g->instances < MIGS; ci++) {
+		struct gpu *m = &instances[gpu][g->instances];
+		m->whole = g, m->gi = gi, m->ci = ci, m->computes = computes, m->mib = mib, m->sms = sms, m->from = from, m->until = until;
+		m->index = 100 * (gpu + 1) + g->instances++;
+		m->hang_after = m->lost_after = m->xid_after = -1;
+		snprintf(m->profile, sizeof m->profile, "%s", profile);
+	}
 }
 
 static void fault(const char *which, const char *kind, const char *rest) {
 	for (int i = 0; i < GPUS; i++) {
 		struct gpu *g = &gpus[i];
 		if (*which != '*' && atoi(which) != i) continue;
+		const char *part = strchr(which, '/');
+		for (int m = 0; part && m < g->instances; m++)
+			if (instances[i][m].gi == atoi(part + 1)) {
+				char series[32] = "";
+				sscanf(rest, "%31s", series);
+				if (!strcmp(kind, "failing")) instances[i][m].failing[series_of(series)] = 1;
+				else instances[i][m].unsupported[series_of(series)] = 1;
+			}
+		if (part) continue;
 		if (!strcmp(kind, "hang")) sscanf(rest, "%lf %lf", &g->hang_after, &g->hang_for);
 		else if (!strcmp(kind, "lost")) sscanf(rest, "%lf", &g->lost_after);
 		else if (!strcmp(kind, "xid")) sscanf(rest, "%lf %llu", &g->xid_after, &g->xid);
@@ -90,7 +121,15 @@ static void statement(char *line) {
 	else if (!strcmp(verb, "driver")) snprintf(driver, sizeof driver, "%s", rest);
 	else if (!strcmp(verb, "vbios")) snprintf(vbios, sizeof vbios, "%s", rest);
 	else if (!strcmp(verb, "dead")) dead_after = atof(rest);
-	else if (!strcmp(verb, "mig")) gpus[atoi(a)].instances = atoi(b);
+	else if (!strcmp(verb, "mig")) for (int i = 0; i < atoi(b); i++) instance(atoi(a), i + 1, "1g.10gb", 9856, 16, 1, 0, 1e18);
+	else if (!strcmp(verb, "instance")) {
+		char profile[16] = "";
+		long long mib = 0;
+		int sms = 0, computes = 1;
+		double from = 0, until = 1e18;
+		sscanf(rest + used, "%15s %lld %d %d %lf %lf", profile, &mib, &sms, &computes, &from, &until);
+		instance(atoi(a), atoi(b), profile, mib, sms, computes, from, until);
+	}
 	else if (!strcmp(verb, "set")) set(a, b, rest + used);
 	else if (!strcmp(verb, "fault")) fault(a, b, rest + used);
 	else if (!strcmp(verb, "process")) {
@@ -115,6 +154,7 @@ static nvmlReturn_t start(void) {
 	const char *path = getenv("ORRERY_NVML_SCENARIO");
 	FILE *f = path ? fopen(path, "r") : NULL;
 	memset(gpus, 0, sizeof gpus);
+	memset(instances, 0, sizeof instances);
 	for (int i = 0; i < GPUS; i++) gpus[i].index = i, gpus[i].hang_after = gpus[i].lost_after = gpus[i].xid_after = -1;
 	ngpus = 0, dead_after = -1;
 	if (!f) return NVML_ERROR_DRIVER_NOT_LOADED;
@@ -141,6 +181,8 @@ nvmlReturn_t nvmlDeviceGetCount_v2(unsigned *n) { return *n = ngpus, NVML_SUCCES
 static nvmlReturn_t ready(nvmlDevice_t d) {
 	struct gpu *g = OF(d);
 	if (dead_after >= 0 && now() - began >= dead_after) return NVML_ERROR_UNKNOWN;
+	if (g->whole && (now() - began < g->from || now() - began >= g->until)) return NVML_ERROR_INVALID_ARGUMENT; // the handle is of one that is gone
+	if (g->whole) g = g->whole;
 	return g->lost_after >= 0 && now() - began >= g->lost_after ? NVML_ERROR_GPU_IS_LOST : NVML_SUCCESS;
 }
 
@@ -197,18 +239,20 @@ nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t d, nvmlUtilization_t *u)
 	return r;
 }
 enum { RESERVED = 503316480 };
+// total is the memory of a GPU, or of a GPU instance.
+static unsigned long long total(nvmlDevice_t d) { return OF(d)->whole ? (unsigned long long)OF(d)->mib << 20 : 85899345920ull; }
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t d, nvmlMemory_t *m) {
 	double used;
 	nvmlReturn_t r = value(d, MEM_USED, &used);
 	// With what the driver reserves, as the real call.
-	if (!r) m->total = 85899345920ull, m->used = (unsigned long long)used + RESERVED, m->free = m->total - m->used;
+	if (!r) m->total = total(d), m->used = (unsigned long long)used + (OF(d)->whole ? 0 : RESERVED), m->free = m->total - m->used;
 	return r;
 }
 nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t d, nvmlMemory_v2_t *m) {
 	double used;
 	if (m->version != nvmlMemory_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
 	nvmlReturn_t r = value(d, MEM_USED, &used);
-	if (!r) m->total = 85899345920ull, m->reserved = RESERVED, m->used = (unsigned long long)used, m->free = m->total - m->used - RESERVED;
+	if (!r) m->total = total(d), m->reserved = OF(d)->whole ? 0 : RESERVED, m->used = (unsigned long long)used, m->free = m->total - m->used - m->reserved;
 	return r;
 }
 nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t d, unsigned *corrected, unsigned *uncorrected, unsigned *pending, unsigned *failed) {
@@ -239,11 +283,16 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t d, unsigned *n
 	struct gpu *g = OF(d);
 	nvmlReturn_t r = ready(d);
 	if (r) return r;
-	unsigned room = *n;
-	*n = g->nprocs;
-	if (room < *n) return NVML_ERROR_INSUFFICIENT_SIZE;
-	memcpy(out, g->procs, *n * sizeof *out);
-	return NVML_SUCCESS;
+	struct gpu *of = g->whole ? g->whole : g;
+	unsigned room = *n, found = 0;
+	for (int i = 0; i < of->nprocs; i++) {
+		nvmlProcessInfo_t *p = &of->procs[i];
+		if (g->whole && (p->gpuInstanceId != (unsigned)g->gi || p->computeInstanceId != (unsigned)g->ci)) continue;
+		if (found < room) out[found] = *p;
+		found++;
+	}
+	*n = found;
+	return found > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
 }
 
 struct sample { nvmlDevice_t d; double at; };
@@ -255,6 +304,14 @@ nvmlReturn_t nvmlGpmSampleGet(nvmlDevice_t d, nvmlGpmSample_t s) {
 	p->d = d, p->at = now();
 	nvmlReturn_t r = ready(d);
 	return !r && (g->unsupported[SM_ACTIVE] || !g->curves[SM_ACTIVE].kind) ? NVML_ERROR_NOT_SUPPORTED : r;
+}
+nvmlReturn_t nvmlGpmMigSampleGet(nvmlDevice_t d, unsigned gi, nvmlGpmSample_t s) {
+	struct gpu *g = OF(d);
+	for (int i = 0; i < g->instances; i++) {
+		nvmlDevice_t m = {(void *)&instances[g->index][i]};
+		if (OF(m)->gi == (int)gi && ready(m) == NVML_SUCCESS) return nvmlGpmSampleGet(m, s);
+	}
+	return NVML_ERROR_INVALID_ARGUMENT;
 }
 nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *g) {
 	struct sample *one = (struct sample *)g->sample1.handle, *two = (struct sample *)g->sample2.handle;
@@ -286,10 +343,16 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t s, nvmlEventData_t *e, unsigned 
 	return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t d, char *out, unsigned n) { return text(out, n, name); }
+nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t d, char *out, unsigned n) {
+	struct gpu *g = OF(d);
+	char full[160];
+	if (!g->whole) return text(out, n, name);
+	snprintf(full, sizeof full, g->computes > 1 ? "%s MIG 1c.%s" : "%s MIG %s", name, g->profile);
+	return text(out, n, full);
+}
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t d, char *out, unsigned n) {
 	char uuid[80];
-	snprintf(uuid, sizeof uuid, "GPU-00000000-0000-4000-8000-%012d", OF(d)->index);
+	snprintf(uuid, sizeof uuid, OF(d)->whole ? "MIG-00000000-0000-4000-8000-%012d" : "GPU-00000000-0000-4000-8000-%012d", OF(d)->index);
 	return text(out, n, uuid);
 }
 nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t d, char *out, unsigned n) { return text(out, n, "1650000000001"); }
@@ -305,13 +368,22 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t d, nvmlPciInfo_t *p) {
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t d, unsigned *current, unsigned *pending) {
 	return *current = *pending = OF(d)->instances > 0, NVML_SUCCESS;
 }
-nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t d, unsigned *n) { return *n = 7, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t d, unsigned *n) { return *n = MIGS, NVML_SUCCESS; }
 nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t d, unsigned i, nvmlDevice_t *out) {
 	struct gpu *g = OF(d);
 	if ((int)i >= g->instances) return NVML_ERROR_NOT_FOUND;
-	instances[g->index][i].index = 100 * (g->index + 1) + i;
-	instances[g->index][i].lost_after = -1;
-	return out->handle = (void *)&instances[g->index][i], NVML_SUCCESS;
+	out->handle = (void *)&instances[g->index][i];
+	return ready(*out) == NVML_ERROR_INVALID_ARGUMENT ? NVML_ERROR_NOT_FOUND : NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t d, unsigned *id) { return OF(d)->whole ? (*id = OF(d)->gi, ready(d)) : NVML_ERROR_INVALID_ARGUMENT; }
+nvmlReturn_t nvmlDeviceGetComputeInstanceId(nvmlDevice_t d, unsigned *id) { return OF(d)->whole ? (*id = OF(d)->ci, ready(d)) : NVML_ERROR_INVALID_ARGUMENT; }
+nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t d, nvmlDeviceAttributes_t *a) {
+	struct gpu *g = OF(d);
+	memset(a, 0, sizeof *a);
+	if (!g->whole) return NVML_ERROR_INVALID_ARGUMENT;
+	a->multiprocessorCount = g->sms / g->computes, a->memorySizeMB = g->mib;
+	a->gpuInstanceSliceCount = atoi(g->profile), a->computeInstanceSliceCount = a->gpuInstanceSliceCount / g->computes;
+	return ready(d);
 }
 nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t d, unsigned *low, unsigned *high) { return *low = 200000, *high = 700000, NVML_SUCCESS; }
 nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t d, unsigned *mw) { return *mw = 700000, NVML_SUCCESS; }
