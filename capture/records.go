@@ -24,6 +24,7 @@ const (
 	RecordMode        = "mode"        // how much is written from now on
 	RecordRemoved     = "removed"     // a bundle that made room for newer ones
 	RecordRestart     = "restart"     // a counter that began anew
+	RecordBoot        = "boot"        // a node that booted, or did not
 	RecordLeftOut     = "left_out"    // values that their columns cannot have, or that the source does not take
 )
 
@@ -65,7 +66,24 @@ type Record struct {
 	Window   model.Duration `json:"window_us,omitempty"`
 	Jitter   model.Duration `json:"jitter_us,omitempty"` // of mode: samples are taken up to so much later than their rows say
 	Bundle   string         `json:"bundle,omitempty"`
+
+	// Of boot: that it took between these. Most is 0 where it had not ended. Reason is one of the words for how that is known.
+	Least model.Duration `json:"least_us,omitempty"`
+	Most  model.Duration `json:"most_us,omitempty"`
 }
+
+// Words of Record.Reason of boots.
+const (
+	BootPowered = "powering_up" // from when the scheduler had it switched on or booted anew until it took work
+	BootKernel  = "kernel"      // from the start of its kernel until the scheduler had it back; its firmware is not in it
+	BootFailed  = "failed"      // it was given up
+)
+
+// Names in the extra of a job that say how long its end took: from the recorded end until its nodes were free.
+const (
+	CompletingLeast = "completing_least_us"
+	CompletingMost  = "completing_most_us"
+)
 
 // Event puts a record on a subject at an instant.
 func (r *Record) Event(at model.Time, subject string) traces.Event {

@@ -63,6 +63,7 @@ type Finding struct {
 	To     model.Time
 	Valid  string
 	Points []float64 // what the figure was fitted to, where it does not say itself
+	Apart  string    // why it is never put into a file, "" where it may be
 }
 
 // Target is the key that a figure is for.
@@ -91,6 +92,10 @@ const (
 	CheckpointBandwidth = "agents.checkpoint_bandwidth"
 	RestoreBandwidth    = "agents.restore_bandwidth"
 	StartDelay          = "agents.start_delay"
+	CompletionDelay     = "agents.completion_delay"
+	BootDelay           = "agents.boot_delay"
+	KernelBoot          = "boot from the start of the kernel"
+	Tail                = "from the last kernel to the recorded end"
 
 	MTBF         = "failures.mtbf"
 	Shape        = "failures.shape"
@@ -125,7 +130,7 @@ func Of(src Source) (*Result, error) {
 		return nil, &traces.DataError{Found: "telemetry of nodes such as " + seen.other, Expected: "nodes of the cluster file, such as " + first(src.Nodes), Mend: "name nodes in both alike"}
 	}
 	out := &Result{}
-	for _, find := range []func(*Source, *jobTable, *observed) ([]Finding, error){draws, nodeDraws, transfers, startDelays, speeds, caps, breakdowns} {
+	for _, find := range []func(*Source, *jobTable, *observed) ([]Finding, error){draws, nodeDraws, transfers, startDelays, tails, completions, boots, speeds, caps, breakdowns} {
 		found, err := find(&src, jobs, seen)
 		if err != nil {
 			return nil, err
@@ -162,6 +167,7 @@ type job struct {
 	ran      model.Duration
 	nodes    []string
 	complete bool
+	held     bracket // beyond the recorded end, where the record says so
 }
 
 // readJobs reads the jobs once.
@@ -182,6 +188,9 @@ func readJobs(src *Source) (*jobTable, error) {
 		if row.Start.OK {
 			j.start = src.Epoch.Add(model.Duration(row.Start.V))
 			t.from, t.to = min(t.from, j.start), max(t.to, j.start.Add(j.ran))
+		}
+		if j.held, err = heldOf(row); err != nil {
+			return nil, err
 		}
 		if j.nodes, err = join.NodesOf(row); err != nil {
 			return nil, err

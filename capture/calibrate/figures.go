@@ -226,36 +226,6 @@ func transfers(src *Source, jobs *jobTable, seen *observed) (out []Finding, err 
 // leastSizes is how many checkpoints of a class say their size.
 const leastSizes = 6
 
-// startDelays are how long jobs hold their nodes before their first kernel.
-func startDelays(_ *Source, jobs *jobTable, seen *observed) ([]Finding, error) {
-	var list []fit.Watched
-	var points []float64
-	for i := range jobs.list {
-		j := &jobs.list[i]
-		at, ok := seen.begun[i]
-		if !ok || j.start == model.Never {
-			continue
-		}
-		d := max(0, at.Sub(j.start))
-		list, points = append(list, fit.Watched{For: d, Ended: true}), append(points, float64(d))
-	}
-	to := whole(StartDelay)
-	if len(list) == 0 {
-		return []Finding{refused(to, "no job with a recorded start and a first kernel", "jobs with start and the telemetry of their GPUs", "give the trace of the jobs by --jobs")}, nil
-	}
-	f, err := fit.Delays(list)
-	if err != nil {
-		return nil, err
-	}
-	for _, q := range f.Quantiles {
-		if q.P == 0.5 {
-			return []Finding{{Target: to, Figure: q.Time, Unit: "µs", Rows: int64(len(list)), From: seen.from, To: seen.to, Points: points,
-				Valid: fmt.Sprintf("from the recorded start to the first row with a kernel, to within %s", seen.window)}}, nil
-		}
-	}
-	return nil, nil
-}
-
 // speeds are how fast jobs of a class ran by GPU, and by the number of their nodes, from jobs
 // that did the same work in several ways.
 func speeds(src *Source, jobs *jobTable, _ *observed) (out []Finding, err error) {

@@ -94,12 +94,13 @@ func (w *merger) outcome(f *Finding) Outcome {
 	switch f.Key {
 	case Alpha:
 		o.Applied, o.Why = false, "no replay goes by activity: a trace does not say that of a job"
-	case StartDelay:
-		o.Applied, o.Why = false, "recorded run times begin at the assignment and have it in them: with it in the file it would count twice"
 	case MTBF, Shape, RepairMedian, RepairSigma:
 		if o.Applied = w.Failures; !o.Applied {
 			o.Why = "without --failures: replays of a trace with events down would meet those and drawn ones"
 		}
+	}
+	if f.Apart != "" {
+		o.Applied, o.Why = false, f.Apart
 	}
 	if f.Figure.Value <= 0 || !finite(f.Figure.Value) {
 		o.Applied, o.Why = false, "it is not above 0"

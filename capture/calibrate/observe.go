@@ -40,6 +40,7 @@ type observed struct {
 	moved  []transfer
 	little int64              // phases that are no transfer
 	begun  map[int]model.Time // first kernel of a job, by its row
+	ended  map[int]model.Time // the end of its last one
 	// activity is that of jobs at work alone on a GPU, by node type and row of the job.
 	activity []map[int]*fit.ActivityJob
 
@@ -145,7 +146,7 @@ type track struct {
 
 func observe(src *Source, jobs *jobTable) (*observed, error) {
 	o := &observer{src: src, jobs: jobs, tracks: map[series]*track{}, names: numbers{}, states: map[string]map[int32]doing{}, disk: disk{processes: map[process]counters{}, jobs: map[int]*[2]phase{}}, last: map[series]model.Time{},
-		out: &observed{from: model.Never, spans: make([][]fit.Span, len(src.Types)), nodes: make([][]fit.Span, len(src.Types)), read: map[what]read{}, activity: make([]map[int]*fit.ActivityJob, len(src.Types)), begun: map[int]model.Time{}}}
+		out: &observed{from: model.Never, spans: make([][]fit.Span, len(src.Types)), nodes: make([][]fit.Span, len(src.Types)), read: map[what]read{}, activity: make([]map[int]*fit.ActivityJob, len(src.Types)), begun: map[int]model.Time{}, ended: map[int]model.Time{}}}
 	if src.Telemetry == nil {
 		return o.out, nil
 	}
@@ -234,6 +235,7 @@ func (o *observer) gpu(t *traces.Telemetry, procs []capture.Process, stands ener
 		if _, known := o.out.begun[job]; !known {
 			o.out.begun[job] = stands.From
 		}
+		o.out.ended[job] = max(o.out.ended[job], stands.To)
 	}
 	o.io(t, stands, procs, job, works)
 	if !t.Power.OK {

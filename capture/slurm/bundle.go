@@ -53,7 +53,10 @@ type gathered struct {
 	events       []named[nodeEvent]
 	reservations []named[booked]
 	accounts     []record
-	index        map[string]int // of nodes and their events, by kind and key
+	index        map[string]int         // of nodes and their events, by kind and key
+	found        map[uint64]model.Time  // the first poll that had a job among those that have ended
+	ends         map[string]*completion // of jobs that were seen to complete
+	states       map[string][]phase     // of nodes, by time
 }
 
 // named is a thing with its key; the last that was told of it stands.
@@ -79,7 +82,7 @@ type facts struct {
 
 // gather reads all files once.
 func gather(dir string, upTo *state) (*gathered, error) {
-	g := &gathered{upTo: upTo, last: map[uint64]int64{}, jobs: map[string]*facts{}, index: map[string]int{}}
+	g := &gathered{upTo: upTo, last: map[uint64]int64{}, jobs: map[string]*facts{}, index: map[string]int{}, found: map[uint64]model.Time{}, ends: map[string]*completion{}, states: map[string][]phase{}}
 	place := int64(0)
 	for r, err := range everything(dir, upTo) {
 		if err != nil {
@@ -91,6 +94,9 @@ func gather(dir string, upTo *state) (*gathered, error) {
 				g.columns = append(g.columns, r.Value)
 			}
 		case kindJob:
+			if of := sumOf(r.Key); g.found[of] == 0 {
+				g.found[of] = r.At
+			}
 			g.last[sumOf(r.Key)] = place
 			place++
 		case kindAccounts:
@@ -99,6 +105,10 @@ func gather(dir string, upTo *state) (*gathered, error) {
 			err = g.queued(r)
 		case kindNode:
 			err = put(&g.nodes, g.index, r)
+		case kindNodeState:
+			err = g.phase(r)
+		case kindCompleting:
+			err = g.completing(r)
 		case kindNodeEvent:
 			err = put(&g.events, g.index, r)
 		case kindReservation:
@@ -359,6 +369,9 @@ func (a *assembly) writeJobs() error {
 		}
 		if j.Hold.V {
 			held++
+		}
+		if err := a.took(j, submit); err != nil {
+			return err
 		}
 		if err := a.w.WriteJob(j); err != nil {
 			return err

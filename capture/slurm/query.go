@@ -199,7 +199,8 @@ type queued struct {
 	Most     int32  `json:"most,omitempty"`  // of the tasks of the array at once
 }
 
-func withoutPriority(value string) string {
+// withoutFirst is a value without its first field, which may change by itself.
+func withoutFirst(value string) string {
 	_, rest, _ := strings.Cut(value, ",")
 	return rest
 }
@@ -208,12 +209,12 @@ const between = "\x1f" // stands in no field
 
 // queue asks squeue, and answers the keys of all jobs in the queue, nil when it fails.
 func (p *poll) queue() map[string]bool {
-	fields := []string{"%F", "%K", "%V", "%Q", "%y", "%T", "%r", "%h", "%n", "%x", "%E"}
+	fields := []string{"%F", "%K", "%V", "%Q", "%y", "%T", "%r", "%h", "%n", "%x", "%E", "%A", "%e"}
 	text, ok := p.run("squeue", "-a", "-h", "-o", strings.Join(fields, between))
 	if !ok {
 		return nil
 	}
-	there := map[string]bool{}
+	there, ending := map[string]bool{}, map[string]bool{}
 	for line := range strings.SplitSeq(text, "\n") {
 		f := strings.Split(line, between)
 		if len(f) != len(fields) {
@@ -228,7 +229,13 @@ func (p *poll) queue() map[string]bool {
 		}
 		there[key] = true
 		p.noteJSON(kindQueued, key, q)
+		if f[5] == "COMPLETING" {
+			done := f[11] + "|" + f[2]
+			ending[done] = true
+			p.noteJSON(kindCompleting, done, completing{p.now, f[12]})
+		}
 	}
+	p.gone(kindCompleting, ending)
 	return there
 }
 
@@ -287,8 +294,10 @@ func (p *poll) nodes() {
 	for line := range strings.SplitSeq(text, "\n") {
 		if id := value(line, "NodeName"); id != "" {
 			p.noteJSON(kindNode, id, node{whole(value(line, "CPUTot")), whole(value(line, "RealMemory")), value(line, "Gres"), value(line, "ActiveFeatures")})
+			p.noteJSON(kindNodeState, id, nodeState{p.r.state.Nodes, phaseOf(value(line, "State")), seconds(value(line, "BootTime"))})
 		}
 	}
+	p.r.state.Nodes = p.now
 }
 
 // nodeEvent is a time in which a node was not to be had.
@@ -341,14 +350,19 @@ func (p *poll) reservations() {
 		there[id] = true
 		p.noteJSON(kindReservation, id, reservation{value(line, "StartTime"), value(line, "EndTime"), value(line, "Nodes"), slices.Contains(strings.Split(value(line, "Flags"), ","), "MAINT")})
 	}
+	p.gone(kindReservation, there)
+}
+
+// gone notes those of a kind that are there no more.
+func (p *poll) gone(kind string, there map[string]bool) {
 	var gone []string
 	for key := range p.r.state.Known { //detlint:ordered they are sorted below
-		if id, is := strings.CutPrefix(key, kindReservation+" "); is && !there[id] {
+		if id, is := strings.CutPrefix(key, kind+" "); is && !there[id] {
 			gone = append(gone, id)
 		}
 	}
 	slices.Sort(gone)
 	for _, id := range gone {
-		p.note(kindReservation, id, "")
+		p.note(kind, id, "")
 	}
 }

@@ -73,7 +73,7 @@ func ended(id string, submit, start, end int, name string) string {
 }
 
 func waits(id, tasks string, submit int, nice, reason, share, include, exclude, depends string) string {
-	return strings.Join([]string{id, tasks, at(submit), "500", nice, "PENDING", reason, share, include, exclude, depends}, between)
+	return strings.Join([]string{id, tasks, at(submit), "500", nice, "PENDING", reason, share, include, exclude, depends, id, "N/A"}, between)
 }
 
 func open(t *testing.T, dir string, s *site) *Recorder {

@@ -45,6 +45,8 @@ const (
 	kindJob         = "job"         // a row of sacct, by id and submission
 	kindQueued      = "queued"      // a job in the queue, as JSON
 	kindNode        = "node"        // a line of scontrol show nodes, as JSON
+	kindNodeState   = "node-state"  // of a node, as JSON, see delays.go
+	kindCompleting  = "completing"  // a job that has ended and still holds its nodes, as JSON
 	kindNodeEvent   = "node-event"  // a line of sacctmgr show event, as JSON
 	kindReservation = "reservation" // as JSON
 	kindAccounts    = "accounts"    // the table of sacctmgr show assoc
@@ -60,8 +62,9 @@ type state struct {
 	Polls        int64            `json:"polls"`
 	Incomplete   int64            `json:"incomplete"` // polls in which a command failed
 	LongestGap   model.Duration   `json:"longest_gap_us"`
-	Known        map[string]known `json:"known"`          // by kind and key
-	Seal         string           `json:"seal,omitempty"` // of the last poll in the files before Next
+	Known        map[string]known `json:"known"`           // by kind and key
+	Nodes        model.Time       `json:"nodes,omitempty"` // the last poll that was told the states of nodes
+	Seal         string           `json:"seal,omitempty"`  // of the last poll in the files before Next
 }
 
 // known is what was last told of something.
@@ -385,8 +388,8 @@ func everything(dir string, upTo *state) iter.Seq2[*record, error] {
 
 // sum is what the record is recognised by.
 func (r *record) sum() uint64 {
-	if r.Kind == kindQueued {
-		return sumOf(withoutPriority(r.Value))
+	if r.Kind == kindQueued || r.Kind == kindNodeState {
+		return sumOf(withoutFirst(r.Value))
 	}
 	return sumOf(r.Value)
 }
@@ -396,6 +399,10 @@ func (r *record) until() model.Time {
 	switch r.Kind {
 	case kindJob:
 		return endOf(r.Value)
+	case kindCompleting:
+		if r.Value == "" {
+			return r.At
+		}
 	case kindNodeEvent:
 		var e nodeEvent
 		if json.Unmarshal([]byte(r.Value), &e) == nil {

@@ -138,6 +138,7 @@ func (a *assembly) writeEvents() error {
 			list = append(list, traces.Event{Time: a.at(e.End), Kind: map[string]string{"down": "up", "drain": "undrain"}[word], Subject: e.Node})
 		}
 	}
+	list = append(list, a.boots()...)
 	list = append(list, a.reserved(&t)...)
 	list = append(list, a.quotas()...)
 	slices.SortStableFunc(list, func(x, y traces.Event) int { return cmp.Compare(x.Time, y.Time) })

@@ -140,7 +140,7 @@ var packageTable = []packageRule{
 	{dir: "capture/sensor", may: []string{"scheduler/model", "scheduler/model/draw", "gonum.org/v1/gonum/..."}, free: []exemption{judged}},
 	{dir: "capture/join", may: []string{"capture", "capture/energy", "scheduler/model", "traces", "traces/hostlist"}},
 	{dir: "capture/sample", may: []string{"capture", "scheduler/model", "scheduler/model/draw", "traces"}, free: []exemption{drawn}},
-	{dir: "capture/slurm", may: []string{"internal/disk", "internal/seal", "scheduler/model", "traces", "traces/hostlist", "traces/importer/format", "traces/importer/slurm"},
+	{dir: "capture/slurm", may: []string{"capture", "internal/disk", "internal/seal", "scheduler/model", "traces", "traces/hostlist", "traces/importer/format", "traces/importer/slurm"},
 		free: []exemption{files}},
 	{dir: "capture/page", may: []string{"capture", "capture/review", "reports/page", "reports/plot", "reports/table", "scheduler/model", "traces"}, free: []exemption{drawn}},
 
