@@ -44,9 +44,9 @@ func heldOf(row *traces.Job) (bracket, error) {
 	return b, nil
 }
 
-// quantiles are a finding for each quantile of delays: the median under the key itself, the others beside it. Ends of brackets are fitted
-// apart, and the interval of a quantile has both.
-func quantiles(key, what string, list []bracket, about Finding) (out []Finding, err error) {
+// quantiles are a finding for each quantile of delays: the median under the key itself, first, the others beside it. Ends of brackets are fitted
+// apart, and the interval of a quantile has both: bands are these, in the same order, however wide they are.
+func quantiles(key, what string, list []bracket, about Finding) (out []Finding, bands []band, err error) {
 	about.Unit, about.Rows = "µs", int64(len(list))
 	var ends [2][]fit.Watched
 	for _, b := range list {
@@ -62,7 +62,7 @@ func quantiles(key, what string, list []bracket, about Finding) (out []Finding, 
 	var fits [2]fit.DelayFit
 	for i := range ends {
 		if fits[i], err = fit.Delays(ends[i]); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for i, q := range fits[0].Quantiles {
@@ -71,14 +71,23 @@ func quantiles(key, what string, list []bracket, about Finding) (out []Finding, 
 		if q.P != 0.5 {
 			f.Target = whole(fmt.Sprintf("%s, %g %%", what, 100*q.P))
 		}
-		f.Figure = between(q.Time, fits[1].Quantiles[i].Time)
+		low, high := q.Time, fits[1].Quantiles[i].Time
+		f.Figure = between(low, high)
+		b := band{q.P, low.Known() && high.Known(), low.Low, high.High}
 		if q.P == 0.5 {
-			out = append([]Finding{f}, out...)
+			out, bands = append([]Finding{f}, out...), append([]band{b}, bands...)
 			continue
 		}
-		out = append(out, f)
+		out, bands = append(out, f), append(bands, b)
 	}
-	return out, nil
+	return out, bands, nil
+}
+
+// band is where a quantile lies.
+type band struct {
+	share     float64 // of the delays that stay below it
+	known     bool
+	low, high float64
 }
 
 // mostOfBracket is how wide the brackets of a quantile may be, as a part of it.
@@ -107,8 +116,9 @@ func startDelays(_ *Source, jobs *jobTable, seen *observed) ([]Finding, error) {
 	if len(list) == 0 {
 		return []Finding{refused(whole(StartDelay), "no job with a recorded start and a first kernel", "jobs with start and the telemetry of their GPUs", "give the trace of the jobs by --jobs")}, nil
 	}
-	return quantiles(StartDelay, "start delay", list, Finding{From: seen.from, To: seen.to, Valid: fmt.Sprintf("from the recorded start to the first row with a kernel, to within %s", seen.window),
+	out, _, err := quantiles(StartDelay, "start delay", list, Finding{From: seen.from, To: seen.to, Valid: fmt.Sprintf("from the recorded start to the first row with a kernel, to within %s", seen.window),
 		Apart: "recorded run times begin at the assignment and have it in them: with it in the file it would count twice"})
+	return out, err
 }
 
 // tails are how long jobs go on behind their last kernel.
@@ -117,8 +127,9 @@ func tails(_ *Source, jobs *jobTable, seen *observed) ([]Finding, error) {
 	if len(list) == 0 {
 		return nil, nil // as of startDelays, which says what is missing
 	}
-	return quantiles(Tail, Tail, list, Finding{From: seen.from, To: seen.to, Valid: fmt.Sprintf("to within %s", seen.window),
+	out, _, err := quantiles(Tail, Tail, list, Finding{From: seen.from, To: seen.to, Valid: fmt.Sprintf("to within %s", seen.window),
 		Apart: "it is a part of the recorded run time, and no key means it"})
+	return out, err
 }
 
 // edges are times at one end of jobs.
@@ -144,7 +155,7 @@ func completions(_ *Source, jobs *jobTable, _ *observed) ([]Finding, error) {
 		return []Finding{refused(whole(CompletionDelay), "no job that says until when its nodes were held beyond its end", "polls of a Slurm at the time", "run orrery capture slurm while the jobs end, with a short --interval")}, nil
 	}
 	const name = "completion delay"
-	found, err := quantiles(name+", 50 %", name, list, Finding{From: jobs.from, To: jobs.to, Valid: "from the recorded end of a job until it no longer completes in Slurm, between two polls",
+	found, bands, err := quantiles(name+", 50 %", name, list, Finding{From: jobs.from, To: jobs.to, Valid: "from the recorded end of a job until it no longer completes in Slurm, between two polls",
 		Apart: "a quantile of what " + CompletionDelay + " draws"})
 	if err != nil {
 		return nil, err
@@ -154,7 +165,7 @@ func completions(_ *Source, jobs *jobTable, _ *observed) ([]Finding, error) {
 	if key.Figure.Known() {
 		key.Figure.Band = hwmodel.Band{Value: 2 * key.Figure.Value, Low: 2 * key.Figure.Low, High: 2 * key.Figure.High}
 		key.Valid = "twice the median of delays that are uniform from 0 as far as their quantiles tell; " + key.Valid
-		if why := uneven(found, key.Figure.Value); why != nil {
+		if why := uneven(bands, key.Figure.Value); why != nil {
 			key.Figure = fit.Figure{Refused: why}
 		}
 	}
@@ -162,38 +173,24 @@ func completions(_ *Source, jobs *jobTable, _ *observed) ([]Finding, error) {
 }
 
 // uneven refuses delays as uniform from 0 up to a time whose quantiles are others, or not known at the ends.
-func uneven(found []Finding, upTo float64) *fit.Refusal {
-	refusal := func(what, want, obtain string) *fit.Refusal {
-		return &fit.Refusal{What: CompletionDelay, Found: what, Want: want, Obtain: obtain}
-	}
-	shares := append([]float64{0.5}, without(fit.DelayQuantiles, 0.5)...)
+func uneven(bands []band, upTo float64) *fit.Refusal {
 	ends := 0
-	for i := range found {
-		f := &found[i].Figure
-		if !f.Known() {
+	for _, b := range bands {
+		if !b.known {
 			continue
 		}
-		if want := shares[i] * upTo; want < f.Low || want > f.High {
-			return refusal(fmt.Sprintf("%g %% of the delays stay below %s (%s to %s)", 100*shares[i], Written(f.Value, "µs"), Written(f.Low, "µs"), Written(f.High, "µs")),
-				fmt.Sprintf("delays that are uniform from 0, as the key has them: %s there", Written(want, "µs")), "no other record would: the quantiles beside it say what was found")
+		if want := b.share * upTo; want < b.low || want > b.high {
+			return &fit.Refusal{What: CompletionDelay, Found: fmt.Sprintf("%g %% of the delays stay below %s to %s", 100*b.share, Written(b.low, "µs"), Written(b.high, "µs")),
+				Want: fmt.Sprintf("delays that are uniform from 0, as the key has them: %s there", Written(want, "µs")), Obtain: "no other record would: the quantiles beside it say what was found"}
 		}
-		if shares[i] == 0.1 || shares[i] == 0.9 {
+		if b.share == 0.1 || b.share == 0.9 {
 			ends++
 		}
 	}
 	if ends < 2 {
-		return refusal("the median alone", "quantiles at 10 and 90 %, to tell whether they are uniform", "record 36 jobs and more, with a short --interval")
+		return &fit.Refusal{What: CompletionDelay, Found: "the median alone", Want: "quantiles at 10 and 90 %, to tell whether they are uniform", Obtain: "record 36 jobs and more, with a short --interval"}
 	}
 	return nil
-}
-
-func without(list []float64, x float64) (out []float64) {
-	for _, y := range list {
-		if y != x {
-			out = append(out, y)
-		}
-	}
-	return out
 }
 
 // boots are how long nodes took until they took work, by the states of Slurm, and by the start of their kernels.
@@ -242,7 +239,7 @@ func boots(src *Source, jobs *jobTable, seen *observed) (out []Finding, err erro
 			continue
 		}
 		about.Valid, about.Apart = of.valid, twice
-		found, err := quantiles(of.key, of.name, list, about)
+		found, _, err := quantiles(of.key, of.name, list, about)
 		if err != nil {
 			return nil, err
 		}
