@@ -44,7 +44,7 @@ type observed struct {
 	// activity is that of jobs at work alone on a GPU, by node type and row of the job.
 	activity []map[int]*fit.ActivityJob
 
-	all, twice, foreign, shared, quantiles, unpowered, unsaid, unowned int64
+	all, twice, foreign, divided, shared, quantiles, unpowered, unsaid, unowned int64
 	// known is a node of the cluster file that was met, other one that it does not have.
 	known, other string
 	joined       []Count
@@ -93,6 +93,7 @@ func (o *observed) counts() []Count {
 	return append([]Count{
 		{"rows of telemetry", o.all},
 		{"rows of nodes that the cluster file does not have", o.foreign},
+		{"rows of GPUs that MIG divides, of which nothing is fitted", o.divided},
 		{"rows of GPUs that several jobs shared", o.shared},
 		{"rows of GPUs without power", o.unpowered},
 		{"rows of GPUs that do not say whether they work or are held", o.unsaid},
@@ -120,6 +121,8 @@ type observer struct {
 	states map[string]map[int32]doing // what the GPUs of a node do now, by node
 	disk   disk
 	last   map[series]model.Time // row of each series
+
+	divided divided
 }
 
 // doing is what a GPU did up to an instant.
@@ -150,6 +153,11 @@ func observe(src *Source, jobs *jobTable) (*observed, error) {
 	if src.Telemetry == nil {
 		return o.out, nil
 	}
+	divided, err := dividedOf(src)
+	if err != nil {
+		return nil, err
+	}
+	o.divided = divided
 	j, err := join.New(src.Epoch, src.rows(), src.Events)
 	if err != nil {
 		return nil, err
@@ -208,6 +216,10 @@ func (o *observer) typeOf(t *traces.Telemetry) (typ int, known bool) {
 func (o *observer) gpu(t *traces.Telemetry, procs []capture.Process, stands energy.Stretch, of []*join.Measured) {
 	typ, known := o.typeOf(t)
 	if !known {
+		return
+	}
+	if o.divided.at(t, procs) {
+		o.out.divided++
 		return
 	}
 	state, job := fit.StateIdle, -1

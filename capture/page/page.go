@@ -38,6 +38,7 @@ type content struct {
 	Summary       []string
 	Figures       []page.Figure
 	Series        page.Table
+	Instances     page.Table
 	Gaps          page.Table
 	Alerts        page.Table
 	Facts         int
@@ -104,6 +105,16 @@ func (c *content) tables(s *review.Summary) {
 			gaps.Row(gpuName(one.GPU), g.Reason, g.Samples, g.Times)
 		}
 	}
+	parts := table.New("GPU", "GPU instance", "profile", "rows", "SM activity (%)", "tensor activity (%)", "bandwidth of the memory (%)", "memory, most (GiB)", "of (GiB)")
+	gib := func(n traces.Opt[int64]) table.Cell {
+		return shown(traces.Opt[float64]{V: float64(n.V), OK: n.OK}, 1.0/(1<<30), 1)
+	}
+	for i := range s.Instances {
+		if one := &s.Instances[i]; one.Node == c.Node.Name {
+			parts.Row(gpuName(one.GPU), int64(one.GPUInstance), one.Profile, one.Rows, shown(one.SMActive, 100, 1), shown(one.TensorActive, 100, 1), shown(one.DRAMActive, 100, 1), gib(one.MemMax), gib(one.MemTotal))
+		}
+	}
+	c.Instances = page.TableOf(parts)
 	for _, a := range s.Alerts {
 		if name, _, _ := strings.Cut(a.Subject, "/"); name == c.Node.Name {
 			alerts.Row(utc(a.Time), a.Subject, a.Kind, a.Text)

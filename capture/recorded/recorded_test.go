@@ -172,8 +172,8 @@ func TestCapturesOfRealGPUs(t *testing.T) {
 }
 
 // rowsOf are rows as an iterator.
-func rowsOf(rows []traces.Telemetry) iter.Seq2[*traces.Telemetry, error] {
-	return func(yield func(*traces.Telemetry, error) bool) {
+func rowsOf[R any](rows []R) iter.Seq2[*R, error] {
+	return func(yield func(*R, error) bool) {
 		for i := range rows {
 			if !yield(&rows[i], nil) {
 				return
@@ -186,8 +186,10 @@ func TestReplay(t *testing.T) {
 	row := func(at model.Time, gpu int32, stat string) traces.Telemetry {
 		return traces.Telemetry{Node: "n1", GPU: traces.Some(gpu), Time: at, Stat: stat, Power: traces.Some(float64(at))}
 	}
-	s := recorded.Replay(rowsOf([]traces.Telemetry{row(1, 0, ""), row(1, 1, ""), row(2, 1, "mean"), row(2, 1, "max"), row(3, 0, "p50"), row(4, 0, "")}), []int32{0, 1})
+	s := recorded.Replay(rowsOf([]traces.Telemetry{row(1, 0, ""), row(1, 1, ""), row(2, 1, "mean"), row(2, 1, "max"), row(3, 0, "p50"), row(4, 0, "")}), rowsOf([]traces.Instance{
+		{Node: "n1", GPU: 1, GPUInstance: 3, Time: 1, UUID: "MIG-a"}, {Node: "n1", GPU: 0, GPUInstance: 3, Time: 2}, {Node: "n1", GPU: 1, GPUInstance: 4, Time: 2, Stat: "mean"}, {Node: "n1", GPU: 1, GPUInstance: 4, Time: 2, Stat: "max"}}), []int32{0, 1})
 	var got [][]float64
+	var parts []string
 	for {
 		out, err := s.Sample(0, nil)
 		if err != nil {
@@ -197,10 +199,17 @@ func TestReplay(t *testing.T) {
 		var at []float64
 		for _, r := range out {
 			at = append(at, r.Power.V)
+			for _, p := range r.Parts {
+				parts = append(parts, fmt.Sprint(p.Time, p.GPU, p.GPUInstance, p.UUID, p.Stat))
+			}
+			for _, c := range r.Left {
+				parts = append(parts, fmt.Sprint(c.Rule, c.Count))
+			}
 		}
 		got = append(got, at)
 	}
 	require.Equal(t, [][]float64{{1, 1}, {2}, {4}}, got)
+	require.Equal(t, []string{fmt.Sprint(model.Time(1), 1, 3, "MIG-a", ""), fmt.Sprint(model.Time(2), 1, 4, "", ""), "GPU instances whose GPU has no row then1"}, parts, "with their GPUs, and no window twice")
 	require.NoError(t, s.Close())
 }
 

@@ -82,13 +82,18 @@ type replay struct {
 	next func() (*traces.Telemetry, error, bool)
 	stop func()
 	row  *traces.Telemetry // read, and of a later instant than those before
+
+	nextPart func() (*traces.Instance, error, bool)
+	stopPart func()
+	part     *traces.Instance // as row
 }
 
 // Replay is a source that gives the rows of one node again, an instant with each sample and as fast as it is asked, and ErrEnd after the last. Rows
-// must ascend by time; of windows the means count. The GPUs are those named.
-func Replay(rows iter.Seq2[*traces.Telemetry, error], gpus []int32) capture.Source {
+// must ascend by time; of windows the means count. The GPUs are those named; parts are the rows of their GPU instances.
+func Replay(rows iter.Seq2[*traces.Telemetry, error], parts iter.Seq2[*traces.Instance, error], gpus []int32) capture.Source {
 	r := &replay{gpus: slices.Clone(gpus)}
 	r.next, r.stop = iter.Pull2(rows)
+	r.nextPart, r.stopPart = iter.Pull2(parts)
 	return r
 }
 
@@ -105,7 +110,7 @@ func (r *replay) Sample(_ int, out []capture.Reading) ([]capture.Reading, error)
 			case err != nil:
 				return out, err
 			case !ok && len(out) > 0:
-				return out, nil
+				return out, r.parts(at, out)
 			case !ok:
 				return out, capture.ErrEnd
 			case t.Stat != "" && t.Stat != "mean":
@@ -116,7 +121,7 @@ func (r *replay) Sample(_ int, out []capture.Reading) ([]capture.Reading, error)
 			r.row = &row
 		}
 		if len(out) > 0 && r.row.Time != at {
-			return out, nil
+			return out, r.parts(at, out)
 		}
 		at = r.row.Time
 		procs, err := capture.Decode(r.row.Processes)
@@ -128,7 +133,40 @@ func (r *replay) Sample(_ int, out []capture.Reading) ([]capture.Reading, error)
 	}
 }
 
+// parts adds the GPU instances of an instant to the readings of their GPUs.
+func (r *replay) parts(at model.Time, out []capture.Reading) error {
+	for {
+		if r.part == nil {
+			i, err, ok := r.nextPart()
+			if err != nil || !ok {
+				return err
+			}
+			if i.Stat != "" && i.Stat != "mean" {
+				continue
+			}
+			row := *i
+			row.Stat, row.Width = "", traces.Opt[model.Duration]{}
+			r.part = &row
+		}
+		if r.part.Time > at {
+			return nil
+		}
+		procs, err := capture.Decode(r.part.Processes)
+		if err != nil {
+			return err
+		}
+		of := slices.IndexFunc(out, func(o capture.Reading) bool { return o.GPU.OK && o.GPU.V == r.part.GPU })
+		if of >= 0 && r.part.Time == at {
+			out[of].Parts = append(out[of].Parts, capture.Part{Instance: *r.part, Procs: procs})
+		} else if len(out) > 0 {
+			out[0].Left.Add("GPU instances whose GPU has no row then", capture.Subject(r.part.Node, r.part.GPU), 1)
+		}
+		r.part = nil
+	}
+}
+
 func (r *replay) Close() error {
 	r.stop()
+	r.stopPart()
 	return nil
 }

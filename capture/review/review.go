@@ -21,13 +21,16 @@ type Source struct {
 	Nodes     []traces.Node
 	Events    []traces.Event
 	Telemetry func() iter.Seq2[*traces.Telemetry, error]
+	Instances func() iter.Seq2[*traces.Instance, error] // of MIG; nil for none
 }
 
 // Summary is a review.
 type Summary struct {
 	Nodes  []Node   `json:"nodes"`
 	Series []Series `json:"series"` // by node and GPU
-	Alerts []Alert  `json:"alerts,omitempty"`
+	// Instances are parts of GPUs of Series, which have what they have, too.
+	Instances []Instance `json:"-"`
+	Alerts    []Alert    `json:"alerts,omitempty"`
 	// LeftOut counts by subject what agents have left out when they measured.
 	LeftOut traces.Counts `json:"left_out,omitempty"`
 }
@@ -134,7 +137,10 @@ func Of(src Source) (*Summary, error) {
 		}
 		r.row(t)
 	}
-	return r.summary(), nil
+	out := r.summary()
+	var err error
+	out.Instances, err = instances(src)
+	return out, err
 }
 
 type key struct {

@@ -64,6 +64,41 @@ func TestReviewByHand(t *testing.T) {
 	require.Equal(t, []review.Alert{{Time: second(9), Subject: "n1/0", Kind: "temperature", Text: "90 °C"}}, sum.Alerts)
 }
 
+// GPU instances are summed up apart: the GPU has what it has without them.
+func TestInstancesApart(t *testing.T) {
+	alone, err := review.Of(source())
+	require.NoError(t, err)
+	src := source()
+	parts := []traces.Instance{
+		{Node: "n1", GPUInstance: 2, UUID: "MIG-b", Profile: "1g.10gb", Time: 0, MemUsed: traces.Some[int64](7)},
+		{Node: "n1", GPUInstance: 1, UUID: "MIG-a", Profile: "3g.40gb", Time: 0, MemUsed: traces.Some[int64](5), SMActive: traces.Some(0.2), MemTotal: traces.Some[int64](40)},
+		{Node: "n1", GPUInstance: 1, UUID: "MIG-a", Profile: "3g.40gb", Time: second(1), Stat: "mean", Width: traces.Some(3 * model.Second), MemUsed: traces.Some[int64](900), SMActive: traces.Some(0.6)},
+		{Node: "n1", GPUInstance: 1, UUID: "MIG-a", Profile: "3g.40gb", Time: second(1), Stat: "max", Width: traces.Some(3 * model.Second), MemUsed: traces.Some[int64](9), SMActive: traces.Some(1.0)},
+		{Node: "n1", GPUInstance: 1, UUID: "MIG-c", Profile: "3g.40gb", Time: second(5)},
+	}
+	src.Instances = func() iter.Seq2[*traces.Instance, error] {
+		return func(yield func(*traces.Instance, error) bool) {
+			for i := range parts {
+				if !yield(&parts[i], nil) {
+					return
+				}
+			}
+		}
+	}
+	sum, err := review.Of(src)
+	require.NoError(t, err)
+	require.Len(t, sum.Instances, 3, "one that was made anew is another")
+	one := sum.Instances[0]
+	require.Equal(t, []string{"MIG-a", "MIG-c", "MIG-b"}, []string{one.UUID, sum.Instances[1].UUID, sum.Instances[2].UUID})
+	require.InDelta(t, 0.5, one.SMActive.V, 1e-9, "a second of 0.2 and three of 0.6")
+	require.Equal(t, []int64{9, 40, 3}, []int64{one.MemMax.V, one.MemTotal.V, one.Rows})
+	require.False(t, sum.Instances[2].SMActive.OK, "absent is not 0")
+	require.Len(t, sum.Series, 1)
+	require.Equal(t, alone.Series[0].Rows, sum.Series[0].Rows)
+	require.Equal(t, alone.Series[0].Energy, sum.Series[0].Energy)
+	require.Equal(t, alone.Series[0].MemMax, sum.Series[0].MemMax)
+}
+
 func TestCurves(t *testing.T) {
 	src := source()
 	sum, err := review.Of(src)

@@ -99,7 +99,7 @@ func replay(path string) (capture.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := review.Of(review.Source{Nodes: set.Nodes, Events: set.Events, Telemetry: set.Telemetry})
+	sum, err := review.Of(review.Source{Nodes: set.Nodes, Events: set.Events, Telemetry: set.Telemetry, Instances: set.Instances})
 	if err != nil {
 		return nil, err
 	}
@@ -113,13 +113,14 @@ func replay(path string) (capture.Source, error) {
 	if len(gpus) == 0 {
 		return nil, fmt.Errorf("%s: found no telemetry", path)
 	}
-	return recorded.Replay(ofNode(set.Telemetry(), node), gpus), nil
+	return recorded.Replay(ofNode(set.Telemetry(), func(t *traces.Telemetry) bool { return t.Node == node }),
+		ofNode(set.Instances(), func(i *traces.Instance) bool { return i.Node == node }), gpus), nil
 }
 
-func ofNode(rows iter.Seq2[*traces.Telemetry, error], node string) iter.Seq2[*traces.Telemetry, error] {
-	return func(yield func(*traces.Telemetry, error) bool) {
-		for t, err := range rows {
-			if (err != nil || t.Node == node) && !yield(t, err) {
+func ofNode[R any](rows iter.Seq2[*R, error], is func(*R) bool) iter.Seq2[*R, error] {
+	return func(yield func(*R, error) bool) {
+		for r, err := range rows {
+			if (err != nil || is(r)) && !yield(r, err) {
 				return
 			}
 		}

@@ -130,5 +130,5 @@ func bundles(args []string) (*archive.Set, error) {
 }
 
 func reviewSource(s *archive.Set) review.Source {
-	return review.Source{Nodes: s.Nodes, Events: s.Events, Telemetry: s.Telemetry}
+	return review.Source{Nodes: s.Nodes, Events: s.Events, Telemetry: s.Telemetry, Instances: s.Instances}
 }

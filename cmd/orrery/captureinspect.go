@@ -26,6 +26,7 @@ type inspectVerb struct {
 	follow bool
 	force  bool
 	every  time.Duration
+	parts  bool
 }
 
 func (m *Main) captureInspectCommand() *cobra.Command {
@@ -39,6 +40,10 @@ which power over time stands for it, doubted how often power cannot explain what
 counter says), peak memory and temperature, how long clocks were held down, and what is missing. Unaccounted is
 time that neither rows nor a gap record covers: an agent leaves none.
 
+--instances sums up GPU instances of MIG instead, which have rows of their own: each is a
+part of the GPU of its index, whose row has what its instances have. Power and energy are
+of whole GPUs alone.
+
 --page writes for each node a page with figures, NODE.html, that opens without a
 network. --follow shows the last sample of each GPU while agents write into the
 folders, anew every --every, and the sums again whenever a bundle was finished, until
@@ -48,12 +53,14 @@ With -o json or csv it prints the sums alone.
 Exit codes: 0 done, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 		Example: `  orrery capture inspect telemetry
   orrery capture inspect telemetry --page pages
+  orrery capture inspect telemetry --instances
   orrery capture inspect telemetry -o json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: v.run,
 	}
 	f := cmd.Flags()
 	f.StringVar(&v.pages, "page", "", "write a page of figures for each node into `DIR`")
+	f.BoolVar(&v.parts, "instances", false, "sum up GPU instances of MIG, in place of whole GPUs and nodes")
 	f.BoolVar(&v.follow, "follow", false, "show the last samples of agents at work, and the sums when a bundle was finished")
 	f.DurationVar(&v.every, "every", 2*time.Second, "with --follow, look every `DUR`")
 	forceFlag(cmd, &v.force)
@@ -62,6 +69,9 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 }
 
 func (v *inspectVerb) run(cmd *cobra.Command, args []string) error {
+	if v.follow && v.parts {
+		return usagef("--follow shows whole GPUs: give --instances without it")
+	}
 	if v.follow {
 		return (&follower{inspectVerb: v, paths: args}).run(cmd.Context())
 	}
@@ -75,6 +85,9 @@ func (v *inspectVerb) run(cmd *cobra.Command, args []string) error {
 	}
 	if err := v.draw(s, sum); err != nil {
 		return err
+	}
+	if v.parts {
+		return v.showParts(s, sum)
 	}
 	return v.show(s, sum)
 }
@@ -148,6 +161,30 @@ func (v *inspectVerb) show(s *archive.Set, sum *review.Summary) error {
 	}
 	if v.pages != "" {
 		fmt.Fprintf(v.m.Stderr, "pages: %s\n", quoted(v.pages))
+	}
+	if n := len(sum.Instances); n > 0 && !v.parts {
+		v.m.say("%s of MIG: orrery capture inspect --instances", table.Counted(n, "GPU instance"))
+	}
+	return v.print.table(t)
+}
+
+// showParts prints the GPU instances.
+func (v *inspectVerb) showParts(s *archive.Set, sum *review.Summary) error {
+	t := table.New("node", "gpu", "GPU instance", "profile", "uuid", "from (UTC)", "to (UTC)", "rows", "SM activity (%)", "tensor activity (%)", "bandwidth (%)", "memory (GiB)", "of (GiB)")
+	for _, k := range [][2]string{{"GPU instance", "gpu_instance"}, {"from (UTC)", "from_us"}, {"to (UTC)", "to_us"}, {"SM activity (%)", "sm_activity_percent"}, {"tensor activity (%)", "tensor_activity_percent"},
+		{"bandwidth (%)", "bandwidth_percent"}, {"memory (GiB)", "memory_gib"}, {"of (GiB)", "memory_total_gib"}} {
+		t.Key(k[0], k[1])
+	}
+	gib := func(n traces.Opt[int64]) any {
+		return realCell(traces.Opt[float64]{V: float64(n.V), OK: n.OK}, 1.0/(1<<30), 1)
+	}
+	for i := range sum.Instances {
+		one := &sum.Instances[i]
+		t.Row(one.Node, int64(one.GPU), int64(one.GPUInstance), one.Profile, one.UUID, instantCell(one.First, one.Rows), instantCell(one.Last, one.Rows), one.Rows,
+			realCell(one.SMActive, 100, 1), realCell(one.TensorActive, 100, 1), realCell(one.DRAMActive, 100, 1), gib(one.MemMax), gib(one.MemTotal))
+	}
+	for _, c := range s.LeftOutMIG {
+		v.m.say("Left out of the rows of GPU instances, %s: %d%s", c.Rule, c.Count, first(c.Example))
 	}
 	return v.print.table(t)
 }

@@ -26,7 +26,7 @@ var jsonRuns = map[string][]struct {
 	"calibrate":         {{"calibrate cap --cluster cap/site.yaml --out calibrated.yaml", 0}},
 	"capture sample":    {{"capture sample --out another", 0}},
 	"capture convert":   {{"capture convert gpus.csv --from smi-csv --node gpu7 --time-zone UTC --out gpu7.trace", 0}},
-	"capture inspect":   {{"capture inspect telemetry", 0}},
+	"capture inspect":   {{"capture inspect telemetry", 0}, {"capture inspect telemetry --instances", 0}},
 	"capture join":      {{"capture join telemetry --jobs month.trace --out measured.trace", 0}},
 	"capture merge":     {{"capture merge telemetry --out all.trace", 0}},
 	"capture sensor":    {{"capture sensor smi.csv --meter watts.csv --load toggles.csv", 0}, {"capture sensor smi.csv", 0}},
