@@ -119,8 +119,18 @@ func (s *Set) add(path string) (err error) {
 	return nil
 }
 
-// Bundles counts those that hold samples.
+// Bundles counts those that hold samples of GPUs and nodes.
 func (s *Set) Bundles() int { return len(s.parts) }
+
+// Sampled counts those that hold samples of GPUs and nodes, or of GPU instances of MIG.
+func (s *Set) Sampled() (n int) {
+	for _, p := range s.instances {
+		if !slices.ContainsFunc(s.parts, func(q part) bool { return q.path == p.path }) {
+			n++
+		}
+	}
+	return n + len(s.parts)
+}
 
 // Rows counts samples and summaries.
 func (s *Set) Rows() (n int64) {

@@ -99,10 +99,10 @@ func (w *merger) outcome(f *Finding) Outcome {
 			o.Why = "without --failures: replays of a trace with events down would meet those and drawn ones"
 		}
 	}
-	if f.Apart != "" {
+	switch {
+	case f.Apart != "":
 		o.Applied, o.Why = false, f.Apart
-	}
-	if f.Figure.Value <= 0 || !finite(f.Figure.Value) {
+	case f.Figure.Value <= 0 || !finite(f.Figure.Value):
 		o.Applied, o.Why = false, "it is not above 0"
 	}
 	return o

@@ -130,6 +130,7 @@ func (v *captureTo) write(args []string, source string, edit func(*archive.Set) 
 		v.m.say("Left out of the rows of GPU instances, %s: %d%s", c.Rule, c.Count, first(c.Example))
 	}
 	t := table.New("bundle", "bundles read", "rows", "rows of GPU instances", "rows twice", "nodes", "events", "content hash")
-	t.Row(v.out, int64(s.Bundles()), done.Rows, done.Instances, done.Doubled, int64(len(s.Nodes)), int64(len(s.Events)), done.Hash)
+	t.Key("rows of GPU instances", "instance_rows")
+	t.Row(v.out, int64(s.Sampled()), done.Rows, done.Instances, done.Doubled, int64(len(s.Nodes)), int64(len(s.Events)), done.Hash)
 	return v.print.table(t)
 }
