@@ -1,4 +1,4 @@
-package detlint
+package main
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 var printedParts = map[string]func() string{
 	"rules":      printRules,
 	"exemptions": printExemptions,
+	"layers":     printLayers,
 }
 
 const endMarker = "<!-- end -->"
@@ -59,6 +60,15 @@ func printExemptions() string {
 		for _, e := range own.free {
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", own.dir, strings.Join(e.rules, ", "), e.reason)
 		}
+	}
+	return b.String()
+}
+
+func printLayers() string {
+	var b strings.Builder
+	b.WriteString("| package | files | upward, at most |\n|---|---:|---:|\n")
+	for _, l := range layerTable {
+		fmt.Fprintf(&b, "| `%s` | %d | %d |\n", l.dir, len(l.order()), l.upward)
 	}
 	return b.String()
 }

@@ -1,4 +1,4 @@
-package detlint
+package main
 
 // checkProcessor forbids what differs between processors of one architecture.
 func checkProcessor(p *pass) {

@@ -1,4 +1,4 @@
-package detlint
+package main
 
 import (
 	"slices"
@@ -18,12 +18,26 @@ func theRepository(t *testing.T) *repository {
 	return r
 }
 
+// preparedOnce readies the repository for type-checking, once: types that two importers read are two.
+var preparedOnce = sync.OnceValue(func() error {
+	r, err := repositoryOnce()
+	if err != nil {
+		return err
+	}
+	return r.prepare(r.packages())
+})
+
+func preparedRepository(t *testing.T) *repository {
+	t.Helper()
+	require.NoError(t, preparedOnce())
+	return theRepository(t)
+}
+
 // TestDeterminism checks every package against every rule that
 // binds it.
 func TestDeterminism(t *testing.T) {
-	r := theRepository(t)
+	r := preparedRepository(t)
 	dirs := r.packages()
-	require.NoError(t, r.prepare(dirs))
 	byRule := map[string][]Finding{}
 	for _, dir := range dirs {
 		p, err := r.check(dir)

@@ -1,4 +1,4 @@
-package detlint
+package main
 
 import (
 	"go/parser"
