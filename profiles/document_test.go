@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/internal/doctest"
+	"orrery/scheduler/order"
 )
 
 var update = flag.Bool("update", false, "write the tables of keys into the documents")
@@ -33,6 +34,16 @@ func TestDocumentsListTheKeys(t *testing.T) {
 	}
 }
 
+// TestDocumentListsTheOrders compares the table of queue orders with those that exist.
+func TestDocumentListsTheOrders(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("\n| order | smallest first | source |\n|---|---|---|\n")
+	for i, name := range order.Names() {
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", name, order.Order(i).Formula(), order.Order(i).Source())
+	}
+	doctest.Part{File: "../docs/PROFILE-FORMAT.md", Begin: "<!-- printed: orders, by go generate ./profiles -->\n", End: "<!-- end -->"}.Holds(t, b.String()+"\n", *update)
+}
+
 // documentKey is one key of a file as a document describes it.
 type documentKey struct {
 	Path    string // weights.priority; a list has [] behind its name
@@ -41,6 +52,7 @@ type documentKey struct {
 	Default string
 	Range   string   // 0 to 1, at least 0
 	Words   []string // that it may be
+	Orders  bool     // names of queue orders among them, which have a table of their own
 	When    string   // other keys that it depends on
 	Doc     string
 }
@@ -71,7 +83,7 @@ func keysOf(t reflect.Type, path string) []documentKey {
 		k := kindOf(f.Type)
 		key := documentKey{
 			Path: join(path, f.key), Type: kindNames[k], Unit: f.tag("unit"), Default: f.tag("default"),
-			Range: f.span(), Words: f.words(), When: f.tag("when"), Doc: f.tag("doc"),
+			Range: f.span(), Words: f.words(), Orders: f.tag("of") == "orders", When: f.tag("when"), Doc: f.tag("doc"),
 		}
 		if z := f.tag("zero"); z != "" && key.Default != z {
 			key.Words = append(key.Words, z)
@@ -101,6 +113,9 @@ func keyTable(keys []documentKey) string {
 	}
 	for _, k := range keys {
 		value := k.Type
+		if k.Orders {
+			k.Words = slices.DeleteFunc(k.Words, func(w string) bool { return slices.Contains(order.Names(), w) })
+		}
 		if k.Unit != "" && k.Unit != k.Type {
 			value += ", " + k.Unit
 		}
@@ -118,6 +133,9 @@ func keyTable(keys []documentKey) string {
 				value += ", "
 			}
 			value += code(w)
+		}
+		if k.Orders {
+			value += ", or an [order](PROFILE-FORMAT.md#orders)"
 		}
 		when := strings.NewReplacer("!=", " is not ", "=", ": ", "|", " or ", ",", ", ").Replace(k.When)
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", code(k.Path), value, code(k.Default), when, k.Doc)

@@ -13,6 +13,7 @@ import (
 
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
+	"orrery/scheduler/order/ordertest"
 	"orrery/sim/plan"
 	"orrery/traces"
 )
@@ -142,7 +143,7 @@ func unitsOf(m *memory, spec plan.Spec) []int32 {
 
 // runNaive replays m through the naive implementation.
 func runNaive(m *memory, spec plan.Spec) *outcome {
-	w := &naive{spec: spec, now: -1, keys: newNaiveKeys()}
+	w := &naive{spec: spec, now: -1, keys: ordertest.New()}
 	w.spec.Order, w.spec.Backfill = cmp.Or(spec.Order, "fcfs"), cmp.Or(spec.Backfill, "easy")
 	w.units = unitsOf(m, spec)
 	w.free = slices.Clone(w.units)
@@ -168,7 +169,7 @@ func runNaive(m *memory, spec plan.Spec) *outcome {
 			o.jobs = append(o.jobs, jobLine(j.id, j.state, start, j.end, set))
 		}
 	}
-	o.log, o.undecided, o.slips = w.log, w.keys.close, w.slips
+	o.log, o.undecided, o.slips = w.log, w.undecided, w.slips
 	return &o
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/order/ordertest"
 	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/tools/refdata"
@@ -106,7 +107,7 @@ func floatDiffers(t *testing.T, m *memory, order string) (pairs []string) {
 	for i := range instants {
 		at = append(at, i)
 	}
-	keys, seen := newNaiveKeys(), map[string]bool{}
+	keys, seen := ordertest.New(), map[string]bool{}
 	var waiting []*naiveJob
 	next := 0
 	for _, now := range sorted(at) {
@@ -126,7 +127,7 @@ func floatDiffers(t *testing.T, m *memory, order string) (pairs []string) {
 
 // inverted sorts jobs by float64 and lists the neighbours that exact keys order
 // the other way.
-func inverted(keys *naiveKeys, order string, jobs []*naiveJob, now model.Time) (pairs []string) {
+func inverted(keys *ordertest.Keys, order string, jobs []*naiveJob, now model.Time) (pairs []string) {
 	if len(jobs) < 2 {
 		return nil
 	}
@@ -140,7 +141,7 @@ func inverted(keys *naiveKeys, order string, jobs []*naiveJob, now model.Time) (
 		if math.Abs(scores[a]-scores[b]) > 1e-9*math.Abs(scores[b]) {
 			continue
 		}
-		if cmp.Or(keys.of(order, a, now).cmp(keys.of(order, b, now)), a.id-b.id) > 0 {
+		if cmp.Or(keys.Of(order, a.ordered(), now).Cmp(keys.Of(order, b.ordered(), now)), a.id-b.id) > 0 {
 			pairs = append(pairs, fmt.Sprintf("%s %d %d: %v %v", order, a.id+1, b.id+1, scores[a], scores[b]))
 		}
 	}

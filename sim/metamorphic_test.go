@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/order/ordertest"
 	"orrery/sim/plan"
 	"orrery/traces"
 )
@@ -57,11 +58,10 @@ type relation struct {
 const shift = 86_400 * model.Time(model.Second)
 
 func relations() []relation {
-	dirlab := func(s *plan.Spec) bool { return strings.HasPrefix(s.Order, "dirlab") }
 	same := func(t model.Time) model.Time { return t }
 	return []relation{
 		{
-			"a day later is a day later", func(s *plan.Spec) bool { return !dirlab(s) },
+			"a day later is a day later", func(s *plan.Spec) bool { return ordertest.Timeless(s.Order) },
 			func(m *memory, _ *plan.Spec) {
 				for i := range m.all.Submit {
 					m.all.Submit[i] += shift
@@ -76,7 +76,9 @@ func relations() []relation {
 			// The second that an overdue end is put off, and the one that a
 			// request for no time counts as, do not scale.
 			"three times slower takes three times as long",
-			func(s *plan.Spec) bool { return !dirlab(s) && s.Overrun != "extend" && s.QuorumLatency == 0 },
+			func(s *plan.Spec) bool {
+				return ordertest.Timeless(s.Order) && s.Overrun != "extend" && s.QuorumLatency == 0
+			},
 			func(m *memory, s *plan.Spec) {
 				slower(m, 3)
 				s.Cycle, s.Phase, s.DefaultRequest = 3*s.Cycle, 3*s.Phase, 3*s.DefaultRequest
@@ -85,7 +87,7 @@ func relations() []relation {
 		},
 		{
 			"twice the processors for jobs twice as large changes nothing",
-			func(s *plan.Spec) bool { return s.Cluster.Procs > 0 && s.Order != "unicef" && !dirlab(s) },
+			func(s *plan.Spec) bool { return s.Cluster.Procs > 0 && ordertest.Sizeless(s.Order) },
 			func(m *memory, s *plan.Spec) {
 				s.Cluster.Procs *= 2
 				for i := range m.all.ProcsRequested {
@@ -95,7 +97,7 @@ func relations() []relation {
 		},
 		{
 			"nodes of two cores, handed out whole, are processors",
-			func(s *plan.Spec) bool { return s.Cluster.Procs > 0 && s.Order != "unicef" && !dirlab(s) },
+			func(s *plan.Spec) bool { return s.Cluster.Procs > 0 && ordertest.Sizeless(s.Order) },
 			func(m *memory, s *plan.Spec) {
 				s.Cluster = plan.ClusterSpec{Nodes: s.Cluster.Procs, CoresPerNode: 2, Exclusive: true}
 				for i := range m.all.ProcsRequested {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/order/ordertest"
 	"orrery/sim/plan"
 )
 
@@ -73,7 +74,8 @@ type naive struct {
 	running   []*naiveJob // in flight included
 	compress  bool        // capacity came free earlier than predicted
 	log       []string
-	keys      *naiveKeys
+	keys      *ordertest.Keys
+	undecided int         // neighbours in a queue of which the core may have either first
 	proposals []*naiveJob // of this pass
 	idle      bool        // the last pass proposed nothing
 	slips     int         // reservations that moved to a later instant

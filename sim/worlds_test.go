@@ -33,8 +33,8 @@ func (b *bytesOf) one(in int) bool { return b.below(in) == in-1 }
 func decodeWorld(data []byte) (*memory, plan.Spec) {
 	b := &bytesOf{data: data}
 	spec := plan.Spec{Semantics: plan.Semantics, AllowUnheeded: true} // some worlds are too small for all their jobs
-	spec.Order = order.Names()[b.below(12)]
-	spec.Backfill = order.BackfillNames()[b.below(4)]
+	spec.Order = order.Names()[b.below(len(order.Names()))]
+	spec.Backfill = order.BackfillNames()[b.below(len(order.BackfillNames()))]
 	m := &memory{info: traces.Info{Name: "fuzz", Sorted: true}, size: 1 + b.below(4)}
 	b.cluster(m, &spec)
 	b.policies(&spec)

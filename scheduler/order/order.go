@@ -20,33 +20,61 @@ import (
 // counts as maxKeySpan in a key.
 type Order uint8
 
-// The orders, with the quantity that each takes smallest first. wfp3 and
-// unicef are from Tang et al., "Fault-aware utility-based job scheduling on
-// Blue Gene/P" (Cluster 2009); dirlab-f1 to f4 from Carastan-Santos and de
-// Camargo, "Obtaining dynamic scheduling policies with simulation and machine
-// learning" (SC'17), with the constants of the authors' code.
+// The orders, as the table below defines them.
 const (
-	FCFS      Order = iota // submission
-	SJF                    // r
-	LJF                    // -r
-	SAF                    // r*n
-	SQF                    // n
-	WFP3                   // -(w/r)^3 * n
-	Unicef                 // -w / (log2(n) * r), with 1e-12 for log2(1)
-	Expansion              // -(w+r)/r
-	DirlabF1               // log10(r)*n + 870*log10(s)
-	DirlabF2               // sqrt(r)*n + 25600*log10(s)
-	DirlabF3               // r*n + 6860000*log10(s)
-	DirlabF4               // r*sqrt(n) + 530000*log10(s)
+	FCFS Order = iota
+	SJF
+	LJF
+	SAF
+	SQF
+	WFP3
+	Unicef
+	Expansion
+	DirlabF1
+	DirlabF2
+	DirlabF3
+	DirlabF4
 )
 
-var names = [...]string{"fcfs", "sjf", "ljf", "saf", "sqf", "wfp3", "unicef", "expansion", "dirlab-f1", "dirlab-f2", "dirlab-f3", "dirlab-f4"}
+// table has the canonical name of each order, the quantity that it takes smallest first, and where it
+// is from.
+var table = [...]struct{ name, formula, source string }{
+	FCFS:      {"fcfs", "s", "submission"},
+	SJF:       {"sjf", "r", "shortest job first"},
+	LJF:       {"ljf", "-r", "longest job first"},
+	SAF:       {"saf", "r*n", "smallest area first"},
+	SQF:       {"sqf", "n", "smallest request first"},
+	WFP3:      {"wfp3", "-(w/r)^3 * n", srcTang},
+	Unicef:    {"unicef", "-w / (log2(n) * r), with 1e-12 for log2(1)", srcTang},
+	Expansion: {"expansion", "-(w+r)/r", "expansion factor"},
+	DirlabF1:  {"dirlab-f1", "log10(r)*n + 870*log10(s)", srcDirlab},
+	DirlabF2:  {"dirlab-f2", "sqrt(r)*n + 25600*log10(s)", srcDirlab},
+	DirlabF3:  {"dirlab-f3", "r*n + 6860000*log10(s)", srcDirlab},
+	DirlabF4:  {"dirlab-f4", "r*sqrt(n) + 530000*log10(s)", srcDirlab},
+}
+
+const (
+	srcTang   = "Tang and others: Fault-aware utility-based job scheduling on Blue Gene/P, Cluster 2009"
+	srcDirlab = "Carastan-Santos, de Camargo: Obtaining dynamic scheduling policies with simulation and machine learning, SC'17, with the constants of the authors' code; r and s in seconds"
+)
 
 // String is the canonical name.
-func (o Order) String() string { return names[o] }
+func (o Order) String() string { return table[o].name }
+
+// Formula is the quantity that o takes smallest first, in the symbols of Order.
+func (o Order) Formula() string { return table[o].formula }
+
+// Source says where the formula is from.
+func (o Order) Source() string { return table[o].source }
 
 // Names lists the canonical names of the orders.
-func Names() []string { return append([]string(nil), names[:]...) }
+func Names() []string {
+	out := make([]string, len(table))
+	for o := range table {
+		out[o] = table[o].name
+	}
+	return out
+}
 
 // Parse accepts the canonical names and the aliases exp and f1 to f4.
 func Parse(s string) (Order, error) {
@@ -57,16 +85,16 @@ func Parse(s string) (Order, error) {
 	case "f1", "f2", "f3", "f4":
 		name = "dirlab-" + name
 	}
-	for i, n := range names {
-		if n == name {
-			return Order(i), nil
+	for o := range table {
+		if table[o].name == name {
+			return Order(o), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown order %q: want one of %s", s, strings.Join(names[:], ", "))
+	return 0, fmt.Errorf("unknown order %q: want one of %s", s, strings.Join(Names(), ", "))
 }
 
 // Valid says that o is one of the orders.
-func (o Order) Valid() bool { return int(o) < len(names) }
+func (o Order) Valid() bool { return int(o) < len(table) }
 
 // Static says that the key of a waiting job never changes.
 func (o Order) Static() bool { return o != WFP3 && o != Unicef && o != Expansion }

@@ -124,7 +124,7 @@ func TestSiteOfAlikeNodesIsCore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(1, 12).Draw(t, "cluster")
 		jobs := drawErrands(t, nodes)
-		by := order.Order(rapid.IntRange(0, int(order.Expansion)).Draw(t, "order"))
+		by := order.Order(rapid.IntRange(0, len(order.Names())-1).Draw(t, "order"))
 		fill := order.Backfill(rapid.IntRange(0, int(order.Easy)).Draw(t, "backfill"))
 		counted := plain.New(plain.Config{Cluster: model.UniformCluster(int32(nodes), 1, true), Order: by, Backfill: fill})
 		placed := site.New(alike(nodes, site.Policy{Ranking: site.ByOrder, Order: by, Backfill: fill}))

@@ -56,6 +56,7 @@ var packageTable = []packageRule{
 	{dir: "scheduler", may: []string{"scheduler/model", "scheduler/score"}},
 	{dir: "scheduler/fairshare", may: []string{"scheduler/model", "scheduler/quota", "scheduler/multifactor", "scheduler/score"}},
 	{dir: "scheduler/order", may: []string{"scheduler/model"}},
+	{dir: "scheduler/order/ordertest", may: []string{"scheduler/model"}},
 	{dir: "scheduler/ascoded", may: []string{"scheduler/model", "scheduler/score", "scheduler/place", "scheduler/quota"}},
 	{dir: "scheduler/internal/queue", may: []string{"scheduler/model"}},
 	{dir: "scheduler/plain", may: []string{"scheduler/model", "scheduler", "scheduler/order", "scheduler/cluster", "scheduler/backfill", "scheduler/internal/queue"}},

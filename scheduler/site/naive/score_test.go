@@ -2,12 +2,12 @@ package naive_test
 
 import (
 	"cmp"
-	"math/big"
 	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/order"
+	"orrery/scheduler/order/ordertest"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/site"
 )
@@ -286,31 +286,19 @@ func (s *naiveSite) tier(j *naiveJob) int32 {
 	return s.st.Partitions[j.Partition].Tier
 }
 
-// naiveOrders are the orders that key knows.
-var naiveOrders = []order.Order{
-	order.FCFS, order.SJF, order.LJF, order.SAF, order.SQF, order.WFP3, order.Expansion,
+// naiveOrders are the orders whose key decides between any two jobs.
+var naiveOrders = exactOrders()
+
+func exactOrders() (list []order.Order) {
+	for o, name := range order.Names() {
+		if ordertest.Exact(name) {
+			list = append(list, order.Order(o))
+		}
+	}
+	return list
 }
 
 // key is what an order takes smallest first.
-func (s *naiveSite) key(o order.Order, j *naiveJob) *big.Rat {
-	r := int64(min(max(j.left, 1), 1<<50))
-	n := big.NewRat(int64(s.unitsAsked(j)), 1)
-	switch o {
-	case order.FCFS:
-		return big.NewRat(int64(j.Submit), 1)
-	case order.SJF:
-		return big.NewRat(r, 1)
-	case order.LJF:
-		return big.NewRat(-r, 1)
-	case order.SAF:
-		return n.Mul(n, big.NewRat(r, 1))
-	case order.SQF:
-		return n
-	case order.WFP3:
-		w := big.NewRat(int64(s.now-j.Submit), r)
-		return n.Mul(n, w).Mul(n, w).Mul(n, w).Neg(n)
-	case order.Expansion:
-		return big.NewRat(-(int64(s.now-j.Submit) + r), r)
-	}
-	return new(big.Rat)
+func (s *naiveSite) key(o order.Order, j *naiveJob) ordertest.Key {
+	return s.keys.Of(o.String(), ordertest.Job{Submit: j.Submit, Walltime: j.left, Units: int64(s.unitsAsked(j))}, s.now)
 }

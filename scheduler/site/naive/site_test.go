@@ -5,6 +5,7 @@ import (
 
 	"orrery/scheduler"
 	"orrery/scheduler/model"
+	"orrery/scheduler/order/ordertest"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/site"
 )
@@ -22,6 +23,7 @@ type naiveSite struct {
 	holders   []*naiveJob // those that hold nodes, or are proposed for them
 	claimants []*naiveJob // those for which nodes are kept
 	ended     map[model.JobID]model.JobState
+	keys      *ordertest.Keys
 	vclusters []*naiveVCluster
 	factSeq   int         // facts observed that may let a preemption succeed that failed before
 	lastFact  model.Time  // when anything was observed last
@@ -113,7 +115,7 @@ type naiveJob struct {
 // newNaiveSite does what site.New does.
 func newNaiveSite(cfg site.Config) *naiveSite {
 	s := &naiveSite{
-		cfg: cfg, st: cfg.Site, ended: map[model.JobID]model.JobState{}, price: cfg.Price,
+		cfg: cfg, st: cfg.Site, ended: map[model.JobID]model.JobState{}, keys: ordertest.New(), price: cfg.Price,
 		power: cfg.Site.PowerCap, band: cfg.Site.Bandwidth, pool: cfg.Site.SensitivePool, begun: model.Never,
 	}
 	for i := range cfg.Site.Nodes {
