@@ -153,6 +153,14 @@ func (v *Inventory) OfGPU(index int32, name string) string {
 	return v.Value(OfGPU(index) + name)
 }
 
+// Facts about the clock of the multiprocessors of a GPU, MHz, and about its power, W. NVML has
+// no call that tells a locked clock (nvidia-smi --lock-gpu-clocks): it is seen in the clock at work.
+const (
+	FactTopClock    = "clock.sm_max_mhz"
+	FactClockTarget = "clock.sm_target_mhz" // of the applications clock
+	FactPowerLimit  = "power.limit_w"
+)
+
 // OfGPU begins the names of the facts about a GPU.
 func OfGPU(index int32) string { return "gpu." + strconv.Itoa(int(index)) + "." }
 

@@ -15,9 +15,11 @@ type Class struct {
 	Throughput []Factor
 	Steps      []Step    // ascending by Nodes, then by PerNode
 	Caps       []CapStep // ascending by Draw, which is below One
-	Power      []Watts   // of one GPU at work, by GPU model; a Value of 0 is not known
-	Bytes      Bytes
-	Network    Communication
+	// Clocks are what a lock of the clocks costs, by GPU model; a card answers it in its own way.
+	Clocks  [][]ClockStep
+	Power   []Watts // of one GPU at work, by GPU model; a Value of 0 is not known
+	Bytes   Bytes
+	Network Communication
 	// Spread draws a value from the range of each factor for each job; else it is the middle.
 	Spread bool
 }
@@ -48,15 +50,13 @@ type Communication struct {
 	Bandwidth int64
 }
 
-// CapStep is the throughput under a power cap, both relative to those without one.
-type CapStep struct{ Draw, Throughput model.Fixed }
-
 // GPU is what a kind of GPU draws.
 type GPU struct {
 	Name  string
-	Idle  Power // without work
-	Held  Power // while a job holds its memory and does no work
-	Limit int64 // W that it is held to, 0 for none beyond what classes were measured at
+	Idle  Power       // without work
+	Held  Power       // while a job holds its memory and does no work
+	Limit int64       // W that it is held to, 0 for none beyond what classes were measured at
+	Clock model.Fixed // to which its clock is locked, as a part of that without a lock; 0 and One are no lock
 }
 
 // Model is hardware that has consequences.
@@ -95,6 +95,9 @@ func (m *Model) Place(j *Job, p *model.Placement, w *Where) {
 		w.Linked = w.Linked && h.Thousandths() > 0
 	}
 	w.Groups = groups.n
+	if w.Clock == unlocked {
+		w.Clock = Locked{}
+	}
 }
 
 // add adds cards of a node, so many thousandths of GPUs in all.
@@ -124,6 +127,7 @@ func (m *Model) add(c *Class, w *Where, groups *groupSet, node, cards int32, mil
 	if g.Limit > 0 && (w.Limit == 0 || g.Limit < w.Limit) {
 		w.Limit = g.Limit
 	}
+	w.Clock.and(m.locked(c, k))
 }
 
 // add adds thousandths of a GPU that draws q.
@@ -186,7 +190,8 @@ func (m *Model) by(t Term, c *Class, j *Job, w *Where, within Limits) (f model.F
 	case ByContention:
 		return m.byContention(c, j, w, within.Network)
 	}
-	return m.byCap(c, w, within.Cap)
+	_, f, known = m.holds(c, w, within.Cap)
+	return f, known
 }
 
 // byType is the throughput on the slowest GPU that j has, by that on the slowest of its
@@ -260,66 +265,6 @@ func (m *Model) step(c *Class, j *Job, w *Where) (model.Fixed, bool) {
 		return 0, false
 	}
 	return m.valueOf(c, j, c.Steps[last].Time, 1<<32|uint64(last)), true
-}
-
-// byCap is the throughput under the cap that holds.
-func (m *Model) byCap(c *Class, w *Where, x model.Fixed) (model.Fixed, bool) {
-	x, known := m.holds(c, w, x)
-	if !known || x == model.One {
-		return model.One, known
-	}
-	return capped(c.Caps, x), true
-}
-
-// holds is the cap of the site or the limit of the GPUs, whichever is lower, as a part of what
-// the GPUs draw at work, at most One. Where it is not known what it costs it is One, so that
-// nothing is saved that costs no time. Work without GPUs has no cap.
-func (m *Model) holds(c *Class, w *Where, x model.Fixed) (_ model.Fixed, known bool) {
-	known = true
-	switch {
-	case w.Milli == 0:
-		return model.One, true
-	case w.Limit > 0 && w.Active.Known && w.Active.Value > 0:
-		x = min(x, model.Ratio(model.MulDiv(w.Limit, w.Milli, model.WholeGPU), w.Active.Value))
-	case w.Limit > 0:
-		known = w.Active.Known
-	}
-	if x >= model.One {
-		return model.One, known
-	}
-	if c == nil || len(c.Caps) == 0 || x < c.Caps[0].Draw {
-		return model.One, false
-	}
-	return x, true
-}
-
-// Cap is to what part of what they draw the GPUs of j are held, while the site holds them to
-// x: less than One where Speed says what that costs.
-func (m *Model) Cap(j *Job, w *Where, x model.Fixed) model.Fixed {
-	if !m.Terms.Has(ByCap) {
-		return model.One
-	}
-	x, _ = m.holds(m.class(j), w, x)
-	return x
-}
-
-// capped is the throughput at x, linearly between the points and from the last of them to
-// 1 at 1. x is not below the first.
-func capped(points []CapStep, x model.Fixed) model.Fixed {
-	if x <= points[0].Draw {
-		return points[0].Throughput
-	}
-	for i := range points {
-		above := CapStep{model.One, model.One}
-		if i+1 < len(points) {
-			above = points[i+1]
-		}
-		if x <= above.Draw {
-			part := model.Ratio(int64(x-points[i].Draw), int64(above.Draw-points[i].Draw))
-			return points[i].Throughput + part.Mul(above.Throughput-points[i].Throughput)
-		}
-	}
-	return model.One
 }
 
 // Least is the deepest cap by the site, as a part of what j draws, at which its throughput

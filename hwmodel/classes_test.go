@@ -196,3 +196,46 @@ func TestCapsAreMonotonous(t *testing.T) {
 	require.Equal(t, model.One, last)
 	require.Equal(t, model.One/4, m.Least(&j))
 }
+
+// TestClocks: a lock of the clocks slows work and lowers its draw by the table of its card; under
+// a cap besides, what leaves less counts. What a lock costs is never taken from another card.
+func TestClocks(t *testing.T) {
+	m, one := site(), model.One
+	steps := []hwmodel.ClockStep{{Clock: one / 2, Throughput: 5 * one / 8, Power: 3 * one / 8}, {Clock: 3 * one / 4, Throughput: 7 * one / 8, Power: 5 * one / 8}}
+	m.Classes[0].Clocks = [][]hwmodel.ClockStep{steps}
+	j := hwmodel.Job{Class: 1, Cards: 2}
+	for _, c := range []struct {
+		name              string
+		lock, cap         model.Fixed
+		throughput, draws model.Fixed
+		unknown           bool
+	}{
+		{"no lock", 0, one, one, one, false},
+		{"the top clock", one, one, one, one, false},
+		{"a step of the table", 3 * one / 4, one, 7 * one / 8, 5 * one / 8, false},
+		{"between two steps", 5 * one / 8, one, 3 * one / 4, one / 2, false},
+		{"between the last step and the top", 7 * one / 8, one, 15 * one / 16, 13 * one / 16, false},
+		{"a cap that the lock keeps", 3 * one / 4, 7 * one / 8, 7 * one / 8, 5 * one / 8, false},
+		{"a cap below what the lock leaves", 7 * one / 8, one / 2, 3 * one / 4, one / 2, false},
+		{"below the table", one / 4, one, one, one, true},
+		{"below the table, and a cap", one / 4, one / 2, 3 * one / 4, one / 2, true},
+	} {
+		m.GPUs[0].Clock = c.lock
+		w := on(m, &j, 0b0001)
+		s := speedOf(m, &j, &w, c.cap)
+		require.Equal(t, c.throughput, s.By[hwmodel.ByCap], c.name)
+		require.Equal(t, c.draws, m.Cap(&j, &w, c.cap), c.name)
+		require.Equal(t, c.unknown, s.Unknown.Has(hwmodel.ByCap), c.name)
+	}
+	m.GPUs[0].Clock, m.GPUs[1].Clock = 3*one/4, 0
+	mixed := on(m, &j, 0b0110)
+	require.Equal(t, 7*one/8, speedOf(m, &j, &mixed, one).By[hwmodel.ByCap], "the slowest sets the pace")
+	require.Equal(t, one, m.Cap(&j, &mixed, one), "and the other card draws on")
+	m.GPUs[1].Clock = 3 * one / 4
+	slow := on(m, &j, 0b1000)
+	require.True(t, speedOf(m, &j, &slow, one).Unknown.Has(hwmodel.ByCap), "of this card the class says nothing")
+	require.Equal(t, one, m.Cap(&j, &slow, one))
+	m.Terms = 0
+	fast := on(m, &j, 0b0001)
+	require.Equal(t, one, m.Cap(&j, &fast, one), "nothing is slowed, so nothing is saved")
+}

@@ -14,7 +14,7 @@ const (
 	ByType       Term = iota // other GPUs than those of the record
 	ByPlacement              // other numbers of nodes, and of GPUs on a node
 	ByContention             // other jobs on the links of its network groups
-	ByCap                    // a limit on power below what the job draws
+	ByCap                    // a limit on power below what the job draws, or a lock of the clocks
 	NumTerms
 )
 
@@ -58,6 +58,7 @@ type Where struct {
 	// class of the job; a part that is not known is not Known.
 	Idle, Held, Active Power
 	Limit              int64 // W that one of them is held to at least, 0 for none
+	Clock              Locked
 }
 
 // Power is watts that may not be known.

@@ -83,6 +83,7 @@ type NodeType struct {
 	GPUIdlePower  Power          `yaml:"gpu_idle_power" default:"0W" min:"0" unit:"power" doc:"of idle_power, by one GPU"`
 	GPUHeldPower  Power          `yaml:"gpu_held_power" default:"0W" min:"0" unit:"power" doc:"drawn by one GPU while a job holds it and does not work: before its work begins, and while it writes or reads a checkpoint; without it it draws as at work then"`
 	GPUPowerLimit Power          `yaml:"gpu_power_limit" zero:"none" default:"none" min:"0" unit:"power" doc:"that one GPU is held to; classes of work say what that costs"`
+	GPUClock      float64        `yaml:"gpu_clock" zero:"none" default:"none" min:"0.01" max:"1" unit:"of that without" doc:"to which the clock of each GPU is locked, as a part of that at which it works without a lock; clocks of classes of work say what that costs and saves"`
 	GPUTopology   GPUTopology    `yaml:"gpu_topology" doc:"how near its GPUs are; without it they are all alike"`
 }
 

@@ -19,7 +19,7 @@ type RuntimeTerms struct {
 	Type       bool `yaml:"type" default:"true" doc:"other GPUs than those of the record"`
 	Placement  bool `yaml:"placement" default:"true" doc:"other numbers of nodes, of GPUs on a node and of network groups"`
 	Contention bool `yaml:"contention" default:"true" doc:"other jobs on the uplinks of the network groups; without an uplink in the file there is no such term"`
-	Cap        bool `yaml:"cap" default:"true" doc:"a limit on power below what the job draws"`
+	Cap        bool `yaml:"cap" default:"true" doc:"a limit on power below what the job draws, or a lock of the clocks (gpu_clock)"`
 }
 
 // Facility turns the power of nodes into energy, cost and carbon.
@@ -51,7 +51,8 @@ type Workload struct {
 	Throughput []GPUThroughput `yaml:"throughput" doc:"on the kinds of GPUs, all relative to one of them"`
 	Steps      []StepTime      `yaml:"steps" doc:"how long a step takes by placement, relative to one of the rows; of several rows that hold the last"`
 	Caps       []CapThroughput `yaml:"caps" doc:"throughput under caps on power, ascending; between them and up to 1 at 1 lines"`
-	Power      []GPUPower      `yaml:"power" doc:"that one GPU draws at work"`
+	Clocks     []ClockResponse `yaml:"clocks" doc:"throughput and draw at locked clocks by GPU, those of a GPU ascending; between them and up to 1 at 1 lines"`
+	Power      []GPUPower      `yaml:"power" doc:"that one GPU draws at work, without a lock of its clock"`
 
 	Communication Communication `yaml:"communication" doc:"how a job that spans network groups uses the links between them"`
 
@@ -77,12 +78,6 @@ type StepTime struct {
 	Time   float64 `yaml:"time" default:"1" min:"1e-6" max:"1e6" unit:"factor" doc:"relative time of a step; below 1 is legal"`
 	Low    float64 `yaml:"low" zero:"time" default:"time" min:"0" max:"1e6" unit:"factor" doc:"10 % of jobs lie below"`
 	High   float64 `yaml:"high" zero:"time" default:"time" min:"0" max:"1e6" unit:"factor" doc:"10 % of jobs lie above"`
-}
-
-// CapThroughput is the throughput under a cap.
-type CapThroughput struct {
-	Draw       float64 `yaml:"draw" default:"1" min:"1e-3" max:"1" unit:"of its draw" doc:"the cap, as a part of what the job draws without one; none is set below the first"`
-	Throughput float64 `yaml:"throughput" default:"1" min:"1e-3" max:"1" unit:"of that without" doc:"relative throughput"`
 }
 
 // GPUPower is what a GPU draws at work.
@@ -271,10 +266,11 @@ func (c *Cluster) checkGPUs(k *checker) {
 	type figures struct {
 		model             string
 		idle, held, limit Power
+		clock             float64
 	}
 	first := map[string]int{} // node type, by the names of its GPU
 	of := func(t *NodeType) figures {
-		return figures{cmp.Or(t.GPUModel, t.GPU), t.GPUIdlePower, t.GPUHeldPower, t.GPUPowerLimit}
+		return figures{cmp.Or(t.GPUModel, t.GPU), t.GPUIdlePower, t.GPUHeldPower, t.GPUPowerLimit, t.GPUClock}
 	}
 	for i := range c.NodeTypes {
 		t, at := &c.NodeTypes[i], fmt.Sprintf("node_types[%d]", i)
@@ -288,7 +284,7 @@ func (c *Cluster) checkGPUs(k *checker) {
 				continue
 			}
 			if o := &c.NodeTypes[j]; j != i && of(o) != of(t) {
-				k.add(at, "has GPUs called %s, as node_types[%d] has, with another gpu_model, gpu_idle_power, gpu_held_power or gpu_power_limit: give both the same, or GPUs of its own names", name, j)
+				k.add(at, "has GPUs called %s, as node_types[%d] has, with another gpu_model, gpu_idle_power, gpu_held_power, gpu_power_limit or gpu_clock: give both the same, or GPUs of its own names", name, j)
 				break
 			}
 		}
@@ -341,17 +337,8 @@ func (c *Cluster) checkWorkload(k *checker, i int, gpus []string) {
 	for j, s := range w.Steps {
 		k.within3(fmt.Sprintf("%s.steps[%d]", at, j), s.Low, s.Time, s.High)
 	}
-	for j, p := range w.Caps {
-		at := fmt.Sprintf("%s.caps[%d]", at, j)
-		switch {
-		case p.Draw >= 1:
-			k.add(at+".draw", "found %g, want less than 1: at 1 a cap has no effect", p.Draw)
-		case j > 0 && p.Draw <= w.Caps[j-1].Draw:
-			k.add(at+".draw", "found %g after %g: want them ascending", p.Draw, w.Caps[j-1].Draw)
-		case j > 0 && p.Throughput < w.Caps[j-1].Throughput:
-			k.add(at+".throughput", "found %g after %g: want no less under a higher cap", p.Throughput, w.Caps[j-1].Throughput)
-		}
-	}
+	w.checkCaps(k, at)
+	w.checkClocks(k, at, gpus, c.gpuModel)
 	for j, p := range w.Power {
 		at := fmt.Sprintf("%s.power[%d]", at, j)
 		k.known(at+".gpu", "GPU of the catalogue or of a node type", p.GPU, gpus)
@@ -421,6 +408,7 @@ func (r *resolver) hardware() {
 		name := cmp.Or(t.GPUModel, t.GPU)
 		g := &m.GPUs[number(name)]
 		g.Idle, g.Held, g.Limit = stated(t.GPUIdlePower), stated(t.GPUHeldPower), int64(t.GPUPowerLimit)
+		g.Clock = model.FixedOf(t.GPUClock)
 		h.Names[t.GPU] = h.Names[name]
 	}
 	for i := range c.Workloads {
@@ -479,6 +467,7 @@ func (w *Workload) class(number func(string) int32, systems []FileSystem) hwmode
 	for _, p := range w.Caps {
 		k.Caps = append(k.Caps, hwmodel.CapStep{Draw: model.FixedOf(p.Draw), Throughput: model.FixedOf(p.Throughput)})
 	}
+	k.Clocks = w.clocks(number)
 	for _, p := range w.Power {
 		id := int(number(p.GPU))
 		k.Power = append(k.Power, make([]hwmodel.Watts, max(0, id+1-len(k.Power)))...)

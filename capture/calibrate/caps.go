@@ -36,7 +36,7 @@ func limitsOf(src *Source) (limits, error) {
 	for _, r := range list {
 		least := math.Inf(1)
 		for _, g := range r.GPUs {
-			if w, err := strconv.ParseFloat(r.OfGPU(g.Index, "power.limit_w"), 64); err == nil && w > 0 {
+			if w, err := strconv.ParseFloat(r.OfGPU(g.Index, capture.FactPowerLimit), 64); err == nil && w > 0 {
 				least = min(least, w)
 			}
 		}

@@ -92,7 +92,7 @@ func (a *asker) gpu(g *gpu) capture.GPU {
 	a.fact("pcie.generation_max", "nvmlDeviceGetMaxPcieLinkGeneration", whole(d.GetMaxPcieLinkGeneration))
 	a.fact("pcie.width", "nvmlDeviceGetCurrPcieLinkWidth", whole(d.GetCurrPcieLinkWidth))
 	a.fact("pcie.width_max", "nvmlDeviceGetMaxPcieLinkWidth", whole(d.GetMaxPcieLinkWidth))
-	a.fact("power.limit_w", "nvmlDeviceGetEnforcedPowerLimit", watts(d.GetEnforcedPowerLimit))
+	a.fact(capture.FactPowerLimit, "nvmlDeviceGetEnforcedPowerLimit", watts(d.GetEnforcedPowerLimit))
 	a.fact("power.default_w", "nvmlDeviceGetPowerManagementDefaultLimit", watts(d.GetPowerManagementDefaultLimit))
 	a.fact("power.min_w", "nvmlDeviceGetPowerManagementLimitConstraints", watts(func() (uint32, nvml.Return) {
 		low, _, ret := d.GetPowerManagementLimitConstraints()
@@ -102,6 +102,8 @@ func (a *asker) gpu(g *gpu) capture.GPU {
 		_, high, ret := d.GetPowerManagementLimitConstraints()
 		return high, ret
 	}))
+	a.fact(capture.FactTopClock, "nvmlDeviceGetMaxClockInfo", whole(func() (uint32, nvml.Return) { return d.GetMaxClockInfo(nvml.CLOCK_SM) }))
+	a.fact(capture.FactClockTarget, "nvmlDeviceGetClock", whole(func() (uint32, nvml.Return) { return d.GetClock(nvml.CLOCK_SM, nvml.CLOCK_ID_APP_CLOCK_TARGET) }))
 	a.fact("temperature.slowdown", "nvmlDeviceGetTemperatureThreshold", whole(func() (uint32, nvml.Return) {
 		return d.GetTemperatureThreshold(nvml.TEMPERATURE_THRESHOLD_SLOWDOWN)
 	}))

@@ -151,6 +151,7 @@ func TestInventory(t *testing.T) {
 	require.NoError(t, err)
 	for name, want := range map[string]string{
 		capture.FactDriver: "550.54.15", "gpu.0.name": "NVIDIA Scripted 80GB", "gpu.0.memory_bytes": "85899345920", "gpu.1.pci": "0000:11:00.0", "gpu.0.vbios": "96.00.61.00.01",
+		"gpu.0.clock.sm_max_mhz": "1980", "gpu.0.clock.sm_target_mhz": "1755",
 		"gpu.0.power.limit_w": "650", "gpu.0.power.min_w": "200", "gpu.0.pcie.width": "16", "gpu.0.nvlink.0.peer": "0000:11:00.0", "gpu.0.nvlink.0.peer_kind": "GPU",
 		"gpu.0.nvlink.2.peer_kind": "switch", "gpu.0.nvlink.2.version": "4", "gpu.0.fabric.state": "completed", "gpu.0.mig": "off", "gpu.1.mig": "on",
 		"gpu.1.mig.1.uuid": "MIG-00000000-0000-4000-8000-000000000201", "gpu.1.mig.1.name": "NVIDIA Scripted 80GB MIG 1g.10gb", "gpu.1.mig.1.gpu_instance": "2",

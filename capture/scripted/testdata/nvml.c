@@ -388,6 +388,11 @@ nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t d, nvmlDeviceAttributes_t *
 nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t d, unsigned *low, unsigned *high) { return *low = 200000, *high = 700000, NVML_SUCCESS; }
 nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t d, unsigned *mw) { return *mw = 700000, NVML_SUCCESS; }
 nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t d, unsigned *mw) { return *mw = 650000, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t d, nvmlClockType_t c, unsigned *mhz) { return *mhz = c == NVML_CLOCK_MEM ? 2619 : 1980, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetClock(nvmlDevice_t d, nvmlClockType_t c, nvmlClockId_t id, unsigned *mhz) {
+	if (c != NVML_CLOCK_SM || id != NVML_CLOCK_ID_APP_CLOCK_TARGET) return NVML_ERROR_NOT_SUPPORTED;
+	return *mhz = 1755, NVML_SUCCESS;
+}
 nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t d, unsigned *v) { return *v = 5, NVML_SUCCESS; }
 nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t d, unsigned *v) { return *v = 16, NVML_SUCCESS; }
 nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t d, unsigned *v) { return *v = 5, NVML_SUCCESS; }
