@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 
 	"orrery/capture/join"
 	"orrery/hwmodel/fit"
@@ -73,6 +74,8 @@ type Target struct {
 	GPU   string  // that the row of a class is about
 	Nodes int32   // of a step by placement
 	Draw  float64 // of throughput under a cap: the cap ÷ the draw
+	Clock float64 // of a class at a locked clock: the clock ÷ that without a lock
+	Part  string  // of a row with several figures
 	Key   string
 }
 
@@ -87,6 +90,11 @@ const (
 	Throughput = "throughput"
 	Steps      = "steps"
 	Caps       = "caps"
+	Clocks     = "clocks"
+
+	// Parts of Clocks.
+	ClockThroughput = "throughput"
+	ClockPower      = "power"
 
 	CheckpointBytes     = "checkpoint_bytes"
 	CheckpointBandwidth = "agents.checkpoint_bandwidth"
@@ -126,18 +134,22 @@ func Of(src Source) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if seen.set, err = clocksSet(&src, jobs, seen); err != nil {
+		return nil, err
+	}
 	if seen.all > 0 && seen.known == "" {
 		return nil, &traces.DataError{Found: "telemetry of nodes such as " + seen.other, Expected: "nodes of the cluster file, such as " + first(src.Nodes), Mend: "name nodes in both alike"}
 	}
 	out := &Result{}
-	for _, find := range []func(*Source, *jobTable, *observed) ([]Finding, error){draws, nodeDraws, transfers, startDelays, tails, completions, boots, speeds, caps, breakdowns} {
+	for _, find := range []func(*Source, *jobTable, *observed) ([]Finding, error){draws, nodeDraws, transfers, startDelays, tails, completions, boots, speeds, caps, clocks, breakdowns} {
 		found, err := find(&src, jobs, seen)
 		if err != nil {
 			return nil, err
 		}
 		out.Findings = append(out.Findings, found...)
 	}
-	out.Counts = append(append(jobs.counts, seen.counts()...), seen.fits...)
+	jobs.counts = append(jobs.counts, Count{"jobs at a lower clock than the same work elsewhere, of which no draw, speed or cap is fitted", jobs.slowed})
+	out.Counts = slices.Concat(jobs.counts, seen.counts(), seen.unset, seen.fits)
 	return out, nil
 }
 
@@ -157,6 +169,7 @@ type jobTable struct {
 	counts []Count
 	from   model.Time
 	to     model.Time
+	slowed int64 // jobs with a clock
 }
 
 // job is one row of the jobs.
@@ -168,6 +181,7 @@ type job struct {
 	nodes    []string
 	complete bool
 	held     bracket // beyond the recorded end, where the record says so
+	clock    float64 // ÷ the top one, where it ran at a lower clock than the same work elsewhere; else 0
 }
 
 // readJobs reads the jobs once.

@@ -36,7 +36,7 @@ func limitsOf(src *Source) (limits, error) {
 	for _, r := range list {
 		least := math.Inf(1)
 		for _, g := range r.GPUs {
-			if w, err := strconv.ParseFloat(r.OfGPU(g.Index, capture.FactPowerLimit), 64); err == nil && w > 0 {
+			if w := fact(&r, g.Index, capture.FactPowerLimit); w > 0 {
 				least = min(least, w)
 			}
 		}
@@ -45,6 +45,15 @@ func limitsOf(src *Source) (limits, error) {
 		}
 	}
 	return out, nil
+}
+
+// fact is a number that an inventory tells of a GPU, 0 for none.
+func fact(r *capture.Recorded, gpu int32, name string) float64 {
+	x, err := strconv.ParseFloat(r.OfGPU(gpu, name), 64)
+	if err != nil || !finite(x) {
+		return 0
+	}
+	return max(0, x)
 }
 
 // of is the limit of all the nodes at an instant; false where they differ or one says none.
@@ -85,7 +94,7 @@ func caps(src *Source, jobs *jobTable, seen *observed) ([]Finding, error) {
 			j := &jobs.list[i]
 			gpu := gpuOf(src, j.nodes)
 			watts, known := limit.of(j.nodes, j.start)
-			if j.class != c || !j.complete || j.ran <= 0 || gpu == "" || j.start == model.Never || !known {
+			if j.class != c || !j.complete || j.ran <= 0 || gpu == "" || j.start == model.Never || !known || j.clock > 0 {
 				continue
 			}
 			if runs[gpu] == nil {

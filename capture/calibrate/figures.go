@@ -20,7 +20,7 @@ func draws(src *Source, jobs *jobTable, seen *observed) (out []Finding, err erro
 		if t.GPUs == 0 || t.GPU == "" || types[0] != i { // or the GPU has had its turn
 			continue
 		}
-		found, err := drawsOf(src, seen, t.GPU, types)
+		found, err := drawsOf(src, jobs, seen, t.GPU, types)
 		if err != nil {
 			return nil, err
 		}
@@ -50,10 +50,14 @@ func withGPU(src *Source, gpu string) (types []int) {
 
 // drawsOf are those of a GPU on nodes of all types that have it: what it draws does not depend
 // on its node.
-func drawsOf(src *Source, seen *observed, gpu string, types []int) (out []Finding, err error) {
+func drawsOf(src *Source, jobs *jobTable, seen *observed, gpu string, types []int) (out []Finding, err error) {
 	var spans []fit.Span
 	for _, i := range types {
-		spans = append(spans, seen.spans[i]...)
+		for _, s := range seen.spans[i] {
+			if s.State != fit.StateActive || jobs.list[s.Job].clock == 0 {
+				spans = append(spans, s)
+			}
+		}
 	}
 	if len(spans) == 0 {
 		for _, i := range types {
@@ -257,7 +261,7 @@ func ratios(src *Source, jobs *jobTable, class int, key string, of func(*job, st
 	for i := range jobs.list {
 		j := &jobs.list[i]
 		gpu := gpuOf(src, j.nodes)
-		if j.class != class || !j.complete || j.ran <= 0 || gpu == "" {
+		if j.class != class || !j.complete || j.ran <= 0 || gpu == "" || j.clock > 0 {
 			continue
 		}
 		way, rest := of(j, gpu)
@@ -296,12 +300,7 @@ func ratios(src *Source, jobs *jobTable, class int, key string, of func(*job, st
 			continue
 		}
 		if key == Throughput && f.Ratio.Known() {
-			found.Figure.Band.Value, found.Figure.Low, found.Figure.High = 1/f.Ratio.Value, 1/f.Ratio.High, 1/f.Ratio.Low
-			found.Figure.Spread = fit.Range{Low: 1 / f.Ratio.Spread.High, High: 1 / f.Ratio.Spread.Low}
-			found.Points = make([]float64, len(f.Ratio.Of))
-			for i, x := range f.Ratio.Of {
-				found.Points[i] = 1 / x
-			}
+			found.Figure = inverse(f.Ratio)
 		}
 		out = append(out, found)
 	}

@@ -233,6 +233,11 @@ func (w *merger) key(t *Target) string {
 		if t.Draw > 0 {
 			return fmt.Sprintf("%s[draw %g].throughput", class, t.Draw)
 		}
+	case Clocks:
+		if t.Clock > 0 {
+			class = fmt.Sprintf("%s[%s, clock %g]", class, t.GPU, t.Clock)
+		}
+		return strings.TrimSuffix(class+"."+t.Part, ".")
 	case Steps:
 		return fmt.Sprintf("%s[nodes %d, gpus 0, groups 0].time", class, t.Nodes)
 	}
@@ -280,7 +285,7 @@ func (w *merger) set(path, key, value string) {
 func (w *merger) rows() {
 	for c := range w.Cluster.Workloads {
 		k := w.Cluster.Workloads[c]
-		power, throughput, steps := slices.Clone(k.Power), slices.Clone(k.Throughput), slices.Clone(k.Steps)
+		power, throughput, steps, clocks := slices.Clone(k.Power), slices.Clone(k.Throughput), slices.Clone(k.Steps), slices.Clone(k.Clocks)
 		var under []profiles.CapThroughput // of one source alone, as it rises with the cap
 		changed := map[string]bool{}
 		for i := range w.outcomes {
@@ -299,6 +304,9 @@ func (w *merger) rows() {
 				throughput = replaced(throughput, row, func(r profiles.GPUThroughput) bool { return w.same(r.GPU, f.GPU) })
 			case Caps:
 				under = append(under, profiles.CapThroughput{Draw: f.Draw, Throughput: round4(min(1, value))})
+			case Clocks:
+				clocks = w.clockRow(clocks, o, !changed[Clocks+f.GPU])
+				changed[Clocks+f.GPU] = true
 			case Steps:
 				row := profiles.StepTime{Nodes: f.Nodes, Time: round4(o.unit * value), Low: round4(o.unit * min(low, value)), High: round4(o.unit * max(high, value))}
 				steps = replaced(steps, row, func(r profiles.StepTime) bool { return plainStep(r, f.Nodes) })
@@ -325,10 +333,34 @@ func (w *merger) rows() {
 		set(Caps, texts(under, func(r profiles.CapThroughput) string {
 			return fmt.Sprintf("{draw: %g, throughput: %g}", r.Draw, r.Throughput)
 		}))
+		set(Clocks, texts(clocks, func(r profiles.ClockResponse) string {
+			return fmt.Sprintf("{gpu: %s, clock: %g, throughput: %g, power: %g}", strconv.Quote(r.GPU), r.Clock, r.Throughput, r.Power)
+		}))
 		set(Steps, texts(steps, func(r profiles.StepTime) string {
 			return fmt.Sprintf("{nodes: %d, gpus: %d, groups: %d, time: %g, low: %g, high: %g}", max(r.Nodes, 1), r.GPUs, r.Groups, r.Time, cmp.Or(r.Low, r.Time), cmp.Or(r.High, r.Time))
 		}))
 	}
+}
+
+// clockRow puts a figure of a class at a clock into the rows of its GPU, of which the first takes
+// the place of those that the file had: rows of two sources need not ascend.
+func (w *merger) clockRow(rows []profiles.ClockResponse, o *Outcome, first bool) []profiles.ClockResponse {
+	f := o.Finding
+	if first {
+		rows = slices.DeleteFunc(rows, func(r profiles.ClockResponse) bool { return w.same(r.GPU, f.GPU) })
+	}
+	at := slices.IndexFunc(rows, func(r profiles.ClockResponse) bool { return r.GPU == f.GPU && r.Clock == f.Clock })
+	if at < 0 {
+		at = len(rows)
+		rows = append(rows, profiles.ClockResponse{GPU: f.GPU, Clock: f.Clock})
+	}
+	value := max(0.001, round4(f.Figure.Value))
+	if f.Part == ClockPower {
+		rows[at].Power = value
+	} else {
+		rows[at].Throughput = value
+	}
+	return rows
 }
 
 func texts[T any](list []T, text func(T) string) []string {

@@ -41,10 +41,13 @@ type observed struct {
 	little int64              // phases that are no transfer
 	begun  map[int]model.Time // first kernel of a job, by its row
 	ended  map[int]model.Time // the end of its last one
+	clocks map[int]*clocking  // of jobs at work, by their rows
+	set    []clockRuns        // runs by the clock that was set
+	unset  []Count            // and those without one
 	// activity is that of jobs at work alone on a GPU, by node type and row of the job.
 	activity []map[int]*fit.ActivityJob
 
-	all, twice, foreign, divided, shared, quantiles, unpowered, unsaid, unowned int64
+	all, twice, foreign, divided, shared, clocked, quantiles, unpowered, unsaid, unowned int64
 	// known is a node of the cluster file that was met, other one that it does not have.
 	known, other string
 	joined       []Count
@@ -149,7 +152,7 @@ type track struct {
 
 func observe(src *Source, jobs *jobTable) (*observed, error) {
 	o := &observer{src: src, jobs: jobs, tracks: map[series]*track{}, names: numbers{}, states: map[string]map[int32]doing{}, disk: disk{processes: map[process]counters{}, jobs: map[int]*[2]phase{}}, last: map[series]model.Time{},
-		out: &observed{from: model.Never, spans: make([][]fit.Span, len(src.Types)), nodes: make([][]fit.Span, len(src.Types)), read: map[what]read{}, activity: make([]map[int]*fit.ActivityJob, len(src.Types)), begun: map[int]model.Time{}, ended: map[int]model.Time{}}}
+		out: &observed{from: model.Never, spans: make([][]fit.Span, len(src.Types)), nodes: make([][]fit.Span, len(src.Types)), read: map[what]read{}, activity: make([]map[int]*fit.ActivityJob, len(src.Types)), begun: map[int]model.Time{}, ended: map[int]model.Time{}, clocks: map[int]*clocking{}}}
 	if src.Telemetry == nil {
 		return o.out, nil
 	}
@@ -265,6 +268,9 @@ func (o *observer) gpu(t *traces.Telemetry, procs []capture.Process, stands ener
 	}
 	if state == fit.StateActive && job >= 0 && t.SMActive.OK {
 		o.active(typ, job, fit.ActivitySample{Activity: t.SMActive.V, Watts: t.Power.V})
+	}
+	if state == fit.StateActive && job >= 0 {
+		o.clock(t, job)
 	}
 	o.track(k, typ).take(o, state, job, fit.Sample{At: int64(sampled(t, stands)), Watts: t.Power.V}, stands)
 }
