@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -45,6 +46,11 @@ func TestDrawOfNodes(t *testing.T) {
 		require.True(t, f.Base.Known())
 		held.add("base", holds(f.Base.Band, plantedBase))
 		held.add("per watt", holds(f.PerWatt.Band, plantedPerWatt))
+		for _, gpus := range []float64{600, 2500} {
+			draw := f.Draw(gpus)
+			require.True(t, draw.Known())
+			held.add(fmt.Sprint("at ", gpus, " W"), holds(draw.Band, plantedBase+plantedPerWatt*gpus))
+		}
 		var factors []float64
 		for _, r := range rows {
 			factors = append(factors, r.Node/r.GPUs)
@@ -75,6 +81,10 @@ func TestRefusedNodes(t *testing.T) {
 		_, err := Node([]NodeRow{{1, 1}, bad})
 		require.ErrorContains(t, err, "row 1: found GPUs at")
 	}
+	f, err = Node(nodeMinutes(1, 120))
+	require.NoError(t, err)
+	require.ErrorContains(t, f.Draw(9000).Refused, "want some at 9000 W")
+	require.ErrorContains(t, f.Draw(10).Refused, "want some at 10 W")
 	_, known := theilSen([]float64{1, 1, 1}, []float64{1, 2, 3})
 	require.False(t, known)
 }

@@ -94,6 +94,15 @@ func (s *Sensor) corrected(e Estimate) Estimate {
 	return out
 }
 
+// Corrected is a figure of readings turned into one of power, with the error of the sensor in its
+// interval.
+func (s *Sensor) Corrected(f Figure) Figure {
+	if f.Known() {
+		f.Estimate = s.corrected(f.Estimate)
+	}
+	return f
+}
+
 // StateFit is what a type of GPU draws by state, in W.
 type StateFit struct {
 	Idle, Held Figure // medians over spans, over GPUs where there are six or more, or over parts of few spans

@@ -15,8 +15,10 @@ const mostPairs = 500_000
 // straight is y = level + slope · x with 95 % intervals.
 type straight struct {
 	level, slope hwmodel.Band
-	left         []float64 // of each point, y less the line
-	residual     float64   // median of |left ÷ y|
+	centre       float64      // middle of x
+	about        hwmodel.Band // of y there, less its value
+	left         []float64    // of each point, y less the line
+	residual     float64      // median of |left ÷ y|
 }
 
 // theilSen is the line whose slope is the median of those of all pairs. Its interval is from how
@@ -72,12 +74,18 @@ func theilSen(x, y []float64) (straight, bool) {
 	}
 	out.residual = Median(parts)
 	// The level moves with the slope about the middle of x.
-	at := math.Abs(Median(x))
-	below, above := level.Value-level.Low, level.High-level.Value
-	out.level = hwmodel.Band{
-		Value: level.Value,
-		Low:   level.Value - math.Hypot(below, (out.slope.High-slope)*at),
-		High:  level.Value + math.Hypot(above, (slope-out.slope.Low)*at),
-	}
+	out.centre, out.about = Median(x), hwmodel.Band{Low: level.Low - level.Value, High: level.High - level.Value}
+	out.level.Value = level.Value
+	out.level = out.at(0)
 	return out, true
+}
+
+// at is y at x. Its interval is that at the middle of x, which moves with the slope away from it.
+func (s *straight) at(x float64) hwmodel.Band {
+	value, off := s.level.Value+s.slope.Value*x, x-s.centre
+	below, above := (s.slope.High-s.slope.Value)*off, (s.slope.Value-s.slope.Low)*off
+	if off > 0 {
+		below, above = (s.slope.Value-s.slope.Low)*off, (s.slope.High-s.slope.Value)*off
+	}
+	return hwmodel.Band{Value: value, Low: value - math.Hypot(s.about.Low, below), High: value + math.Hypot(s.about.High, above)}
 }
