@@ -33,6 +33,8 @@ type Source struct {
 	Classes []string
 	// SensorOf is what is known of the sensors of the GPUs of a node type.
 	SensorOf func(typ int) fit.Sensor
+	// Meters are those at nodes. What one measures is not read by the sensor of its node.
+	Meters []Meter
 }
 
 // rows are the jobs, none where there is no trace of them.
@@ -76,6 +78,7 @@ type Target struct {
 	Draw  float64 // of throughput under a cap: the cap ÷ the draw
 	Clock float64 // of a class at a locked clock: the clock ÷ that without a lock
 	Part  string  // of a row with several figures
+	Node  string  // that a meter is at
 	Key   string
 }
 
@@ -86,6 +89,9 @@ const (
 	Alpha      = "draw by SM activity, exponent"
 	NodeIdle   = "idle_power"
 	NodeBusy   = "busy_power"
+	NodeBase   = "draw by that of its GPUs, base"
+	NodeFactor = "draw by that of its GPUs, factor"
+	OwnSensor  = "own sensor ÷ meter"
 	ClassPower = "power"
 	Throughput = "throughput"
 	Steps      = "steps"

@@ -74,6 +74,7 @@ func drawsOf(src *Source, jobs *jobTable, seen *observed, gpu string, types []in
 	seen.fits = append(seen.fits, readingsOf(gpu, &f.Counts)...)
 	about := Finding{Unit: "W", Valid: sensorText(&sensor)}
 	for _, i := range types {
+		seen.ofGPU[i] = [2]fit.Figure{f.Idle, f.Active}
 		out = append(out, about.of(Target{Type: i, Class: -1, Key: GPUIdle}, f.Idle, seen.of(types, fit.StateIdle, -1)),
 			about.of(Target{Type: i, Class: -1, Key: GPUHeld}, f.Held, seen.of(types, fit.StateHeld, -1)))
 	}
@@ -152,30 +153,6 @@ func sensorText(s *fit.Sensor) string {
 		return fmt.Sprintf("readings corrected by the meter of one card (gain %.3f, offset %.1f W); the range has %.0f %% either way for the others", s.Gain.Value, s.Offset.Value, 100*(s.Gain.High/s.Gain.Value-1))
 	}
 	return fmt.Sprintf("readings of the cards, which no meter has checked: the range has %.0f %% either way for that", 100*(s.Gain.High-1))
-}
-
-// nodeDraws are what nodes draw as wholes, where that was measured.
-func nodeDraws(src *Source, _ *jobTable, seen *observed) (out []Finding, err error) {
-	sensor := fit.Unmetered(0, max(model.Second, seen.window))
-	for i, t := range src.Types {
-		idle := Target{Type: i, Class: -1, Key: NodeIdle}
-		if len(seen.nodes[i]) == 0 {
-			if t.GPUs > 0 && len(seen.spans[i]) > 0 {
-				out = append(out, refused(idle, "no rows of nodes of type "+t.Name+" as wholes while all their GPUs were idle or all at work", "power of nodes by their BMC or a meter, in rows without gpu",
-					"merge the power of node_exporter (node_hwmon_power_average_watt) or of a meter by orrery capture convert and merge; until then idle_power is what the file says"))
-			}
-			continue
-		}
-		f, err := fit.States(seen.nodes[i], sensor)
-		if err != nil {
-			return nil, err
-		}
-		about := Finding{Unit: "W", Valid: "power of whole nodes as their own sensors say it, ±6 % for these"}
-		f.Idle.Units, f.Active.Units = "spans", "spans"
-		out = append(out, about.of(idle, f.Idle, seen.read[what{i, -1, true, fit.StateIdle}]),
-			about.of(Target{Type: i, Class: -1, Key: NodeBusy}, f.Active, seen.read[what{i, -1, true, fit.StateActive}]))
-	}
-	return out, nil
 }
 
 // transfers are the bandwidth of checkpoints and of what jobs read before they compute, and the

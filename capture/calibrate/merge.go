@@ -94,6 +94,10 @@ func (w *merger) outcome(f *Finding) Outcome {
 	switch f.Key {
 	case Alpha:
 		o.Applied, o.Why = false, "no replay goes by activity: a trace does not say that of a job"
+	case NodeBase, NodeFactor:
+		o.Applied, o.Why = false, "a replay adds what GPUs draw beyond idle to idle_power as it is: idle_power and busy_power are of this line where no better is known"
+	case OwnSensor:
+		o.Applied, o.Why = false, "it is of one node; its figures are of the meter"
 	case MTBF, Shape, RepairMedian, RepairSigma:
 		if o.Applied = w.Failures; !o.Applied {
 			o.Why = "without --failures: replays of a trace with events down would meet those and drawn ones"
@@ -216,6 +220,8 @@ func plainStep(r profiles.StepTime, nodes int32) bool {
 // key is how people find the key of a target.
 func (w *merger) key(t *Target) string {
 	switch {
+	case t.Key == OwnSensor:
+		return t.Node + ": " + t.Key
 	case t.Key == Alpha:
 		return t.GPU + ": " + t.Key
 	case t.Type >= 0:

@@ -31,23 +31,28 @@ const (
 
 // observed is what telemetry says of GPUs and nodes.
 type observed struct {
-	spans  [][]fit.Span // by node type
-	nodes  [][]fit.Span // of nodes as wholes, by node type
-	read   map[what]read
-	from   model.Time
-	to     model.Time
-	window model.Duration // the widest of the rows
-	moved  []transfer
-	little int64              // phases that are no transfer
-	begun  map[int]model.Time // first kernel of a job, by its row
-	ended  map[int]model.Time // the end of its last one
-	clocks map[int]*clocking  // of jobs at work, by their rows
-	set    []clockRuns        // runs by the clock that was set
-	unset  []Count            // and those without one
+	spans [][]fit.Span // by node type
+	nodes [][]fit.Span // of nodes as wholes, by node type
+	// byMeter are those by meters, and minutes are of nodes beside their GPUs, by node type.
+	byMeter  [][]fit.Span
+	minutes  []thinned
+	numberOf map[string]int  // of nodes, in minutes
+	ofGPU    [][2]fit.Figure // draw of a GPU idle and at work, by node type
+	read     map[what]read
+	from     model.Time
+	to       model.Time
+	window   model.Duration // the widest of the rows
+	moved    []transfer
+	little   int64              // phases that are no transfer
+	begun    map[int]model.Time // first kernel of a job, by its row
+	ended    map[int]model.Time // the end of its last one
+	clocks   map[int]*clocking  // of jobs at work, by their rows
+	set      []clockRuns        // runs by the clock that was set
+	unset    []Count            // and those without one
 	// activity is that of jobs at work alone on a GPU, by node type and row of the job.
 	activity []map[int]*fit.ActivityJob
 
-	all, twice, foreign, divided, shared, clocked, quantiles, unpowered, unsaid, unowned int64
+	all, twice, foreign, divided, shared, clocked, metered, partly, quantiles, unpowered, unsaid, unowned int64
 	// known is a node of the cluster file that was met, other one that it does not have.
 	known, other string
 	joined       []Count
@@ -58,6 +63,7 @@ type observed struct {
 type what struct {
 	typ, class int
 	node       bool
+	meter      bool
 	state      fit.State
 }
 
@@ -69,7 +75,7 @@ type read struct {
 
 // tally counts the rows of a span that ends.
 func (o *observed) tally(tr *track, from, to model.Time) {
-	of := what{tr.typ, -1, tr.node, tr.span.State}
+	of := what{tr.typ, -1, tr.node, tr.meter, tr.span.State}
 	if tr.span.State == fit.StateActive && !of.node {
 		of.class = tr.span.Class
 	}
@@ -85,7 +91,7 @@ func (o *observed) tally(tr *track, from, to model.Time) {
 func (o *observed) of(types []int, state fit.State, class int) (r read) {
 	r.from = model.Never
 	for _, t := range types {
-		if x, met := o.read[what{t, class, false, state}]; met {
+		if x, met := o.read[what{t, class, false, false, state}]; met {
 			r = read{r.rows + x.rows, min(r.from, x.from), max(r.to, x.to)}
 		}
 	}
@@ -103,6 +109,8 @@ func (o *observed) counts() []Count {
 		{"rows of GPUs at work for no known job", o.unowned},
 		{"rows of one series and instant a second time", o.twice},
 		{"rows of quantiles of windows", o.quantiles},
+		{"rows of nodes in the time of their meter, of which its own are taken", o.metered},
+		{"minutes of nodes without rows of all their GPUs", o.partly},
 		{"phases of I/O too short or too small to be a checkpoint or a load", o.little},
 	}, o.joined...)
 }
@@ -115,16 +123,18 @@ type series struct {
 
 // observer turns rows into spans.
 type observer struct {
-	src    *Source
-	jobs   *jobTable
-	out    *observed
-	tracks map[series]*track
-	names  numbers
-	whole  int                        // spans of nodes so far
-	states map[string]map[int32]doing // what the GPUs of a node do now, by node
-	disk   disk
-	last   map[series]model.Time // row of each series
-
+	src     *Source
+	jobs    *jobTable
+	out     *observed
+	tracks  map[series]*track
+	names   numbers
+	whole   int                        // spans of nodes so far
+	states  map[string]map[int32]doing // what the GPUs of a node do now, by node
+	disk    disk
+	last    map[series]model.Time // row of each series
+	minutes map[string]*minuting  // by node
+	meterOf map[string]*Meter     // by node
+	meters  []metering
 	divided divided
 }
 
@@ -138,6 +148,7 @@ type doing struct {
 type track struct {
 	typ    int
 	node   bool // as a whole
+	meter  bool // by a meter
 	number int
 	span   fit.Span
 	open   bool
@@ -151,8 +162,8 @@ type track struct {
 }
 
 func observe(src *Source, jobs *jobTable) (*observed, error) {
-	o := &observer{src: src, jobs: jobs, tracks: map[series]*track{}, names: numbers{}, states: map[string]map[int32]doing{}, disk: disk{processes: map[process]counters{}, jobs: map[int]*[2]phase{}}, last: map[series]model.Time{},
-		out: &observed{from: model.Never, spans: make([][]fit.Span, len(src.Types)), nodes: make([][]fit.Span, len(src.Types)), read: map[what]read{}, activity: make([]map[int]*fit.ActivityJob, len(src.Types)), begun: map[int]model.Time{}, ended: map[int]model.Time{}, clocks: map[int]*clocking{}}}
+	o := &observer{src: src, jobs: jobs, tracks: map[series]*track{}, names: numbers{}, states: map[string]map[int32]doing{}, disk: disk{processes: map[process]counters{}, jobs: map[int]*[2]phase{}}, last: map[series]model.Time{}, minutes: map[string]*minuting{}, meterOf: map[string]*Meter{},
+		out: &observed{from: model.Never, spans: make([][]fit.Span, len(src.Types)), nodes: make([][]fit.Span, len(src.Types)), byMeter: make([][]fit.Span, len(src.Types)), minutes: make([]thinned, len(src.Types)), numberOf: map[string]int{}, ofGPU: make([][2]fit.Figure, len(src.Types)), read: map[what]read{}, activity: make([]map[int]*fit.ActivityJob, len(src.Types)), begun: map[int]model.Time{}, ended: map[int]model.Time{}, clocks: map[int]*clocking{}}}
 	if src.Telemetry == nil {
 		return o.out, nil
 	}
@@ -166,6 +177,12 @@ func observe(src *Source, jobs *jobTable) (*observed, error) {
 		return nil, err
 	}
 	j.Each = o.gpu
+	o.beginMeters()
+	defer func() {
+		for i := range o.meters {
+			o.meters[i].stop()
+		}
+	}()
 	for t, err := range src.Telemetry() {
 		if err != nil {
 			return nil, err
@@ -184,13 +201,16 @@ func observe(src *Source, jobs *jobTable) (*observed, error) {
 			continue
 		}
 		o.last[k] = t.Time
+		o.metersUntil(t.Time)
 		if !t.GPU.OK {
-			o.node(t)
+			o.node(t, false)
 		}
 		if err := j.Row(t); err != nil {
 			return nil, err
 		}
 	}
+	o.metersUntil(model.Never)
+	o.finishAll()
 	for _, k := range slices.SortedStableFunc(maps.Keys(o.tracks), func(a, b series) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.gpu, b.gpu)) }) {
 		o.close(o.tracks[k])
 	}
@@ -257,6 +277,7 @@ func (o *observer) gpu(t *traces.Telemetry, procs []capture.Process, stands ener
 		o.out.unpowered++
 		return
 	}
+	o.inMinute(t, typ, state, stands)
 	k := series{t.Node, t.GPU.V}
 	if len(of) > 1 {
 		o.out.shared++
@@ -307,7 +328,7 @@ func sampled(t *traces.Telemetry, s energy.Stretch) model.Time {
 func (o *observer) track(k series, typ int) *track {
 	t := o.tracks[k]
 	if t == nil {
-		t = &track{typ: typ, node: k.gpu == capture.NodeSeries, number: o.names.of(capture.Subject(k.node, k.gpu))}
+		t = &track{typ: typ, node: k.gpu < 0, meter: k.gpu == meterSeries, number: o.names.of(capture.Subject(k.node, max(k.gpu, capture.NodeSeries)))}
 		o.tracks[k] = t
 	}
 	return t
@@ -409,30 +430,10 @@ func (o *observer) close(tr *track) {
 		if tr.node {
 			into = o.out.nodes
 		}
+		if tr.meter {
+			into = o.out.byMeter
+		}
 		into[tr.typ] = append(into[tr.typ], tr.span)
 	}
 	tr.open, tr.held, tr.paused = false, false, tr.paused[:0]
-}
-
-// node takes a row of a node as a whole: idle where all its GPUs are, at work where all are.
-func (o *observer) node(t *traces.Telemetry) {
-	typ, known := o.typeOf(t)
-	if !known || !t.Power.OK {
-		return
-	}
-	stands := energy.Stretch{From: t.Time, To: t.Time.Add(max(t.Width.V, model.Second))}
-	var gpus [fit.StateActive + 1]int32  // by state, of those that are not silent
-	for _, g := range o.states[t.Node] { //detlint:ordered they are counted
-		if stands.To.Sub(g.until) <= stands.Width()+lately {
-			gpus[g.state]++
-		}
-	}
-	k := series{t.Node, capture.NodeSeries}
-	for _, state := range []fit.State{fit.StateIdle, fit.StateActive} {
-		if all := o.src.Types[typ].GPUs; all > 0 && gpus[state] == all {
-			o.track(k, typ).take(o, state, -1, fit.Sample{At: int64(sampled(t, stands)), Watts: t.Power.V}, stands)
-			return
-		}
-	}
-	o.close(o.tracks[k])
 }
