@@ -114,7 +114,8 @@ func widened(r fit.Range, s *fit.Sensor) fit.Range {
 	if s.Metered {
 		return r
 	}
-	return fit.Range{Low: r.Low * s.Gain.Value / s.Gain.High, High: r.High * s.Gain.Value / s.Gain.Low}
+	more, less := (s.Offset.High-s.Offset.Value)/s.Gain.Value, (s.Offset.Value-s.Offset.Low)/s.Gain.Value
+	return fit.Range{Low: (r.Low - more) * s.Gain.Value / s.Gain.High, High: (r.High + less) * s.Gain.Value / s.Gain.Low}
 }
 
 // drawByActivity is the exponent of the draw of a GPU by the activity of its multiprocessors. No
@@ -150,7 +151,11 @@ func sensorText(s *fit.Sensor) string {
 		return "readings corrected by a meter"
 	}
 	if s.Gain.Value != 1 || s.Offset.Value != 0 {
-		return fmt.Sprintf("readings corrected by the meter of one card (gain %.3f, offset %.1f W); the range has %.0f %% either way for the others", s.Gain.Value, s.Offset.Value, 100*(s.Gain.High/s.Gain.Value-1))
+		offset := "whose range is not known"
+		if s.Offset.Low < s.Offset.High {
+			offset = fmt.Sprintf("of %.1f to %.1f W", s.Offset.Low, s.Offset.High)
+		}
+		return fmt.Sprintf("readings corrected by the meter of one card (gain %.3f, offset %.1f W, %s); the range has %.0f %% either way for the others", s.Gain.Value, s.Offset.Value, offset, 100*(s.Gain.High/s.Gain.Value-1))
 	}
 	return fmt.Sprintf("readings of the cards, which no meter has checked: the range has %.0f %% either way for that", 100*(s.Gain.High-1))
 }

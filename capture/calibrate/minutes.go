@@ -207,6 +207,7 @@ func (o *observer) node(t *traces.Telemetry, metered bool) {
 // Meter is a series of a meter at a node.
 type Meter struct {
 	Node  string
+	Name  string       // that errors name
 	Times []model.Time // ascending, each once
 	Watts []float64
 }

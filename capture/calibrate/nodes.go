@@ -309,12 +309,12 @@ func besideMeters(src *Source, seen *observed) (out []Finding, err error) {
 			}
 		}
 		if len(gpus) == 0 {
-			return nil, &traces.DataError{Found: fmt.Sprintf("a meter of %s from %s to %s, and no minute with rows of all GPUs of the node", m.Node, timeText(m.Times[0]), timeText(m.Times[len(m.Times)-1])),
+			return nil, &traces.DataError{File: m.Name, Found: fmt.Sprintf("a meter of %s from %s to %s, and no minute with rows of all GPUs of the node", m.Node, timeText(m.Times[0]), timeText(m.Times[len(m.Times)-1])),
 				Expected: "telemetry of the node from that time", Mend: "check the node that --meter names, and the zone of the meter (--meter-zone)"}
 		}
 		swings := len(gpus) >= leastFollow && fit.Quantile(0.9, gpus) >= leastSwing*fit.Quantile(0.1, gpus)
 		if r := stat.Correlation(gpus, watts, nil); swings && !(r >= follows) {
-			return nil, &traces.DataError{Found: fmt.Sprintf("a meter of %s that does not follow its GPUs: their correlation is %.2f in %d minutes", m.Node, r, len(gpus)), Expected: fmt.Sprintf("at least %.1f", follows),
+			return nil, &traces.DataError{File: m.Name, Found: fmt.Sprintf("a meter of %s that does not follow its GPUs: their correlation is %.2f in %d minutes", m.Node, r, len(gpus)), Expected: fmt.Sprintf("at least %.1f", follows),
 				Mend: "check the node that --meter names, and the zone of the meter (--meter-zone)"}
 		}
 		what := "minutes of the meter of " + m.Node

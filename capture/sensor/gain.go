@@ -43,7 +43,8 @@ func (a *analysis) gain() {
 		r.GainRange = Range{quantile(0.05, ratios(pairs)), quantile(0.95, ratios(pairs))}
 		r.warn("power is steady at one level alone, about %.0f W: the gain is the ratio there and holds no offset; record some seconds idle and some at full load", levels[0])
 	default:
-		r.Gain, r.Offset, r.GainRange = line(pairs)
+		r.Gain, r.Offset = line(pairs)
+		r.GainRange, r.OffsetRange = ranges(pairs, r.Gain, r.Offset)
 	}
 }
 
@@ -110,9 +111,8 @@ func levelsOf(pairs []pair) []float64 {
 	return out
 }
 
-// line is the median of the slopes of all pairs, by the distance that they span (Theil and Sen), and the median offset to it. The range is
-// two standard errors, by the spread of the residuals.
-func line(all []pair) (gain, offset float64, r Range) {
+// line is the median of the slopes of all pairs, by the distance that they span (Theil and Sen), and the median offset to it.
+func line(all []pair) (gain, offset float64) {
 	pairs := all
 	if len(all) > mostPairs {
 		pairs = nil
@@ -139,17 +139,77 @@ func line(all []pair) (gain, offset float64, r Range) {
 			break
 		}
 	}
-	offsets, mean, square := make([]float64, len(pairs)), 0.0, 0.0
+	offsets := make([]float64, len(pairs))
 	for i, p := range pairs {
 		offsets[i] = p.reading - float64(gain*p.meter)
-		mean += p.meter / float64(len(pairs))
 	}
-	offset = median(offsets)
+	return gain, median(offsets)
+}
+
+const (
+	mostOff   = 3    // robust standard deviations: what lies further off counts as so far
+	byChance  = 1.5  // root-n-th parts: a correlation of neighbours that chance may make is none
+	mostAlike = 0.95 // of neighbours
+	twoSided  = 2.1  // standard deviations of 95 %, with the efficiency of ranks and some thirty pairs at load
+)
+
+// ranges are where gain and offset lie with 95 %, by how the pairs lie about the line. Noise may grow
+// with the power, so each pair has its own; where neighbours are off alike there are fewer than it
+// seems. The offset is far from the powers that were met, and moves with the gain.
+func ranges(pairs []pair, gain, offset float64) (ofGain, ofOffset Range) {
+	n := float64(len(pairs))
+	off, mean, square := make([]float64, len(pairs)), 0.0, 0.0
 	for i, p := range pairs {
-		offsets[i] = math.Abs(offsets[i] - offset)
+		off[i] = p.reading - float64(gain*p.meter) - offset
+		mean += p.meter / n
+	}
+	for _, p := range pairs {
 		square += float64((p.meter - mean) * (p.meter - mean))
 	}
+	scale := scales(pairs, off)
+	// The median of what is left is held where noise is least: there the line turns.
+	variance, density, turn, agree := 0.0, 0.0, 0.0, 0.0
+	for i, p := range pairs {
+		e := min(math.Abs(off[i]), float64(mostOff*scale[i]))
+		part := (p.meter - mean) / square
+		variance += float64(e * e * part * part)
+		density += 1 / max(scale[i], 1e-9) / n
+		turn += p.meter / max(scale[i], 1e-9) / n
+		if i > 0 {
+			agree += float64(cmp.Compare(off[i], 0)*cmp.Compare(off[i-1], 0)) / n
+		}
+	}
+	by := twoSided
+	if agree >= byChance/math.Sqrt(n) {
+		alike := min(mostAlike, math.Sin(math.Pi/2*min(1, agree)))
+		by *= math.Sqrt((1 + alike) / (1 - alike))
+	}
+	byGain := float64(by * math.Sqrt(variance))
+	half := math.Hypot(float64(byGain*turn/density), float64(by*math.Sqrt(math.Pi/2/n)/density))
+	return Range{gain - byGain, gain + byGain}, Range{offset - half, offset + half}
+}
+
+// scales are robust standard deviations of how far pairs are off, by the half of the powers that each
+// is of: noise may grow with the power.
+func scales(pairs []pair, off []float64) []float64 {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, p := range pairs {
+		low, high = min(low, p.meter), max(high, p.meter)
+	}
+	var halves [2][]float64
+	of := func(p pair) int {
+		if p.meter > (low+high)/2 {
+			return 1
+		}
+		return 0
+	}
+	for i, p := range pairs {
+		halves[of(p)] = append(halves[of(p)], math.Abs(off[i]))
+	}
 	const normal = 1.4826 // standard deviations in a median absolute deviation
-	two := 2 * normal * median(offsets) / math.Sqrt(square)
-	return gain, offset, Range{gain - two, gain + two}
+	out := make([]float64, len(pairs))
+	for i, p := range pairs {
+		out[i] = normal * median(halves[of(p)])
+	}
+	return out
 }

@@ -57,7 +57,8 @@ type Result struct {
 
 	Gain, Offset float64
 	GainRange    Range
-	Levels       int // of steady power that gain and offset were found at
+	OffsetRange  Range // NaN where the power was steady at one level alone
+	Levels       int   // of steady power that gain and offset were found at
 	Overlap      float64
 	LoadPeriod   float64 // s: period of the load near that of the sensor, NaN without such a load
 	Aliasing     float64 // share by which energy may be off, as the sensor does not see all of the time
@@ -101,7 +102,7 @@ func Analyse(in *Input) (*Result, error) {
 	nan := math.NaN()
 	r := &Result{
 		Readings: n, Span: in.Readings.Times[n-1].Sub(in.Readings.Times[0]).Seconds(),
-		Period: nan, Window: nan, WindowRange: Range{nan, nan}, WindowFrom: Unknown, Lag: nan, Gain: nan, Offset: nan, GainRange: Range{nan, nan}, Overlap: nan, LoadPeriod: nan, Aliasing: nan, Scatter: nan,
+		Period: nan, Window: nan, WindowRange: Range{nan, nan}, WindowFrom: Unknown, Lag: nan, Gain: nan, Offset: nan, GainRange: Range{nan, nan}, OffsetRange: Range{nan, nan}, Overlap: nan, LoadPeriod: nan, Aliasing: nan, Scatter: nan,
 	}
 	r.Interval = medianStep(in.Readings.Times)
 	p := findPeriod(in.Readings, r.Interval)

@@ -50,6 +50,38 @@ func within(t *testing.T, e *sensor.Energy) {
 	require.GreaterOrEqual(t, e.Band.High, e.Meter)
 }
 
+// TestRangesOfGainAndOffset: the ranges hold what was planted about as often as they say. At one level alone the offset has none.
+func TestRangesOfGainAndOffset(t *testing.T) {
+	t.Parallel()
+	const seeds = 40
+	gains, offsets := 0, 0
+	for seed := range uint64(seeds) {
+		p := nvidia(0.1, 0.1)
+		p.outliers, p.gaps = 0.03, 0.0005
+		meter, load := card(0.03, 0.5, 8, 300+seed)
+		r := analyse(t, sensor.Input{Readings: p.read(meter, seed), Meter: meter, Load: load})
+		if r.GainRange.Low <= p.gain && p.gain <= r.GainRange.High {
+			gains++
+		}
+		if r.OffsetRange.Low <= p.offset && p.offset <= r.OffsetRange.High {
+			offsets++
+		}
+		require.Less(t, r.OffsetRange.High-r.OffsetRange.Low, 3.0, "W: no wider than it takes")
+		require.GreaterOrEqual(t, r.Offset, r.OffsetRange.Low)
+		require.LessOrEqual(t, r.Offset, r.OffsetRange.High)
+	}
+	t.Logf("gain %d, offset %d of %d", gains, offsets, seeds)
+	require.GreaterOrEqual(t, min(gains, offsets), seeds*17/20)
+	var flat sensor.Series
+	for at := day; at < day.Add(8*model.Second); at = at.Add(500) {
+		flat.Add(at, 200+float64(at%7)/10)
+	}
+	p := nvidia(0.1, 0.1)
+	r := analyse(t, sensor.Input{Readings: p.read(flat, 1), Meter: flat})
+	require.Equal(t, 1, r.Levels)
+	require.True(t, math.IsNaN(r.OffsetRange.Low) && math.IsNaN(r.OffsetRange.High))
+}
+
 // TestStepsOfSecondsLeaveAShortWindowAmbiguous: such a load tells gain and offset, and energy, and a long window.
 func TestStepsOfSecondsLeaveAShortWindowAmbiguous(t *testing.T) {
 	t.Parallel()

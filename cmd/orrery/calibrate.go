@@ -26,6 +26,9 @@ type calibrateVerb struct {
 	cluster, out string
 	jobs, report string
 	sensor       string
+	meters       []string
+	meterZone    string
+	meterStart   string
 	failures     bool
 	force        bool
 }
@@ -37,8 +40,9 @@ func (m *Main) calibrateCommand() *cobra.Command {
 		Short: "Put what was measured of a site into its cluster file",
 		Long: `Fit what telemetry and jobs say of the hardware of a site, and write its cluster file
 with the figures in it: what GPUs draw idle and held, and at work by class of jobs;
-what nodes draw as wholes; speed by GPU and by number of nodes, from jobs that did the
-same work in several ways; bandwidth and size of checkpoints; failures and repairs.
+what nodes draw as wholes; speed by GPU and by number of nodes, under limits on power
+and at locked clocks, from jobs that did the same work in several ways; bandwidth and
+size of checkpoints; failures and repairs.
 Everything else in the file stays as it is, remarks too.
 
 Each figure has a range, and stands under "calibration" of the file with what it rests
@@ -52,13 +56,19 @@ Readings of NVML are within about 6 % of a meter, unknown in sign, and ranges sa
 --sensor takes gain and offset that 'orrery capture sensor --meter … -o json' has found,
 for GPUs of the same generation.
 
+--meter NODE=FILE names what a meter at a node has written, in any format that capture
+sensor takes, once for each. It gives what the node draws, and beats the sensor of the
+node itself; how far that is from it is printed. A meter that does not follow the GPUs
+of its node is refused.
+
 Failures are printed and put into the file only with --failures: replays of a trace
 with failures of its own would meet both.
 
 Exit codes: 0 written, 1 failed, 2 usage or a cluster file that is not valid, 3 bad
 input, 5 nothing could be fitted and nothing was written.`,
 		Example: `  orrery calibrate cap --cluster cap/site.yaml --out calibrated.yaml
-  orrery calibrate cap --cluster cap/site.yaml --out calibrated.yaml --report --force`,
+  orrery calibrate cap --cluster cap/site.yaml --out calibrated.yaml --report --force
+  orrery calibrate cap --cluster cap/site.yaml --out calibrated.yaml --meter g-1=watts.csv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: v.run,
 	}
@@ -69,6 +79,9 @@ input, 5 nothing could be fitted and nothing was written.`,
 	f.StringVar(&v.report, "report", "", "write a page with each fit and what it rests on into `DIR`")
 	f.Lookup("report").NoOptDefVal = "calibration"
 	f.StringVar(&v.sensor, "sensor", "", "correct readings of GPUs by `FILE`, which capture sensor has written with -o json")
+	f.StringArrayVar(&v.meters, "meter", nil, "what a meter at a node has written, as `NODE=FILE`; once for each")
+	f.StringVar(&v.meterZone, "meter-zone", "UTC", "`ZONE` of local times of meters, as Europe/London or +01:00")
+	f.StringVar(&v.meterStart, "meter-start", "", "`FILE` with the instant of the first reading of a meter whose clock begins at 0, µs since 1970")
 	f.BoolVar(&v.failures, "failures", false, "put failures and repairs into the file too")
 	forceFlag(cmd, &v.force)
 	v.print = m.printFlag(cmd)
@@ -197,6 +210,9 @@ func (v *calibrateVerb) source(args []string, c *profiles.Cluster) (src calibrat
 		}
 		return -1
 	}
+	if src.Meters, err = v.readMeters(src.TypeOf); err != nil {
+		return src, done, err
+	}
 	for i := range c.Workloads {
 		src.Classes = append(src.Classes, c.Workloads[i].Name)
 	}
@@ -218,6 +234,37 @@ func (v *calibrateVerb) source(args []string, c *profiles.Cluster) (src calibrat
 		slices.SortStableFunc(src.Events, func(a, b traces.Event) int { return cmp.Compare(a.Time, b.Time) })
 	}
 	return src, b.Close, nil
+}
+
+// readMeters are the series of the meters that --meter names.
+func (v *calibrateVerb) readMeters(typeOf func(node string) int) (out []calibrate.Meter, err error) {
+	if len(v.meters) == 0 {
+		if v.meterStart != "" {
+			return nil, usagef("--meter-start: there is no --meter")
+		}
+		return nil, nil
+	}
+	o, err := meterOptions(v.meterZone, v.meterStart)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range v.meters {
+		node, path, ok := strings.Cut(text, "=")
+		switch {
+		case !ok || node == "" || path == "":
+			return nil, usagef("--meter %s: want NODE=FILE, the node that the meter is at and what it has written", quoted(text))
+		case typeOf(node) < 0:
+			return nil, usagef("--meter %s: the cluster file has no node %s", quoted(text), quoted(node))
+		case slices.ContainsFunc(out, func(m calibrate.Meter) bool { return m.Node == node }):
+			return nil, usagef("--meter %s: the node %s has another meter", quoted(text), quoted(node))
+		}
+		series, err := v.m.readMeter(path, o)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, calibrate.Meter{Node: node, Name: path, Times: series.Times, Watts: series.Watts})
+	}
+	return out, nil
 }
 
 // models are those of the GPUs of each node type, as the bundles name them, else as the file does.

@@ -27,6 +27,8 @@ type found struct {
 	Generation *string  `json:"generation"`
 	Gain       *float64 `json:"gain"`
 	Offset     *float64 `json:"offset_w"`
+	OffsetLow  *float64 `json:"offset_low_w"` // nil where it was found at one level alone, or the file is older
+	OffsetHigh *float64 `json:"offset_high_w"`
 }
 
 // sensorOf gives what is known of the sensors of the GPUs of each model. Telemetry has what
@@ -55,7 +57,7 @@ func sensorOf(path string, gpus []string) (func(int) fit.Sensor, error) {
 			met = true
 			// The meter was on one card. Others of its kind are as far from it as cards are from one.
 			out[i].Gain = hwmodel.Band{Value: *f.Gain, Low: *f.Gain * (1 - sensor.CardBand), High: *f.Gain * (1 + sensor.CardBand)}
-			out[i].Offset = hwmodel.Band{Value: *f.Offset, Low: *f.Offset, High: *f.Offset}
+			out[i].Offset = f.offset()
 			if err := out[i].Validate(); err != nil {
 				return nil, usagef("--sensor %s: %w", quoted(path), err)
 			}
@@ -65,6 +67,14 @@ func sensorOf(path string, gpus []string) (func(int) fit.Sensor, error) {
 		}
 	}
 	return func(typ int) fit.Sensor { return out[typ] }, nil
+}
+
+// offset is that with its range; without one it stands alone, and ranges have the gain's.
+func (f *found) offset() hwmodel.Band {
+	if f.OffsetLow == nil || f.OffsetHigh == nil {
+		return hwmodel.Band{Value: *f.Offset, Low: *f.Offset, High: *f.Offset}
+	}
+	return hwmodel.Band{Value: *f.Offset, Low: *f.OffsetLow, High: *f.OffsetHigh}
 }
 
 func micros(seconds float64) model.Duration {

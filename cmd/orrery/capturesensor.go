@@ -348,33 +348,46 @@ func inventories(events []traces.Event) (names, drivers map[string]string) {
 }
 
 func (v *sensorVerb) readMeter() (sensor.Series, error) {
-	o := meter.Options{}
-	var err error
-	if o.Zone, err = meterZoneOf(v.meterZone); err != nil {
-		return sensor.Series{}, usagef("--meter-zone %s: no such zone, want one like Europe/London or +01:00", v.meterZone)
+	o, err := meterOptions(v.meterZone, v.meterStart)
+	if err != nil {
+		return sensor.Series{}, err
 	}
-	if v.meterStart != "" {
-		text, err := sensedText(v.meterStart)
-		if err != nil {
-			return sensor.Series{}, input(err)
-		}
-		word := strings.TrimSpace(string(text[:min(len(text), 64)]))
-		start, err := strconv.ParseInt(word, 10, 64)
-		if err != nil || start < 0 {
-			return sensor.Series{}, input(&traces.DataError{File: v.meterStart, Line: 1, Found: strconv.Quote(word), Expected: "one instant in µs since 1970, as 1688840856595391"})
-		}
-		o.Start = traces.Some(model.Time(start))
+	return v.m.readMeter(v.meter, o)
+}
+
+// meterOptions are what flags say of a meter's file.
+func meterOptions(zone, start string) (o meter.Options, err error) {
+	if o.Zone, err = meterZoneOf(zone); err != nil {
+		return o, usagef("--meter-zone %s: no such zone, want one like Europe/London or +01:00", zone)
 	}
-	text, err := sensedText(v.meter)
+	if start == "" {
+		return o, nil
+	}
+	text, err := sensedText(start)
+	if err != nil {
+		return o, input(err)
+	}
+	word := strings.TrimSpace(string(text[:min(len(text), 64)]))
+	at, err := strconv.ParseInt(word, 10, 64)
+	if err != nil || at < 0 {
+		return o, input(&traces.DataError{File: start, Line: 1, Found: strconv.Quote(word), Expected: "one instant in µs since 1970, as 1688840856595391"})
+	}
+	o.Start = traces.Some(model.Time(at))
+	return o, nil
+}
+
+// readMeter is what a meter has written.
+func (m *Main) readMeter(path string, o meter.Options) (sensor.Series, error) {
+	text, err := sensedText(path)
 	if err != nil {
 		return sensor.Series{}, input(err)
 	}
 	record, err := meter.Parse(text, o)
 	if err != nil {
-		return sensor.Series{}, input(inFile(err, v.meter))
+		return sensor.Series{}, input(inFile(err, path))
 	}
 	for _, c := range record.Left {
-		v.m.say("Left out of the meter, %s: %d%s", c.Rule, c.Count, first(c.Example))
+		m.say("Left out of the meter, %s: %d%s", c.Rule, c.Count, first(c.Example))
 	}
 	return sensor.Series(record.Series), nil
 }

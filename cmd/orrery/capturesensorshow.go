@@ -77,7 +77,7 @@ func windowWord(r *sensor.Result) string {
 // sensorFigures is for programs.
 func sensorFigures(columns []sensed) *table.Table {
 	t := table.New("column", "node", "gpu", "generation", "reading", "taken", "zone", "readings", "interval_ms", "changes", "period_ms", "window_ms", "window_low_ms", "window_high_ms", "window", "window_identified", "window_from", "lag_ms",
-		"gain", "gain_low", "gain_high", "offset_w", "levels", "seconds", "energy_raw_j", "energy_j", "energy_low_j", "energy_high_j", "meter_j", "band_low", "band_high", "energy_error_raw", "energy_error_corrected",
+		"gain", "gain_low", "gain_high", "offset_w", "offset_low_w", "offset_high_w", "levels", "seconds", "energy_raw_j", "energy_j", "energy_low_j", "energy_high_j", "meter_j", "band_low", "band_high", "energy_error_raw", "energy_error_corrected",
 		"overlap_s", "overlap_error_raw", "overlap_error_corrected", "aliasing", "load_period_ms", "scatter", "warnings")
 	for i := range columns {
 		c := &columns[i]
@@ -90,7 +90,7 @@ func sensorFigures(columns []sensed) *table.Table {
 		all := func(v float64) table.Cell { return table.Float(v, 6) }
 		t.Row(c.column, wordOrNone(c.node), int64(c.gpu), wordOrNone(c.kind.Generation), string(c.kind.Reading), c.taken, wordOrNone(c.zone), int64(r.Readings), all(thousandth(r.Interval)), int64(r.Renewed), all(thousandth(r.Period)),
 			all(thousandth(r.Window)), all(thousandth(r.WindowRange.Low)), all(thousandth(r.WindowRange.High)), windowWord(r), r.Identified, string(r.WindowFrom), all(thousandth(r.Lag)),
-			all(r.Gain), all(r.GainRange.Low), all(r.GainRange.High), all(r.Offset), int64(r.Levels), all(e.Seconds), all(e.Raw), all(e.Best()), all(e.Band.Low), all(e.Band.High), all(e.Meter),
+			all(r.Gain), all(r.GainRange.Low), all(r.GainRange.High), all(r.Offset), all(r.OffsetRange.Low), all(r.OffsetRange.High), int64(r.Levels), all(e.Seconds), all(e.Raw), all(e.Best()), all(e.Band.Low), all(e.Band.High), all(e.Meter),
 			all(ratio(e.Band.Low, e.Best())), all(ratio(e.Band.High, e.Best())), all(ratio(e.Raw, e.Meter)), all(ratio(e.Corrected, e.Meter)), all(r.Overlap), all(ratio(r.All.Raw, r.All.Meter)), all(ratio(r.All.Corrected, r.All.Meter)),
 			all(r.Aliasing), all(thousandth(r.LoadPeriod)), all(r.Scatter), table.Cell{Text: strings.Join(warnings, "; "), JSON: warnings})
 	}
