@@ -17,7 +17,7 @@ import (
 
 const (
 	leastCovered = 30 * model.Second // of a minute by the rows of each GPU
-	mostMinutes  = 1 << 14           // that are kept of a node type: beyond it each second one is dropped, as often as it takes
+	mostMinutes  = 1 << 13           // that are kept of a node type: beyond it each second one is dropped, as often as it takes
 	lateMinutes  = 5                 // for how long rows of a minute may come
 )
 

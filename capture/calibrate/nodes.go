@@ -62,7 +62,11 @@ func nodeDrawsOf(src *Source, seen *observed, typ int, list []minute, spans []fi
 	if err != nil {
 		return nil, err
 	}
-	direct.Idle.Units, direct.Active.Units = "spans", "spans"
+	for f, state := range map[*fit.Figure]string{&direct.Idle: "idle", &direct.Active: "at work"} { //detlint:ordered each on its own
+		if f.Units = "spans"; !f.Known() {
+			f.Refused = &fit.Refusal{What: "draw of a node with all GPUs " + state, Found: plural(f.N, "spans"), Want: "at least 6", Obtain: "record some minutes with all GPUs of a node " + state + ", six times or on six nodes"}
+		}
+	}
 	gpu := src.SensorOf(typ)
 	l, err := lineOf(list, src.Types[typ].GPUs, &gpu)
 	if err != nil {
@@ -72,6 +76,7 @@ func nodeDrawsOf(src *Source, seen *observed, typ int, list []minute, spans []fi
 	if metered {
 		about.Valid = fmt.Sprintf("power of %s by a meter, whose own error is not in it; other nodes may differ", many(l.nodes, "node", "nodes"))
 	}
+	held := l.heldBack()
 	var out []Finding
 	for _, of := range []struct {
 		key    string
@@ -84,11 +89,11 @@ func nodeDrawsOf(src *Source, seen *observed, typ int, list []minute, spans []fi
 		byLine.Valid += "; by the line of its draw by that of its GPUs"
 		switch {
 		case of.direct.Known() && line.Known():
-			own, other, n := l.heldBack(of.state)
-			says := fmt.Sprintf(": of %d minutes held back spans are off by %.1f %%, the line by %.1f %%", n, 100*own, 100*other)
-			if n > 0 && other < own {
+			d := held[of.state]
+			says := fmt.Sprintf(": of %d minutes held back spans are off by %.1f %%, the line by %.1f %%", d.n, 100*d.own, 100*d.line)
+			if d.n > 0 && d.line < clearly*d.own {
 				f, f.Valid = byLine, byLine.Valid+says
-			} else if n > 0 {
+			} else if d.n > 0 {
 				f.Valid += "; by spans" + says
 			}
 		case line.Known():
@@ -236,51 +241,60 @@ func (l *line) factorOf(node, gpu *fit.Sensor) fit.Figure {
 }
 
 const (
-	parts     = 5 // of the time, each held back in turn
-	leastHeld = 5 // minutes in a state that a comparison rests on
+	mostCompared = 1024 // minutes
+	parts        = 5    // of the time, each held back in turn
+	leastHeld    = 5    // minutes in a state that a comparison rests on
+	clearly      = 0.9  // of the distance of spans, within which the line is taken: these suppose none
 )
 
-// heldBack is how far minutes in a state usually are from what the others say of them: their
-// median in the state, and the line at the draw of their GPUs in it; of n minutes.
-func (l *line) heldBack(state fit.State) (own, other float64, n int) {
-	var offOwn, offLine []float64
-	order := make([]int, len(l.minutes))
-	for i := range order {
-		order[i] = i
+// distances are how far minutes in a state usually are from what others say of them, as parts of
+// them: from the median of others in the state, and from the line at the draw of their GPUs.
+type distances struct {
+	own, line float64
+	n         int // minutes that were held back
+}
+
+// heldBack are distances by state. Of many minutes each so-many-th one is compared.
+func (l *line) heldBack() (out [fit.StateActive + 1]distances) {
+	var order []int
+	for i := 0; i < len(l.minutes); i += 1 + len(l.minutes)/mostCompared {
+		order = append(order, i)
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(l.minutes[a].at, l.minutes[b].at) })
+	var own, line [len(out)][]float64
 	for p := range parts {
-		held := map[int]bool{}
-		for _, i := range order[len(order)*p/parts : len(order)*(p+1)/parts] {
-			held[i] = true
-		}
+		from, to := len(order)*p/parts, len(order)*(p+1)/parts
 		var rows []fit.NodeRow
-		var watts, gpus []float64
-		for i := range l.minutes {
-			if held[i] {
+		var watts, gpus [len(out)][]float64
+		for k, i := range order {
+			if k >= from && k < to {
 				continue
 			}
+			state := l.minutes[i].state
 			rows = append(rows, l.rows[i])
-			if l.minutes[i].state == state {
-				watts, gpus = append(watts, l.rows[i].Node), append(gpus, l.rows[i].GPUs)
-			}
+			watts[state], gpus[state] = append(watts[state], l.rows[i].Node), append(gpus[state], l.rows[i].GPUs)
 		}
 		f, err := fit.Node(rows)
-		if err != nil || !f.Base.Known() || len(watts) == 0 {
+		if err != nil || !f.Base.Known() {
 			continue
 		}
-		direct, line := fit.Median(watts), f.Base.Value+f.PerWatt.Value*fit.Median(gpus)
-		for i := range l.minutes {
-			if held[i] && l.minutes[i].state == state {
-				y := l.rows[i].Node
-				offOwn, offLine = append(offOwn, math.Abs(direct-y)/y), append(offLine, math.Abs(line-y)/y)
+		var direct, byLine [len(out)]float64
+		for state := range out {
+			direct[state], byLine[state] = fit.Median(watts[state]), f.Base.Value+f.PerWatt.Value*fit.Median(gpus[state])
+		}
+		for _, i := range order[from:to] {
+			state, y := l.minutes[i].state, l.rows[i].Node
+			if len(watts[state]) > 0 {
+				own[state], line[state] = append(own[state], math.Abs(direct[state]-y)/y), append(line[state], math.Abs(byLine[state]-y)/y)
 			}
 		}
 	}
-	if len(offOwn) < leastHeld {
-		return 0, 0, 0
+	for state := range out {
+		if len(own[state]) >= leastHeld {
+			out[state] = distances{fit.Median(own[state]), fit.Median(line[state]), len(own[state])}
+		}
 	}
-	return fit.Median(offOwn), fit.Median(offLine), len(offOwn)
+	return out
 }
 
 const (

@@ -148,8 +148,8 @@ func TestPlantedNodes(t *testing.T) {
 	require.Equal(t, seeds, wrong)
 }
 
-// TestSpansBesideTheLine: where both are known, the one counts that is nearer to minutes which were
-// held back, and both distances are said.
+// TestSpansBesideTheLine: where both are known spans count, unless the line is clearly nearer to
+// minutes which were held back; both distances are said.
 func TestSpansBesideTheLine(t *testing.T) {
 	taken := map[string]int{}
 	for seed := uint64(1); seed <= 8; seed++ {
@@ -170,11 +170,11 @@ func TestSpansBesideTheLine(t *testing.T) {
 			require.Equal(t, 60, n)
 			if strings.Contains(f.Valid, "by the line of its draw") {
 				require.Equal(t, "minutes", f.Figure.Units)
-				require.LessOrEqual(t, line, spans)
+				require.LessOrEqual(t, line, 0.9*spans+0.1)
 				taken["line"]++
 			} else {
 				require.Equal(t, "spans", f.Figure.Units)
-				require.LessOrEqual(t, spans, line)
+				require.GreaterOrEqual(t, line, 0.9*spans-0.1)
 				taken["spans"]++
 			}
 		}
