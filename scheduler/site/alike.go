@@ -126,7 +126,7 @@ func delaysAlike(p *pass, ref model.Ref) bool {
 	if !r.delays.has(j.alike, r.since) || !heedsRefusals(p, ref) || p.outOfTheWay(p.now.Add(j.left)) || p.core.confines(j) {
 		return false
 	}
-	p.qs.delaying.add(j)
+	p.qs.confinable.add(j)
 	return true
 }
 
@@ -155,7 +155,7 @@ func addNoRoom(p *pass, ref model.Ref, why model.Reason) {
 // addDelay takes in that the job under ref would delay the blocked one on the nodes chosen.
 func addDelay(p *pass, ref model.Ref, c *choice) {
 	j := &p.core.jobs[ref]
-	p.qs.delaying.add(j)
+	p.qs.confinable.add(j)
 	if !refusalsHold(p, j) || p.core.holds.has(ref) || p.core.confines(j) {
 		return
 	}

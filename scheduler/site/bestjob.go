@@ -58,7 +58,7 @@ func (p *pass) passFast(anyFits bool) (ok bool) {
 		if leads == mostLeads {
 			return false
 		}
-		i := p.best(!anyFits || p.qs.heldBack.holds(p.qs.best, p.now))
+		i := p.best(!anyFits)
 		if i < 0 {
 			return true
 		}
@@ -72,14 +72,10 @@ func (p *pass) passFast(anyFits bool) (ok bool) {
 		anyFits = p.anyFits()
 	}
 	if p.qs.policy.Backfill != order.Easy {
-		p.qs.orderHolds = anyFits
+		p.orderHolds = anyFits
 		return true
 	}
-	switch {
-	case !anyFits:
-	case p.qs.heldBack.holds(p.qs.reservation.Ref, p.now):
-		p.qs.reservation.Restore()
-	default:
+	if anyFits {
 		p.ensureReservation()
 		passBehind(p)
 	}
@@ -193,56 +189,4 @@ func contenders(p *pass, margin model.Fixed) []model.Ref {
 		return comesBefore(p, q, &lead)
 	})
 	return p.qs.scratch.contenders
-}
-
-// callFreshJobs says whether the jobs that joined the queue since the last pass call for
-// another. They do not when all that the pass found out still holds, and each of them
-// comes after the blocked job and has no room, or would delay it.
-func (p *pass) callFreshJobs() bool {
-	if len(p.qs.fresh) == 0 {
-		return false
-	}
-	if !p.qs.holdsGood || p.qs.quietUntil <= p.now || !p.qs.full && p.qs.fair.Refresh() {
-		return true
-	}
-	if !p.qs.full {
-		p.core.freeze(p.qs)
-	}
-	for _, ref := range p.qs.fresh {
-		if !p.qs.waiting.Has(ref) {
-			continue
-		}
-		q := p.qs.waiting.Row(ref)
-		if q.Gated { // it starts, and blocks others, after a fact that lets it
-			continue
-		}
-		switch {
-		case !q.Plain:
-			return true
-		case p.qs.full:
-			if p.qs.waiting.Free(q.Size) >= q.Need {
-				return true
-			}
-		case p.qs.fair.Spread() > 0 || p.matters(q):
-			return true
-		}
-	}
-	p.qs.fresh = p.qs.fresh[:0]
-	return false
-}
-
-// matters says whether a fresh job may start, or come before the blocked job; if not,
-// quietUntil is brought down to when it may do the latter.
-func (p *pass) matters(q *waiting.Job) bool {
-	h := p.qs.waiting.Row(p.qs.reservation.Ref)
-	for _, x := range [...]*waiting.Job{q, h} {
-		weigh(p, x)
-	}
-	if q.Tier > h.Tier || (q.Tier == h.Tier && q.Key >= h.Key) || (p.qs.waiting.Free(q.Size) >= q.Need && !p.wouldDelay(q)) {
-		return true
-	}
-	if q.Tier == h.Tier {
-		p.qs.quietUntil = min(p.qs.quietUntil, p.overtaking(q, h, h.Key-q.Key))
-	}
-	return p.qs.quietUntil <= p.now
 }

@@ -40,7 +40,7 @@ func (p *pass) passTimeline(scalingUp []model.Ref) {
 	}
 	p.growPlanned()
 	plan.Due = min(plan.Due, plan.First(p.now))
-	p.qs.quietUntil = max(min(swap, plan.Due), p.now)
+	p.qs.look.Until = max(min(swap, plan.Due), p.now)
 }
 
 // nextPlan is the first instant from now on at which a pass may plan. On a cycle
@@ -104,7 +104,7 @@ func (p *pass) replan(line []order.Candidate) (moved bool) {
 			continue
 		}
 		if most := p.qs.policy.Window.Tests; (most > 0 && tried >= most) || !p.qs.plan.MayTest(p.core.jobs[c.Ref].User, p.qs.policy.MaxUserTests) {
-			p.qs.orderHolds = true
+			p.orderHolds = true
 			moved = p.cancelSlot(c.Ref) || moved
 			p.core.note(c.Ref, model.ReasonPriority)
 			continue

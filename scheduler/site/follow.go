@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/site/internal/wake"
 )
 
 // Follow takes in what another core has proposed in a pass at now over the same facts: what it
@@ -31,9 +32,9 @@ func (s *Core) Follow(now model.Time, proposals []model.Proposal) {
 		}
 	}
 	// What a pass would look at is found anew when there is one.
-	s.vclusters.markAllDirty()
+	s.board.RaiseAll(wake.Site)
 	for i := range s.vclusters {
-		s.vclusters[i].fresh = s.vclusters[i].fresh[:0]
+		s.vclusters[i].newcomers = s.vclusters[i].newcomers[:0]
 	}
 	s.notes.Take()
 }

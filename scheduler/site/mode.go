@@ -88,7 +88,7 @@ func (x codedPasses) pass(p *pass, _ []model.Ref) {
 	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs))
 	x.c.pass = p
 	p.qs.blocked = x.c.planner.Pass(p.now)
-	p.qs.quietUntil = p.now
+	p.qs.look.Until = p.now
 }
 
 func (x codedPasses) explain(ref model.Ref, now model.Time) score.Explanation {

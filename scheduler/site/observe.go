@@ -7,6 +7,7 @@ import (
 	"orrery/scheduler/place"
 	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/waiting"
+	"orrery/scheduler/site/internal/wake"
 	"orrery/scheduler/workflow"
 )
 
@@ -21,7 +22,7 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 	for i := range facts {
 		f := &facts[i]
 		if changesWhichRun(f.Kind) {
-			countFact(s, f)
+			runsOtherwise(s, f)
 		}
 		switch f.Kind {
 		case model.FactSubmitted:
@@ -105,7 +106,7 @@ func (s *Core) changed(f *model.Fact) {
 	case model.FactSensitivePool:
 		s.caps.Pool = int32(f.Value)
 	}
-	s.vclusters.markAllDirty()
+	s.board.RaiseAll(wake.Site)
 }
 
 // advance brings the accounts to now: what the last accounting tick up to then froze.
@@ -157,7 +158,7 @@ func (s *Core) setUnwanted(ref model.Ref, why model.Reason) {
 	s.jobs[ref].phase = unwanted
 	s.unwanted = append(s.unwanted, unwantedJob{ref, why})
 	s.note(ref, why)
-	s.jobs[ref].queue.dirty = true
+	s.board.Raise(s.jobs[ref].queue.id, wake.Queue)
 }
 
 // admit lets a job whose dependencies hold into the queue, or makes it wait
@@ -214,9 +215,7 @@ func (s *Core) enter(ref model.Ref) {
 	if j.needsLent = needsLent(qs, &s.cfg, j); j.needsLent {
 		qs.needLent++
 	}
-	if qs.fresh = append(qs.fresh, ref); !qs.holdsGood {
-		qs.dirty = true
-	}
+	qs.newcomers = append(qs.newcomers, ref)
 	if first {
 		accountsMove(s)
 	}
@@ -250,7 +249,7 @@ func (s *Core) withdrawn(ref model.Ref, outcome model.JobState) {
 		return
 	case queued:
 		s.leave(ref)
-		j.queue.dirty = true
+		s.board.Raise(j.queue.id, wake.Queue)
 	case early:
 		waitNoMore(&s.jobTable, ref)
 	case unwanted:
@@ -265,7 +264,7 @@ func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	s.backlog.setBacklog(j, 0)
 	s.dropHold(ref)
 	if s.promises.end(ref) {
-		s.vclusters.promiseChanged(j.queue)
+		s.promiseChanged(j.queue)
 	}
 	j.queue.plan.Forget(ref)
 	j.phase = gone
@@ -332,7 +331,7 @@ func (s *Core) vacate(ref model.Ref) {
 	releaseNodes(&s.nodeState, ref, j)
 	s.deactivate(ref)
 	s.holds.left(ref)
-	markDirty(s, j)
+	gives(s, j)
 	endStint(&s.jobTable, j)
 	accountsMove(s)
 }
@@ -345,7 +344,9 @@ func (s *Core) granted(f *model.Fact) {
 	end := s.now.Add(j.left)
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
-		qs.dirty = qs.dirty || wants(qs, j, s.preemptsByQOS) && !isElsewhere(s, qs, j)
+		if wants(qs, j, s.preemptsByQOS) && touches(s, qs, j) {
+			s.board.Raise(qs.id, wake.Victim)
+		}
 		switch {
 		case qs != j.queue:
 			qs.free.Take(&j.placement)
@@ -356,7 +357,7 @@ func (s *Core) granted(f *model.Fact) {
 		}
 		qs.ends.Insert(end, ref, j.usage.Nodes)
 	}
-	invalidateBounds(s, j) // other nodes are selected, and other ends foreseen
+	takes(s, j) // other nodes are selected, and other ends foreseen
 	s.free.Take(&j.placement)
 	j.predicted, j.started, j.saved, j.phase = end, s.now, model.AbsentTime, running
 	s.activate(ref)
@@ -367,7 +368,7 @@ func (s *Core) granted(f *model.Fact) {
 	s.ledger.Begin(&j.usage, j.assoc, s.now)
 	s.dropHold(ref)
 	s.promises.end(ref)
-	s.promises.taken(j)
+	s.promises.taken(j, &s.board)
 	s.addService(ref)
 	accountsMove(s)
 }
@@ -399,12 +400,12 @@ func (s *Core) refused(f *model.Fact) {
 	j := &s.jobs[f.Ref]
 	if j.seq != f.Seq || (j.phase != proposed && j.phase != withdrawn) { // it was to preempt another, to change its size, or to withdraw it
 		if s.answered(f.Ref, f.Seq) {
-			s.vclusters.markAllDirty()
-			s.vclusters.passAgain(j.queue, s.now)
+			s.board.RaiseAll(wake.Site)
+			s.passAgain(j.queue)
 			return
 		}
 		if s.preemptionRefused(f.Seq) {
-			s.vclusters.passAgain(j.queue, s.now)
+			s.passAgain(j.queue)
 		}
 		return
 	}
@@ -418,7 +419,7 @@ func (s *Core) refused(f *model.Fact) {
 	j.queue.free.GiveWhere(&j.placement, s.free)
 	s.retakeInFlight(j.queue)
 	endStint(&s.jobTable, j)
-	s.vclusters.markAllDirty()
+	s.board.RaiseAll(wake.Site)
 	if j.phase == withdrawn {
 		s.depart(f.Ref, model.Cancelled)
 		return
@@ -426,5 +427,5 @@ func (s *Core) refused(f *model.Fact) {
 	j.usage = claimOf(j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.enter(f.Ref)
-	s.vclusters.passAgain(j.queue, s.now)
+	s.passAgain(j.queue)
 }

@@ -77,6 +77,9 @@ type pass struct {
 	triesLeft  bool  // there are blocked jobs for which no victims were sought
 	heeding    bool  // others have promised nodes to their jobs
 	minScored  bool  // a job is held by min_score
+	orderHolds bool  // a job that may have room is held back by the order alone
+	failing    bool  // no victims were found for a job
+	found      finding
 }
 
 // begin is the pass that a vCluster makes at now, if it makes one; it is valid until the
@@ -86,7 +89,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 	if p.core == nil {
 		p.core, p.qs = s, qs
 	}
-	p.now, p.borrowable, p.fast, p.triesLeft, p.heeding, p.minScored, p.bounded, p.contended = now, 0, false, false, s.promises.toOthers(qs), false, false, false
+	*p = pass{core: p.core, qs: p.qs, now: now, heeding: s.promises.toOthers(qs)}
 	return p
 }
 
@@ -94,16 +97,9 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 // room now and jobs that have none wait in two heaps: of the latter only the
 // best is of interest, for it is the one that holds a reservation.
 func (p *pass) run() {
-	if p.qs.dirty || len(p.qs.fresh) > 0 {
-		p.qs.heldBack.by = -1
-	}
-	p.qs.dirty, p.qs.elsewhere, p.qs.again = false, false, false
-	p.qs.quietUntil, p.qs.accountsAt, p.qs.minScoreAt, p.qs.orderHolds = model.Never, model.Never, model.Never, false
-	p.qs.fresh, p.qs.holdsGood, p.qs.full, p.qs.tolerance = p.qs.fresh[:0], false, false, 0
+	p.beginLook()
 	kept := p.qs.keepsNodes()
-	p.qs.blocked = false
-	p.qs.met.reset()
-	p.qs.delaying.reset()
+	p.qs.blocked, p.qs.standing = false, -1
 	p.core.caps.Met = false
 	p.qs.scratch.refused.reset(p.core.seq)
 	bringBackGated(p)
@@ -117,7 +113,8 @@ func (p *pass) run() {
 		p.passCandidates(scalingUp)
 	} else {
 		p.qs.plan.Due = model.Never // no job is planned for
-		p.fast, p.qs.tolerance = true, anyTolerance(p.core)
+		p.found, p.qs.tolerance = allHeld, anyTolerance(p.core)
+		p.qs.judged = byLimits
 	}
 	takeOutGated(p)
 	p.qs.underProvisioned = len(p.qs.services) > 0 && p.lacksNodes()
@@ -137,16 +134,23 @@ func (p *pass) run() {
 		// The accounts may lift a job to min_score as well.
 		if at, may := p.core.ledger.NextChange(p.now); may {
 			p.qs.minScoreAt = min(p.qs.minScoreAt, at)
-			p.qs.quietUntil = min(p.qs.quietUntil, max(at, p.now))
+			p.qs.look.Bring(max(at, p.now))
 		}
 	}
-	switch keeps := p.qs.keepsNodes(); {
-	case kept && !keeps:
-		lendsOtherwise(p.core, p.qs, func(other *queueState) { other.dirty = true }) // they may borrow what no job here waits for
-	case !kept && keeps:
-		lendsOtherwise(p.core, p.qs, func(other *queueState) { other.quietUntil = min(other.quietUntil, p.now) }) // and may be promised nothing of it any more
+	if keeps := p.qs.keepsNodes(); kept != keeps {
+		lendsMore(p.core, p.qs, kept)
 	}
-	p.qs.conclusive = concludes(p)
+	p.depend()
+}
+
+// beginLook forgets what the last pass found out and depended on.
+func (p *pass) beginLook() {
+	qs := p.qs
+	qs.look.Begin(&p.core.board, qs.id)
+	qs.again, qs.newcomers, qs.judged = false, qs.newcomers[:0], oneByOne
+	qs.accountsAt, qs.minScoreAt, qs.tolerance = model.Never, model.Never, 0
+	qs.confinable.reset()
+	qs.byNodes = false
 }
 
 // passCandidates is the pass of a vCluster in which a job waits.
@@ -156,27 +160,27 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 	p.qs.by.pass(p, scalingUp)
 	if len(p.core.plan.Proposals) > first {
 		p.core.plan.Again = p.core.plan.Again || startsWanted(p, p.core.plan.Proposals[first:])
-		p.qs.quietUntil = p.now // what is free has changed, and f9 with it
-		if fillsUp(p) {
-			p.qs.quietUntil = model.Never // there are no promises
+		p.qs.look.Until = p.now // what is free has changed, and f9 with it
+		if p.fillsUp() {
+			p.qs.look.Until = model.Never // there are no promises
 		}
-	} else if ((!p.qs.orderHolds && !p.heeding && !p.triesLeft) || p.beyondPatience()) && p.core.still() && p.core.nextBoundary(p.now) == model.Never {
+	} else if ((!p.orderHolds && !p.heeding && !p.triesLeft) || p.beyondPatience()) && p.core.still() && p.core.nextBoundary(p.now) == model.Never {
 		// Nothing runs and no job started, so no reservation holds a job
 		// back: time alone changes nothing but what min_score does.
-		p.qs.quietUntil, p.qs.accountsAt = p.qs.minScoreAt, model.Never
-		p.fast = false // anything that happens on the site has it look again
+		p.qs.look.Until, p.qs.accountsAt = p.qs.minScoreAt, model.Never
+		p.found, p.fast = unclear, false // anything that happens on the site has it look again
 	} else if p.triesLeft || (p.heeding && p.qs.policy.Preempts) {
-		p.qs.quietUntil = p.now // a job may lose its room by time alone, and then preempt others
+		p.qs.look.Until = p.now // a job may lose its room by time alone, and then preempt others
 	} else {
-		p.qs.quietUntil = min(p.qs.quietUntil, max(p.core.promises.quietUntil(p.qs), p.now))
+		p.qs.look.Bring(max(p.core.promises.quietUntil(p.qs), p.now))
 	}
 	if at := p.core.nextBoundary(p.now); at < model.Never && p.qs.blocked {
-		p.qs.quietUntil = p.now // it may come to be held, where it would run past the end of an advance reservation
+		p.qs.look.Until = p.now // it may come to be held, where it would run past the end of an advance reservation
 	} else {
-		p.qs.quietUntil = min(p.qs.quietUntil, at) // jobs that name one may start
+		p.qs.look.Bring(at) // jobs that name one may start
 	}
 	if p.qs.policy.plans() {
-		p.qs.quietUntil = min(p.qs.quietUntil, p.qs.plan.Due) // or the plan is made anew
+		p.qs.look.Bring(p.qs.plan.Due) // or the plan is made anew
 	}
 }
 
@@ -188,9 +192,10 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 	}
 	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs))
 	anyFits := p.anyFits()
-	if !anyFits && roomDecides(p) {
-		p.qs.blocked = anyUnheld(p)
-		noteFull(p)
+	if !anyFits && p.orderless() && !(p.qs.policy.Preempts && len(p.hunters()) > 0) {
+		p.qs.standing = anyUnheld(p)
+		p.qs.blocked = p.qs.standing >= 0
+		p.noteFull()
 		return
 	}
 	p.core.freeze(p.qs)
@@ -205,10 +210,18 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 	if len(p.core.plan.Proposals) > first {
 		return // there is another pass soon
 	}
+	if !anyFits && !p.triesLeft && p.orderless() {
+		p.noteFull()
+		return
+	}
 	p.boundNextChange(anyFits)
-	byCount := p.fast && !p.qs.policy.Preempts && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount()
-	p.qs.holdsGood = byCount && p.qs.quietUntil > p.now
-	noteHeldBack(p, byCount)
+	switch {
+	case p.core.cfg.Explain != nil:
+	case !p.qs.blocked && p.qs.policy.MinScore == 0 && !p.qs.byNodes:
+		p.found, p.qs.judged = allHeld, byLimits
+	case p.fast && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount() && p.qs.look.Until > p.now:
+		p.qs.judged = byTurn
+	}
 }
 
 // passServing is the pass in which services may get nodes.
@@ -218,7 +231,7 @@ func (p *pass) passServing(scalingUp []model.Ref) {
 	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs) + len(scalingUp))
 	p.passAll(scalingUp)
 	if len(p.qs.waiting.Jobs) > 0 || p.core.nextBoundary(p.now) < model.Never {
-		p.qs.quietUntil = p.now // what overtakes a service, or opens nodes to it, is not foreseen
+		p.qs.look.Until = p.now // what overtakes a service, or opens nodes to it, is not foreseen
 	}
 }
 
@@ -261,7 +274,7 @@ func (p *pass) passAll(scalingUp []model.Ref) {
 			room.Pop()
 		}
 		if b := p.qs.policy.Backfill; p.qs.blocked && (b == order.None || b == order.Conservative) {
-			p.qs.orderHolds = p.qs.orderHolds || len(room.List) > 0
+			p.orderHolds = p.orderHolds || len(room.List) > 0
 		}
 		if !p.qs.blocked || thorough {
 			continue
@@ -455,7 +468,7 @@ func (p *pass) block(ref model.Ref, r model.Reason) {
 	if p.qs.blocked {
 		return
 	}
-	p.qs.blocked = true
+	p.qs.blocked, p.qs.standing = true, ref
 	p.qs.reservation.Ref, p.qs.reservation.Since = ref, p.core.seq
 	if p.qs.policy.Preempts {
 		p.preemptForBlocked()
@@ -494,6 +507,6 @@ func (p *pass) occupy(ref model.Ref, c *choice) {
 	p.core.setNeeds(j)
 	p.core.lend(j, 1)
 	p.promiseProposed(ref)
-	invalidateBounds(p.core, j) // the caps of all have less room
+	takes(p.core, j) // the caps of all have less room
 	p.core.note(ref, model.ReasonNone)
 }

@@ -150,9 +150,10 @@ func (s *Core) confines(j *job) bool {
 // several may leave it few together, of which the first is told: those of its quality of service
 // come after those of its tenant.
 func metLimit(s *Core, j *job, r model.Reason, ofNodes bool) {
-	j.queue.met.add(j, r)
+	addMet(j, r)
+	j.queue.byNodes = j.queue.byNodes || ofNodes
 	if ofNodes && s.ledger.LimitsQOS(j.QOS) {
-		j.queue.met.add(j, model.ReasonQOSLimit)
+		addMet(j, model.ReasonQOSLimit)
 	}
 }
 

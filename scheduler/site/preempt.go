@@ -10,6 +10,7 @@ import (
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
 	"orrery/scheduler/preempt"
+	"orrery/scheduler/site/internal/waiting"
 )
 
 // preemptForBlocked looks for victims for the jobs that have no room when the first
@@ -20,15 +21,28 @@ import (
 // is free are the same. Passed over as well are jobs that would lack nodes even if all left
 // that they may preempt.
 func (p *pass) preemptForBlocked() {
-	if least := leastClass(p); p.qs.waitingOf.most() > least || p.core.cfg.Explain != nil {
-		p.preemptAbove(least)
+	line, tries := p.hunters(), int32(0)
+	for len(line) > 0 {
+		alike := 1
+		for alike < len(line) && line[alike].Tier == line[0].Tier {
+			alike++
+		}
+		if !p.preemptForClass(line[:alike], &tries) {
+			p.triesLeft = true
+			return
+		}
+		line = line[alike:]
 	}
 }
 
-// preemptAbove is preemptForBlocked for jobs above a class, and tells why none is preempted for
-// the others.
-func (p *pass) preemptAbove(least int32) {
-	jobs, explained := p.qs.waiting.Jobs, p.core.cfg.Explain != nil
+// hunters is the jobs that victims are to be sought for, those of higher classes first. The list is valid until the
+// next call.
+func (p *pass) hunters() []order.Candidate {
+	least, explained := leastClass(p), p.core.cfg.Explain != nil
+	if p.qs.waitingOf.most() <= least && !explained {
+		return nil
+	}
+	jobs := p.qs.waiting.Jobs
 	line, room := p.core.buf.line[:0], newRoomFound(p)
 	for i := range jobs {
 		q := &jobs[i]
@@ -42,7 +56,11 @@ func (p *pass) preemptAbove(least int32) {
 			continue
 		}
 		j := &p.core.jobs[q.Ref]
-		if failed(p, j) || p.core.holds.has(q.Ref) { // there are no victims, or it waits for them
+		if failed(p, j) {
+			p.failing = true
+			continue
+		}
+		if p.core.holds.has(q.Ref) { // it waits for its victims
 			continue
 		}
 		if !room.lacking(q) || p.core.limited(j, &j.usage) != model.ReasonNone {
@@ -58,18 +76,16 @@ func (p *pass) preemptAbove(least int32) {
 	slices.SortFunc(line, func(a, b order.Candidate) int { //detlint:total no job is in the queue twice
 		return cmp.Or(cmp.Compare(b.Tier, a.Tier), cmp.Compare(a.At, b.At))
 	})
-	tries := int32(0)
-	for len(line) > 0 {
-		alike := 1
-		for alike < len(line) && line[alike].Tier == line[0].Tier {
-			alike++
-		}
-		if !p.preemptForClass(line[:alike], &tries) {
-			p.triesLeft = true
-			return
-		}
-		line = line[alike:]
+	return line
+}
+
+// mayPreempt says whether victims might be sought for a waiting job.
+func mayPreempt(p *pass, q *waiting.Job) bool {
+	if !p.qs.policy.Preempts || int32(q.Rank) <= leastClass(p) {
+		return false
 	}
+	room := newRoomFound(p)
+	return q.Need <= room.most(q)
 }
 
 // preemptForClass is preemptForBlocked for jobs of one class; it says whether there was a
@@ -239,7 +255,7 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 			c.nodes.Add(h.Node)
 		}
 	}
-	invalidateBounds(p.core, j) // the nodes kept may be those that others wait for
+	takes(p.core, j) // the nodes kept may be those that others wait for
 	return true
 }
 
@@ -254,7 +270,7 @@ func preemptsQOS(site *model.Site, j *job) []model.QOSID {
 // dropHold stops keeping nodes for ref: it has started or left.
 func (s *Core) dropHold(ref model.Ref) {
 	if s.holds.drop(ref) {
-		markDirty(s, &s.jobs[ref])
+		gives(s, &s.jobs[ref])
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"orrery/scheduler/backfill"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/site/internal/wake"
 )
 
 // promise is what the other vClusters heed of the reservation of a blocked job: nodes of
@@ -154,10 +155,10 @@ func (s *promises) avoid(ref model.Ref, qs *queueState, now, from, until model.T
 
 // taken makes those vClusters look again to which a job that starts takes what they were
 // promised: they did not know of it.
-func (s *promises) taken(j *job) {
+func (s *promises) taken(j *job, b *wake.Board) {
 	for i := range s.list {
 		if x := &s.list[i]; x.queue != j.queue && j.predicted > x.at && j.placement.Within(x.nodes) > 0 {
-			x.queue.dirty = true
+			b.Raise(x.queue.id, wake.Promises)
 		}
 	}
 }
@@ -275,10 +276,10 @@ func (p *pass) publish() {
 		p.core.tellPromise(&p.core.promises.list[len(p.core.promises.list)-1], p.core.jobs[holder].Job)
 	}
 	if told {
-		p.core.vclusters.invalidateBounds(p.now) // the others plan around it
+		p.core.board.RaiseAll(wake.Promised) // the others plan around it
 	}
 	if changed {
-		p.core.vclusters.promiseChanged(p.qs)
+		p.core.promiseChanged(p.qs)
 	}
 }
 
@@ -307,15 +308,6 @@ func (p *pass) promiseProposed(ref model.Ref) {
 	addNodes(nodes, &p.core.jobs[ref].placement)
 	nodes.AndNot(p.core.home[p.qs.id])
 	if p.core.promises.set(i, p.now, nodes) {
-		p.core.vclusters.promiseChanged(p.qs)
-	}
-}
-
-// promiseChanged makes the other vClusters look again that may have heeded a promise.
-func (s queueStates) promiseChanged(qs *queueState) {
-	for i := range s {
-		if other := &s[i]; other != qs && other.keepsNodes() {
-			other.dirty = true
-		}
+		p.core.promiseChanged(p.qs)
 	}
 }

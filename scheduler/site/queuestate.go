@@ -29,7 +29,6 @@ type queueState struct {
 
 	promising        bool      // others are told of its reservations
 	needLent         int32     // waiting jobs that can only start by borrowing, of which others are told
-	factSeq          int64     // facts observed that concern it and may let a preemption succeed that failed before
 	blocked          bool      // a job lacked nodes in the last pass
 	underProvisioned bool      // a service is smaller than it is to be, for want of nodes
 	best             model.Ref // best of the last pass, -1 for none
@@ -39,38 +38,9 @@ type queueState struct {
 	plan        future.Plan        // under Conservative
 	requests    *place.MixSoFar    // what its jobs have asked for, nil where nodes are not selected by that
 
-	nextLook
+	lookout
 	scores
 	scratch queueScratch
-}
-
-// nextLook says when a vCluster has to look at its queue again. A pass sets it anew; what is
-// observed until the next one may only bring it forward.
-type nextLook struct {
-	dirty      bool        // something changed since the last pass
-	elsewhere  bool        // something changed since then that concerns other vClusters
-	again      bool        // the quorum refused something since the last pass, so there is one more
-	againAt    model.Time  // when there was one more last
-	stuckAt    model.Time  // when the quorum refused something even so
-	quietUntil model.Time  // nothing changes before, if nothing is observed and the accounts stay
-	accountsAt model.Time  // the accounts may change, which matters
-	commonAt   model.Fixed // Common of the terms in the last pass
-	tolerance  model.Fixed // nothing changes by that before it has moved by more
-	minScoreAt model.Time  // a job held by min_score may reach it; screen brings it forward
-	tick       model.Time  // as tickFrom answered last
-	tickBefore model.Time  // the tick before that
-	lastPass   model.Time  // or the last tick of the cycle that needed none
-	orderHolds bool        // a job that may have room is held back by the order alone
-
-	holdsGood bool        // what the last pass found out holds until something is observed but submissions
-	full      bool        // no job had room when the last pass was over, and nothing else matters
-	fresh     []model.Ref // jobs submitted since the last pass
-	heldBack  heldBack    // since a pass that started no job
-
-	conclusive bool     // the last pass left nothing that what concerns other vClusters could change but by the limits that it met, caps, and what they lend
-	met        limits   // that kept jobs from starting in the last pass
-	delaying   delaying // in the last pass
-	lacking    int32    // nodes that a job lacks at least in the last pass which may borrow them
 }
 
 // scores is what the scores of a pass have in common. The terms of tenants are those in
@@ -105,7 +75,7 @@ type queueScratch struct {
 func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, free *place.Free, space *place.Space, few int32) queueState {
 	qs := queueState{
 		id: id, policy: policy, free: space.NewFree(), best: -1, reservation: future.NewReservation(space.NewFree()),
-		nextLook: nextLook{heldBack: heldBack{by: -1}, quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime, againAt: model.AbsentTime, stuckAt: model.AbsentTime},
+		lookout:  newLookout(),
 		scores:   scores{terms: waiting.Terms{FairShare: fair.Share, Penalty: fair.Penalty, Inverse: fair.Inverse}, fair: fair},
 		mode:     policy.mode(),
 		requests: newRequestMix(policy),
@@ -138,35 +108,3 @@ func (p *Policy) ticks() model.Ticks {
 // keepsNodes says whether the vCluster lends nothing, for some of its own jobs want its
 // nodes.
 func (qs *queueState) keepsNodes() bool { return qs.blocked || qs.underProvisioned }
-
-// queueStates are those of all vClusters, by id.
-type queueStates []queueState
-
-// markAllDirty makes every vCluster look at its queue again.
-func (s queueStates) markAllDirty() {
-	for i := range s {
-		s[i].dirty = true
-	}
-}
-
-// invalidateBounds ends what every vCluster knows of how long nothing can change.
-func (s queueStates) invalidateBounds(now model.Time) {
-	for i := range s {
-		qs := &s[i]
-		qs.quietUntil, qs.heldBack.by = min(qs.quietUntil, now), -1
-	}
-}
-
-// passAgain lets a vCluster whose proposal was refused make one more pass at this instant,
-// whatever its cycle: others have taken what it wanted. If that is refused as well, its
-// next pass waits for another instant. Where there are no others, a refusal is a change like
-// any other.
-func (s queueStates) passAgain(qs *queueState, now model.Time) {
-	switch {
-	case len(s) == 1:
-	case qs.againAt == now:
-		qs.stuckAt = now
-	default:
-		qs.again = true
-	}
-}

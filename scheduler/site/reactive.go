@@ -11,6 +11,7 @@ import (
 	"orrery/scheduler/order"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/wake"
 )
 
 // Reactive services run on as many nodes as another system demands for them, between
@@ -40,7 +41,7 @@ func (s *Core) demanded(f *model.Fact) {
 	if j := &s.jobs[f.Ref]; j.Kind == model.Reactive {
 		j.demand = int32(min(f.Value, math.MaxInt32))
 		j.unanswered = f.Seq
-		j.queue.dirty = true
+		s.board.Raise(j.queue.id, wake.Queue)
 		if j.phase == running && j.usage.Nodes >= j.wants() {
 			s.dropHold(f.Ref)
 		}
@@ -48,16 +49,18 @@ func (s *Core) demanded(f *model.Fact) {
 }
 
 // addService lists a running service among those that follow their demand, by id.
-func (t *jobTable) addService(ref model.Ref) {
-	j := &t.jobs[ref]
+func (s *Core) addService(ref model.Ref) {
+	j := &s.jobs[ref]
 	qs := j.queue
 	if j.Kind != model.Reactive || qs.mode.fixedServiceSize {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(qs.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(t.jobs[r].Job, id) })
+	at, _ := slices.BinarySearchFunc(qs.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(s.jobs[r].Job, id) })
 	qs.services = slices.Insert(qs.services, at, ref)
 	qs.fair.Enter(j.Tenant) // its score counts while it runs
-	qs.dirty = qs.dirty || j.wants() != j.usage.Nodes
+	if j.wants() != j.usage.Nodes {
+		s.board.Raise(qs.id, wake.Queue)
+	}
 }
 
 // dropService takes a service that does not run any more out of that list.
@@ -153,7 +156,7 @@ func (p *pass) atLimit(j *job, size int32) model.Reason {
 		r = model.ReasonSensitivePool
 	}
 	if r != model.ReasonNone {
-		j.queue.met.add(j, r)
+		addMet(j, r)
 	}
 	return r
 }
@@ -357,8 +360,8 @@ func (p *pass) proposeSize(x *resize) {
 	p.core.reserveMore(x, 1)
 	if x.nodes > 0 {
 		x.queue.free.Take(&x.gained)
-		if invalidateBounds(p.core, j); x.lent { // the caps of all have less room
-			p.core.vclusters.invalidateBounds(p.now) // and lenders fewer nodes
+		if takes(p.core, j); x.lent { // the caps of all have less room
+			p.core.board.RaiseAll(wake.Taken) // and lenders fewer nodes
 		}
 	}
 	p.core.seq++
@@ -444,7 +447,7 @@ func (s *Core) resized(f *model.Fact) {
 	s.backlog.setRunning(j, j.gpuTime())
 	s.setNeeds(j)
 	s.ledger.Use(&j.usage, j.assoc, 1, s.now)
-	s.vclusters.markAllDirty()
+	s.board.RaiseAll(wake.Site)
 	if n >= j.wants() {
 		j.unanswered = 0
 	}

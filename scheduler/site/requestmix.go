@@ -1,6 +1,9 @@
 package site
 
-import "orrery/scheduler/place"
+import (
+	"orrery/scheduler/place"
+	"orrery/scheduler/site/internal/wake"
+)
 
 // newRequestMix is the mix that a vCluster places shares by, nil under policies that do not
 // go by one.
@@ -28,7 +31,6 @@ func countRequest(s *Core, j *job) {
 	}
 	nodes := min(j.NodesMin, int32(s.space.Nodes())) // one that asks for more can never run
 	if qs.requests.Add(j.kind.class, place.ShareOf(j.Allocation), nodes) {
-		qs.dirty, qs.heldBack.by = true, -1
-		qs.quietUntil = min(qs.quietUntil, s.now)
+		s.board.Raise(qs.id, wake.Queue)
 	}
 }

@@ -87,11 +87,11 @@ func (s *Core) updateBacklog(now model.Time) {
 	}
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
-		if qs.policy.Ranking != ByScore || qs.policy.Weights[score.Backlog] == 0 || qs.quietUntil <= now || qs.tolerance == math.MaxInt64 {
+		if qs.policy.Ranking != ByScore || qs.policy.Weights[score.Backlog] == 0 || qs.look.Until <= now || qs.tolerance == math.MaxInt64 {
 			continue
 		}
 		if moved := commonOf(s, qs) - qs.commonAt; moved > qs.tolerance || -moved > qs.tolerance {
-			qs.quietUntil = min(qs.quietUntil, now)
+			qs.look.Bring(now)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func preemptForServices(p *pass) {
 	for _, ref := range seekers(p) {
 		if tries == p.qs.policy.Preemption.MaxTries {
 			p.noteNoVictims(ref, scheduler.VictimsUntried)
-			p.qs.quietUntil = p.now // it is tried for in another pass
+			p.qs.look.Until = p.now // it is tried for in another pass
 			break
 		}
 		tries++
@@ -72,7 +72,7 @@ func preemptForServices(p *pass) {
 		}
 	}
 	if len(p.core.plan.Proposals) > first {
-		p.qs.quietUntil = p.now
+		p.qs.look.Until = p.now
 	}
 }
 

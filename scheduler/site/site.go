@@ -21,6 +21,7 @@ import (
 	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/notes"
 	"orrery/scheduler/site/internal/waiting"
+	"orrery/scheduler/site/internal/wake"
 	"orrery/scheduler/workflow"
 )
 
@@ -165,7 +166,8 @@ type Core struct {
 	promises promises
 	resizes  []resize // in flight, in the order proposed; a job has one at most
 
-	vclusters queueStates
+	vclusters []queueState
+	board     wake.Board
 	factLog
 	output
 	buf buffers
@@ -175,7 +177,7 @@ type Core struct {
 type factLog struct {
 	now       model.Time // of the last Observe or Plan
 	shedAt    int64      // factSeq when jobs to shed were last looked for
-	factSeq   int64      // facts observed that may let a preemption succeed that failed before
+	factSeq   int64      // facts observed that may let a preemption succeed that failed before, or a cap have room
 	lastFact  model.Time // when anything was observed last
 	restoring bool       // each vCluster makes a pass in every plan, whatever its cycle
 }
@@ -202,7 +204,8 @@ func New(cfg Config) *Core {
 	if cfg.Site.CountIdle {
 		s.caps.CountIdle(cfg.Site)
 	}
-	s.vclusters = make(queueStates, len(cfg.Policies))
+	s.board = wake.NewBoard(len(cfg.Policies), len(cfg.Site.Tenants), len(cfg.Site.QOS))
+	s.vclusters = make([]queueState, len(cfg.Policies))
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
 		*qs = newQueueState(model.VClusterID(i), &cfg.Policies[i], s.ledger.NewCache(len(cfg.Site.Tenants), cfg.Policies[i].Weights[score.FairShare]), s.free, s.space, cmp.Or(cfg.Few, waiting.Few))
@@ -281,7 +284,8 @@ func (s *Core) overLimits(j *job, p *model.Placement, held int64) model.Reason {
 	n := p.Nodes()
 	r := s.ledger.CheckChosen(&j.usage, n, s.nodeClasses.Thousandths(p, n), held, p.Shares)
 	if r != model.ReasonNone {
-		j.queue.met.add(j, r)
+		addMet(j, r)
+		j.queue.byNodes = true
 	}
 	return r
 }

@@ -1,0 +1,194 @@
+package site
+
+import (
+	"math"
+	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/site/internal/wake"
+)
+
+// What a pass depended on. Most of what happens on a site makes no difference to a given vCluster: a
+// job of another starts or ends on nodes that its own jobs may not use, or its own jobs are all held by limits that
+// nothing is given back of.
+
+// finding is what a pass has found out that decides what may change it.
+type finding uint8
+
+const (
+	unclear    finding = iota // anything may
+	allHeld                   // each job is held by a limit, a task group or a mutex: no node was looked at
+	noRoom                    // no job has room, whatever their order, and none may preempt others
+	inTheirWay                // the first blocked job is known, and no job behind it may start
+)
+
+// depend notes what the pass, which is over, depended on.
+func (p *pass) depend() {
+	qs, b := p.qs, &p.core.board
+	if qs.policy.Cycle == 0 { // time counts, so that a pass may find out something else at any change
+		event := wake.Of(wake.Queue, wake.Site, wake.Freed, wake.Victim, wake.Lending, wake.Promises)
+		qs.look.Depend(b, event, wake.All&^event)
+		return
+	}
+	must, ask := p.sources()
+	if qs.policy.Preempts && (p.failing || p.triesLeft || len(qs.inFlight) > 0) {
+		must |= wake.Of(wake.Victim, wake.Running) // a search that failed is made again
+	}
+	qs.look.Depend(b, must, ask)
+}
+
+// sources are those that the pass depended on but for what jobs could be preempted.
+func (p *pass) sources() (must, ask wake.Sources) {
+	const always = 1<<wake.Queue | 1<<wake.Site
+	all := wake.All &^ wake.Of(wake.Victim, wake.Running)
+	found := p.found
+	if found == unclear && p.fast && p.qs.look.Until > p.now {
+		found = inTheirWay
+	}
+	switch {
+	case found == allHeld && !p.qs.underProvisioned && len(p.core.site.Reservations) == 0 && !p.core.holds.concern(p.core, p.qs):
+		return always, 0
+	case found == allHeld || found == unclear || !p.conclusive():
+		return all, 0
+	}
+	if must, ask = always|1<<wake.Freed, wake.Of(wake.Apart, wake.Lending); found == inTheirWay {
+		must |= 1 << wake.Taken
+	}
+	return must, ask
+}
+
+// conclusive says whether the pass has found out all that matters until something happens that
+// concerns the vCluster, or is to be asked about, see stands. Not so where a cap had no room, or where it matters what others
+// are promised or keep.
+func (p *pass) conclusive() bool {
+	qs, s := p.qs, p.core
+	switch {
+	case s.caps.Met || p.heeding || len(s.promises.list) > 0 || qs.needLent > 0 || len(s.site.Reservations) > 0 || s.holds.concern(s, qs):
+		return false
+	case qs.blocked && (qs.standing < 0 || !s.caps.Cap.Allows(s.jobs[qs.standing].needs, s.caps.Used)):
+		return false // when it has room depends on what others draw
+	case slices.ContainsFunc(qs.services, func(ref model.Ref) bool {
+		return s.jobs[ref].Scaled && s.jobs[ref].usage.Nodes < s.jobs[ref].wants()
+	}):
+		return false // it may borrow
+	}
+	if qs.lacking = qs.waiting.LeastLacking(); s.site.Amounts || qs.mode.conformanceFirst {
+		qs.lacking = 1 // it matters which nodes are free, and not their number alone
+	}
+	return qs.lacking > p.borrowable
+}
+
+// stands says whether the last pass would find out the same now, although something happened that concerns
+// other vClusters. What was given back of limits that it met has been looked at by then.
+func (p *pass) stands() bool {
+	qs, s := p.qs, p.core
+	switch {
+	case qs.lacking < math.MaxInt32 && qs.lacking <= p.lendable():
+		return false
+	case qs.waiting.Gated() > 0 && qs.reopened != s.graph.Reopened() && anyGateOpen(p):
+		return false
+	case len(qs.services) > 0 && qs.underProvisioned != p.lacksNodes():
+		return false
+	case qs.confinable.anyConfined(s):
+		return false
+	}
+	// Where a limit, a cap, a task group or a mutex holds the first blocked job now, another is.
+	return !qs.blocked || s.limited(&s.jobs[qs.standing], &s.jobs[qs.standing].usage) == model.ReasonNone && isOpen(s, qs.standing)
+}
+
+// isOpen says whether neither a cap nor a task group nor a mutex would keep a job from starting now.
+func isOpen(s *Core, ref model.Ref) bool {
+	return s.caps.Cap.Allows(s.jobs[ref].needs, s.caps.Used) && s.graph.Gate(ref) == model.ReasonNone
+}
+
+// anyGateOpen says whether a job that a task group or a mutex held in the last pass is held no more.
+func anyGateOpen(p *pass) bool {
+	gated := p.qs.waiting.GatedJobs(p.qs.scratch.gated[:0])
+	p.qs.scratch.gated = gated[:0]
+	return slices.ContainsFunc(gated, func(ref model.Ref) bool { return p.core.graph.Gate(ref) == model.ReasonNone })
+}
+
+// confinable is jobs that take shares of nodes, and would have delayed the blocked one in the last pass of a vCluster. One may be
+// confined to nodes with shares that its limits count already when a job elsewhere has taken something. It may
+// not delay the blocked job there.
+type confinable struct {
+	claims []claim
+	nodes  int32 // none asks for more
+	many   bool  // too many to tell
+}
+
+type claim struct {
+	tenant model.TenantID
+	qos    model.QOSID
+}
+
+func (d *confinable) reset() { d.claims, d.nodes, d.many = d.claims[:0], 0, false }
+
+func (d *confinable) add(j *job) {
+	if !j.usage.Divides {
+		return
+	}
+	const most = 16
+	d.nodes = max(d.nodes, j.usage.Nodes)
+	switch c := (claim{j.Tenant, j.QOS}); {
+	case slices.Contains(d.claims, c):
+	case len(d.claims) == most:
+		d.many = true
+	default:
+		d.claims = append(d.claims, c)
+	}
+}
+
+func (d *confinable) anyConfined(s *Core) bool {
+	return d.many || slices.ContainsFunc(d.claims, func(c claim) bool { return s.ledger.MayConfine(c.tenant, c.qos, d.nodes) })
+}
+
+// Where no job has room it makes no difference which comes first: nothing changes until something is given back, or a
+// job comes that has room or may preempt others.
+
+// orderless says whether the order of the jobs makes no difference where none has room and none preempts: the first
+// blocked one gets no promise, none is held by min_score, and it is not asked why jobs wait.
+func (p *pass) orderless() bool {
+	return !p.qs.promises() && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 && !(p.qs.policy.Preempts && p.core.holds.concern(p.core, p.qs))
+}
+
+// noteFull takes in that no job has room, where their order makes no difference.
+func (p *pass) noteFull() {
+	p.found, p.qs.judged, p.qs.tolerance = noRoom, byRoom, anyTolerance(p.core)
+	if p.qs.blocked {
+		return
+	}
+	if p.found, p.qs.judged = allHeld, byLimits; p.qs.byNodes {
+		p.found, p.qs.judged = unclear, oneByOne
+	}
+}
+
+// anyUnheld is a job that no limit holds, -1 if there is none. While it has no room, its vCluster lends nothing. What holds the
+// others is noted.
+func anyUnheld(p *pass) model.Ref {
+	for i := range p.qs.waiting.Jobs {
+		if ref := p.qs.waiting.Jobs[i].Ref; p.held(order.Candidate{Ref: ref}) == model.ReasonNone {
+			return ref
+		}
+	}
+	return -1
+}
+
+// fillsUp says whether the jobs that the pass has proposed to start leave no room for any other, so that the pass at the
+// next tick would find out no more.
+func (p *pass) fillsUp() bool {
+	if !p.fast || !p.orderless() || p.anyFits() || p.qs.policy.Preempts && len(p.hunters()) > 0 {
+		return false
+	}
+	if p.qs.blocked {
+		// Where a limit holds the first blocked job by now, that pass says whether another keeps nodes from being lent.
+		if p.qs.standing < 0 || p.held(order.Candidate{Ref: p.qs.standing}) != model.ReasonNone {
+			return false
+		}
+	} else if anyUnheld(p) >= 0 {
+		return false
+	}
+	p.noteFull()
+	return true
+}

@@ -1,0 +1,125 @@
+package site
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/site/internal/wake"
+)
+
+// What facts and proposals change for the vClusters. In event mode everything is a change, and explanations follow
+// everything.
+
+// concerns says whether a job is of the vCluster, or may hold nodes that jobs of the vCluster may start on without borrowing.
+func concerns(s *nodeState, qs *queueState, j *job) bool {
+	return qs == j.queue || s.unhomed || j.borrowed && j.placement.Within(s.home[qs.id]) > 0
+}
+
+// touches is that for the changes which j brings about.
+func touches(s *Core, qs *queueState, j *job) bool {
+	return qs.policy.Cycle == 0 || s.cfg.Explain != nil || concerns(&s.nodeState, qs, j)
+}
+
+// factConcerns says whether a fact concerns a vCluster: one about a job of another does where that holds, or is to hold,
+// nodes of it, or where nodes have no home. A refusal may be about two jobs, and concerns all.
+func factConcerns(s *Core, qs *queueState, f *model.Fact) bool {
+	switch f.Kind {
+	case model.FactCancelled, model.FactEnded, model.FactAssigned, model.FactRestored, model.FactPreempted, model.FactSuspended, model.FactRequeued, model.FactResized, model.FactDemand, model.FactReleased:
+		return concerns(&s.nodeState, qs, &s.jobs[f.Ref]) || f.Placement != nil && f.Placement.Within(s.home[qs.id]) > 0
+	}
+	return true
+}
+
+// runsOtherwise takes in a fact that may let a preemption succeed that failed before.
+// A try that failed is made again then, and time alone may let it succeed.
+func runsOtherwise(s *Core, f *model.Fact) {
+	s.factSeq++
+	for i := range s.vclusters {
+		qs := &s.vclusters[i]
+		if factConcerns(s, qs, f) {
+			s.board.Raise(qs.id, wake.Running)
+		} else {
+			s.board.Raise(qs.id, wake.Apart)
+		}
+	}
+}
+
+// gives takes in that j gives something back. A job that was on nodes has them still; nodes
+// kept for one that waits are at home in its vCluster, or in none.
+func gives(s *Core, j *job) {
+	s.board.Given(j.Tenant, j.QOS)
+	raise(s, j, wake.Freed)
+}
+
+// takes takes in that j takes something.
+func takes(s *Core, j *job) { raise(s, j, wake.Taken) }
+
+// raise counts a change of nodes by j for the vClusters that it concerns, and for the others that something happened.
+func raise(s *Core, j *job, source wake.Source) {
+	for i := range s.vclusters {
+		if qs := &s.vclusters[i]; touches(s, qs, j) {
+			s.board.Raise(qs.id, source)
+		} else {
+			s.board.Raise(qs.id, wake.Apart)
+		}
+	}
+}
+
+// lendsMore takes in that qs lends what it did not, or with false the other way round. Others may borrow what no job there waits
+// for, or may be promised nothing of it any more.
+func lendsMore(s *Core, qs *queueState, more bool) {
+	source := wake.Apart
+	if more {
+		source = wake.Lending
+	}
+	for i := range s.vclusters {
+		if other := &s.vclusters[i]; other != qs {
+			s.board.Raise(other.id, source)
+		}
+	}
+}
+
+// promiseChanged has the other vClusters look again that may have heeded a promise.
+func (s *Core) promiseChanged(qs *queueState) {
+	for i := range s.vclusters {
+		if other := &s.vclusters[i]; other != qs && other.keepsNodes() {
+			s.board.Raise(other.id, wake.Promises)
+		}
+	}
+}
+
+// failed says whether no victims were found for j, and nothing has happened since that could change that: no fact
+// that concerns its vCluster or, where a cap had no room for it, none at all. In that case a cap counts as met in this pass too.
+func failed(p *pass, j *job) bool {
+	if !j.capped {
+		return j.failedAt == p.core.factsOf(p.qs)+1
+	}
+	still := j.failedAt == p.core.factSeq+1
+	p.core.caps.Met = p.core.caps.Met || still
+	return still
+}
+
+// noteFailed notes that no victims were found for the job under ref.
+func noteFailed(p *pass, ref model.Ref) {
+	j := &p.core.jobs[ref]
+	p.failing = true
+	j.failedAt, j.capped = p.core.factsOf(p.qs)+1, false
+	if !capsAllow(p.core, j, p.core.caps.Used) {
+		j.failedAt, j.capped = p.core.factSeq+1, true
+	}
+}
+
+// factsOf counts the facts that concern a vCluster and may let a preemption succeed that failed before.
+func (s *Core) factsOf(qs *queueState) int64 { return int64(s.board.Count(qs.id, wake.Running)) }
+
+// addMet notes a limit that keeps j from starting, or from some nodes: a pass may find out something else when a job that
+// counts against it gives something back.
+func addMet(j *job, r model.Reason) {
+	met := &j.queue.look.Met
+	switch r {
+	case model.ReasonQuotaNodes, model.ReasonQuotaGPUs, model.ReasonQuotaConcurrent:
+		met.AddTenant(j.Tenant)
+	case model.ReasonQOSLimit:
+		met.AddQOS(j.QOS)
+	default:
+		met.AddOthers()
+	}
+}
