@@ -60,6 +60,7 @@ var (
 		2: "every round, fact, pass and proposal, with all fields",
 		3: "promises to blocked jobs; CPUs, memory and thousandths of GPUs of the shares of nodes",
 		4: "demands that could not be met, rounds of them, and services that a policy scales",
+		5: "no passes of vClusters for which nothing has changed; until then verify compares all of a pass but when the next was due",
 	}}
 	metricsFormat = &fileFormat{"metrics schema", "schema of metrics.json", metric.TableSchema, 1, nil}
 	traceFormat   = &fileFormat{"trace schema", "orrery.schema of its tables", traces.SchemaVersion, 1, nil}

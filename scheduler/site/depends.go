@@ -155,12 +155,19 @@ func (p *pass) orderless() bool {
 
 // noteFull takes in that no job has room, where their order makes no difference.
 func (p *pass) noteFull() {
-	p.found, p.qs.judged, p.qs.tolerance = noRoom, byRoom, anyTolerance(p.core)
-	if p.qs.blocked {
+	p.qs.tolerance = anyTolerance(p.core)
+	if !p.qs.blocked {
+		p.noteHeld()
 		return
 	}
-	if p.found, p.qs.judged = allHeld, byLimits; p.qs.byNodes {
-		p.found, p.qs.judged = unclear, oneByOne
+	p.found, p.qs.judged = noRoom, byRoom
+}
+
+// noteHeld takes in that a limit, a task group or a mutex holds each job. Where it is min_score, or the nodes that a job
+// would get decide, there is more to it.
+func (p *pass) noteHeld() {
+	if p.qs.policy.MinScore == 0 && !p.qs.byNodes && p.core.cfg.Explain == nil {
+		p.found, p.qs.judged = allHeld, byLimits
 	}
 }
 

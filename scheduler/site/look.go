@@ -45,7 +45,7 @@ type ticks struct {
 
 func newLookout() lookout {
 	return lookout{
-		look: wake.Look{Until: model.Never}, standing: -1, accountsAt: model.Never, minScoreAt: model.Never,
+		look: wake.NewLook(), standing: -1, accountsAt: model.Never, minScoreAt: model.Never,
 		refusals: refusals{againAt: model.AbsentTime, stuckAt: model.AbsentTime}, ticks: ticks{lastPass: model.AbsentTime},
 	}
 }

@@ -113,8 +113,8 @@ func (p *pass) run() {
 		p.passCandidates(scalingUp)
 	} else {
 		p.qs.plan.Due = model.Never // no job is planned for
-		p.found, p.qs.tolerance = allHeld, anyTolerance(p.core)
-		p.qs.judged = byLimits
+		p.qs.tolerance = anyTolerance(p.core)
+		p.noteHeld()
 	}
 	takeOutGated(p)
 	p.qs.underProvisioned = len(p.qs.services) > 0 && p.lacksNodes()
@@ -216,9 +216,8 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 	}
 	p.boundNextChange(anyFits)
 	switch {
-	case p.core.cfg.Explain != nil:
-	case !p.qs.blocked && p.qs.policy.MinScore == 0 && !p.qs.byNodes:
-		p.found, p.qs.judged = allHeld, byLimits
+	case !p.qs.blocked:
+		p.noteHeld()
 	case p.fast && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount() && p.qs.look.Until > p.now:
 		p.qs.judged = byTurn
 	}

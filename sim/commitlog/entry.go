@@ -108,10 +108,11 @@ func (r *Recorder) Proposed(now model.Time, p *model.Proposal) {
 	r.Entry(&r.e)
 }
 
-// Same says whether two entries agree in every field.
+// Same says whether two entries agree in every field. The Due of a pass is only compared where both
+// are known.
 func Same(a, b *Entry) bool {
 	return a.What == b.What && a.Now == b.Now && a.Round == b.Round && a.Count == b.Count &&
-		a.Due == b.Due && a.QuietUntil == b.QuietUntil && a.Again == b.Again && a.More == b.More &&
+		(a.Due == b.Due || a.Due == model.AbsentTime || b.Due == model.AbsentTime) && a.QuietUntil == b.QuietUntil && a.Again == b.Again && a.More == b.More &&
 		sameFact(&a.Fact, &b.Fact) && sameProposal(&a.Proposal, &b.Proposal) && samePromise(&a.Promise, &b.Promise)
 }
 

@@ -19,8 +19,9 @@ import (
 // LogVersion is the schema version of facts.parquet, which has one of its own. Version 1
 // held some fields of facts alone, and neither rounds, passes nor proposals; version 2 held
 // no promises, and no CPUs, memory and thousandths of GPUs of shares; version 3 held no demands
-// that could not be met.
-const LogVersion = 4
+// that could not be met; version 4 held passes of vClusters for which nothing had changed, and with them other instants
+// at which the next pass was due.
+const LogVersion = 5
 
 // OldestLogVersion is that of the oldest logs that are read: what they hold, they hold as
 // those of today do.
@@ -214,7 +215,8 @@ func number(b bool) int32 {
 }
 
 // ReadLog hands out the entries of the log in the run directory dir, in order, and the
-// error that ends them. An entry and what it points at are the reader's to keep. A file that is
+// error that ends them. An entry and what it points at are the reader's to keep. In logs of earlier
+// versions passes have no Due. A file that is
 // damaged, of another version or holds what no log holds is a *DataError.
 func ReadLog(dir string) iter.Seq2[*commitlog.Entry, error] {
 	return func(yield func(*commitlog.Entry, error) bool) {
@@ -242,7 +244,8 @@ func readLog(m *manifest, give func(*commitlog.Entry) bool) error {
 		name, _, _ := strings.Cut(reflect.TypeFor[logRow]().Field(i).Tag.Get("parquet"), ",")
 		columns[i] = slices.IndexFunc(t.fields, func(f field) bool { return f.name == name })
 	}
-	next := int64(0)
+	version, _ := t.file.Lookup(keySchema)
+	early, next := earlierLog(TableFacts, version), int64(0)
 	return t.scan(nil, func(v []vector, n int) error {
 		for row := range n {
 			var r logRow
@@ -263,6 +266,9 @@ func readLog(m *manifest, give func(*commitlog.Entry) bool) error {
 			}
 			next++
 			e.Now = model.Time(r.Time) - t.epoch
+			if early && e.What == commitlog.Pass {
+				e.Due = model.AbsentTime
+			}
 			if !give(&e) {
 				return errEnough
 			}

@@ -18,13 +18,14 @@ type Differs struct {
 // Error says what differs.
 func (d *Differs) Error() string { return d.Text }
 
-// SameLog holds that two logs of facts are equal before an instant, and counts their entries until
-// then. The error is a *Differs where they are not.
+// SameLog holds that two logs of facts say the same before an instant, and counts the entries that say something until
+// then. The error is a *Differs where they do not. How often a core has looked at its queues in vain makes no difference: the run may be
+// of another version.
 func SameLog(run, fork iter.Seq2[*commitlog.Entry, error], at model.Time) (entries int64, err error) {
-	next, stop := iter.Pull2(fork)
+	next, stop := iter.Pull2(telling(fork))
 	defer stop()
 	until := func(e *commitlog.Entry, more bool) bool { return more && e.Now < at }
-	for x, err := range run {
+	for x, err := range telling(run) {
 		if err != nil {
 			return entries, err
 		}
@@ -37,14 +38,28 @@ func SameLog(run, fork iter.Seq2[*commitlog.Entry, error], at model.Time) (entri
 			return entries, nil
 		}
 		if in != inFork || !commitlog.Same(x, y) {
-			return entries, &Differs{entries, fmt.Sprintf("entry %d of the log of facts, at %s, is another one in the fork", entries, x.Now)}
+			return entries, &Differs{entries, fmt.Sprintf("entry %d of the log of facts that says something, at %s, is another one in the fork", entries, x.Now)}
 		}
 		entries++
 	}
 	if y, err, more := next(); err != nil || until(y, more) {
-		return entries, cmpErr(err, &Differs{entries, fmt.Sprintf("the log of facts of the fork goes on after entry %d", entries)})
+		return entries, cmpErr(err, &Differs{entries, fmt.Sprintf("the log of facts of the fork goes on after entry %d that says something", entries)})
 	}
 	return entries, nil
+}
+
+// telling is the log without rounds that bring no fact, and without passes: what these decide are entries of their own.
+func telling(log iter.Seq2[*commitlog.Entry, error]) iter.Seq2[*commitlog.Entry, error] {
+	return func(yield func(*commitlog.Entry, error) bool) {
+		for e, err := range log {
+			if err == nil && (e.What == commitlog.Pass || e.What == commitlog.Round && e.Count == 0) {
+				continue
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 func cmpErr(err error, differs *Differs) error {

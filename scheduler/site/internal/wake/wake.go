@@ -90,6 +90,9 @@ type Look struct {
 	given     uint64
 }
 
+// NewLook is that of a vCluster that has made no pass yet: anything has it make one.
+func NewLook() Look { return Look{Until: model.Never, must: All} }
+
 // Begin begins the note of a pass: what changes from now on was not seen by it.
 func (l *Look) Begin(b *Board, v model.VClusterID) {
 	l.seen, l.given = b.changes[v], b.given
