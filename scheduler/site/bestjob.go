@@ -90,8 +90,8 @@ func (p *pass) anyFits() bool {
 	return p.qs.waiting.AnyFits(p.borrowable, nil) // the numbers of nodes decide alone
 }
 
-// mostLeads bounds how often a pass looks for the best job of all: from then on it is
-// cheaper to bring the whole queue into order.
+// mostLeads bounds how often a pass looks for the best job of all. To go on so takes no more than to bring the whole queue
+// into order, but would have no end where a limit holds the best by what its nodes are, which is known when they are chosen.
 const mostLeads = 16
 
 // setBounds sets the upper bounds on the scores of the pass. They hold for all of it, for what scores have in common and the
