@@ -84,8 +84,6 @@ const (
 	slack = 5
 	// blur is more than what scores are rounded by, divided by the least penalty.
 	blur = 1 << 6
-	// rounding is more than what Job.perNode is rounded up by.
-	rounding = 4
 )
 
 // Bounds are upper bounds on the scores of the jobs of a queue up to an instant, under
@@ -278,31 +276,8 @@ func (b *Bounds) searchList(l *list, lead *Leader, margin model.Fixed, at model.
 			}
 			next = below
 		}
-		if e := l.jobs.Job(next); e != nil && (l.tier != lead.Tier || b.mayMakeUp(l.size, e.Need, floor-bound)) {
-			place = next
-			continue
+		if place = next; l.jobs.Job(place) == nil {
+			place, ok = l.jobs.Seek(place, queue.Room{Free: math.MaxInt32, Extra: math.MaxInt32})
 		}
-		most := int32(math.MaxInt32)
-		if l.tier == lead.Tier {
-			most = b.mostNodes(l.size, floor-bound)
-		}
-		place, ok = l.jobs.Seek(next, queue.Room{Free: most, Extra: most})
 	}
-}
-
-// mayMakeUp says whether f9 of a job of so many nodes may make up for so much: whether they are at most mostNodes, without a
-// division. It errs on the side of yes.
-func (b *Bounds) mayMakeUp(size, need int32, lacking model.Fixed) bool {
-	group := model.Fixed(b.sizes[size].group)
-	lacking -= group * rounding
-	return lacking <= 0 || uint64(max(need-1, 0))*uint64(lacking) <= uint64(group*b.most)
-}
-
-// mostNodes is no less than a job may ask for whose f9 is to make up for so much.
-func (b *Bounds) mostNodes(size int32, lacking model.Fixed) int32 {
-	group := model.Fixed(b.sizes[size].group)
-	if lacking -= group * rounding; lacking <= 0 {
-		return math.MaxInt32
-	}
-	return int32(min(group*b.most/lacking+1, math.MaxInt32))
 }

@@ -2,7 +2,6 @@ package waiting
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"testing"
 
@@ -246,17 +245,4 @@ func TestReleaseInALowerTier(t *testing.T) {
 		_, ok = s.Next()
 		require.Equal(t, tier == 2, ok)
 	}
-}
-
-// TestMostNodesIsNoLess: what a job may ask for at most is told without overflow, and a job
-// that asks for more cannot make up for what it lacks.
-func TestMostNodesIsNoLess(t *testing.T) {
-	b := Bounds{sizes: []size{{group: 1 << 20}}, most: model.One}
-	require.EqualValues(t, math.MaxInt32, b.mostNodes(0, -5))
-	require.EqualValues(t, math.MaxInt32, b.mostNodes(0, 4<<20), "less than what is rounded")
-	require.EqualValues(t, math.MaxInt32, b.mostNodes(0, 4<<20+1), "more than there are numbers for")
-	half := model.One / 2
-	most := b.mostNodes(0, half+4<<20)
-	require.EqualValues(t, 2<<20+1, most)
-	require.Less(t, (1<<20)*int64(model.One)/int64(most), int64(half))
 }
