@@ -71,8 +71,8 @@ type queueScratch struct {
 }
 
 // newQueueState is the state of an idle vCluster on a site whose free nodes are those of
-// free; few is waiting.Config.Few.
-func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, free *place.Free, space *place.Space, few int32) queueState {
+// free.
+func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, free *place.Free, space *place.Space) queueState {
 	qs := queueState{
 		id: id, policy: policy, free: space.NewFree(), best: -1, reservation: future.NewReservation(space.NewFree()),
 		lookout:  newLookout(),
@@ -81,7 +81,7 @@ func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, fr
 		requests: newRequestMix(policy),
 	}
 	qs.free.CopyFrom(free)
-	c := waiting.Config{Weights: &policy.Weights, Nodes: int32(space.Nodes()), Bounded: qs.mode.bounded, Few: few}
+	c := waiting.Config{Weights: &policy.Weights, Nodes: int32(space.Nodes()), Bounded: qs.mode.bounded}
 	if policy.Ranking == ByScore {
 		c.Reference = policy.Reference
 	}

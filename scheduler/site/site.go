@@ -5,7 +5,6 @@
 package site
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -20,7 +19,6 @@ import (
 	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/notes"
-	"orrery/scheduler/site/internal/waiting"
 	"orrery/scheduler/site/internal/wake"
 	"orrery/scheduler/workflow"
 )
@@ -100,9 +98,6 @@ type Config struct {
 	// EveryCycle makes a pass at every tick of a cycle, also where the core knows
 	// that nothing can change. Tests hold the skipping against it.
 	EveryCycle bool
-	// Few is the most waiting jobs of a vCluster that are kept in two orders and not in
-	// lists: 0 is waiting.Few, negative none. It changes no result: tests hold one against another.
-	Few int32
 	// Max is what the site grants at most at any time; events may raise what
 	// Site and Quota say at the beginning.
 	Max MaxLimits
@@ -208,7 +203,7 @@ func New(cfg Config) *Core {
 	s.vclusters = make([]queueState, len(cfg.Policies))
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
-		*qs = newQueueState(model.VClusterID(i), &cfg.Policies[i], s.ledger.NewCache(len(cfg.Site.Tenants), cfg.Policies[i].Weights[score.FairShare]), s.free, s.space, cmp.Or(cfg.Few, waiting.Few))
+		*qs = newQueueState(model.VClusterID(i), &cfg.Policies[i], s.ledger.NewCache(len(cfg.Site.Tenants), cfg.Policies[i].Weights[score.FairShare]), s.free, s.space)
 	}
 	s.buf = newBuffers(s.space, n)
 	for i := range s.vclusters {

@@ -105,7 +105,7 @@ func drawNaive(t *rapid.T, with naiveFeature) *naiveWorld {
 
 func (d *naiveDraw) st() {
 	st := &model.Site{Constraints: []model.Constraint{{GPUType: -1}}}
-	d.w.cfg = site.Config{Site: st, Shared: d.has(withGPUs | withAmounts), Few: rapid.SampledFrom([]int32{0, -1, 4, 12}).Draw(d.t, "few")}
+	d.w.cfg = site.Config{Site: st, Shared: d.has(withGPUs | withAmounts)}
 	st.Amounts = d.has(withAmounts)
 	groups, vclusters := 1, 1
 	if d.has(withGroups) {

@@ -42,7 +42,7 @@ func (w *naiveWorld) enqueue(vcluster int, at, nodes, wall int, class int32) *na
 	return &w.jobs[i]
 }
 
-// requireAlike runs the core against the naive implementation, and against itself looking at every tick, and with lists.
+// requireAlike runs the core against the naive implementation, and against itself looking at every tick.
 func requireAlike(t *testing.T, w *naiveWorld) {
 	if err := w.cfg.Validate(); err != nil {
 		t.Fatal(err)
@@ -54,11 +54,6 @@ func requireAlike(t *testing.T, w *naiveWorld) {
 	every.EveryCycle = true
 	if diff := w.run(site.New(w.cfg), site.New(every)); diff != "" {
 		t.Error("EveryCycle:", diff)
-	}
-	lists := w.cfg
-	lists.Few = -1
-	if diff := w.run(site.New(w.cfg), site.New(lists)); diff != "" {
-		t.Error("lists:", diff)
 	}
 }
 

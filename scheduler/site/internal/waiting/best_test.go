@@ -40,8 +40,7 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 		c.weights[i] = model.One / 9
 	}
 	space := place.NewSpace(st)
-	few := []int32{0, 40, Few}[seed/7%3]
-	c.q = New(Config{Weights: &c.weights, Reference: model.Hour, Nodes: nodes, Bounded: true, Few: few}, space.NewFree(), space.Class(nil))
+	c.q = New(Config{Weights: &c.weights, Reference: model.Hour, Nodes: nodes, Bounded: true}, space.NewFree(), space.Class(nil))
 	c.terms = Terms{
 		FairShare: make([]model.Fixed, 3),
 		Penalty:   []model.Fixed{model.One, model.One / 2, model.One / 10},
@@ -109,7 +108,7 @@ func (c *crowd) best() int32 {
 	before := func(at int32) bool { return c.before(&c.q.Jobs[at], &c.q.Jobs[best.At]) }
 	found := b.Contenders(nil, best, margin, before)
 	require.False(c.t, slices.ContainsFunc(found, func(ref model.Ref) bool { return before(c.q.At(ref)) }))
-	if j := &c.q.Jobs[best.At]; c.q.listed && c.terms.Penalty[j.Tenant] == model.One {
+	if j := &c.q.Jobs[best.At]; c.terms.Penalty[j.Tenant] == model.One {
 		if l := c.listOf(j); l.even() {
 			require.False(c.t, slices.ContainsFunc(found, func(ref model.Ref) bool { return c.listOf(c.q.Row(ref)) == l }), "the leader stands for its list")
 			c.stands++
@@ -140,7 +139,7 @@ func (c *crowd) checkContenders(b *Bounds, lead Leader, margin model.Fixed, foun
 	stoodFor := func(j *Job) bool {
 		return slices.ContainsFunc(found, func(ref model.Ref) bool {
 			o := c.q.Row(ref)
-			return o == j || c.q.listed && c.listOf(o) == c.listOf(j) && c.before(o, j)
+			return o == j || c.listOf(o) == c.listOf(j) && c.before(o, j)
 		})
 	}
 	now := c.now

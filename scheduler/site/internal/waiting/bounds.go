@@ -108,11 +108,11 @@ func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(p
 	for _, i := range q.used.live {
 		q.sizes[i].group = group(q.sizes[i].class)
 	}
-	if !q.listed && until > q.rows.until {
-		q.rows.renew(q, now)
-	}
+	longest := now.Add(lifetime)
 	for _, id := range q.lists.live {
-		q.renew(&q.lists.all[id], now, until)
+		if l := &q.lists.all[id]; until > l.until || l.until > longest {
+			q.renew(l, now, until)
+		}
 	}
 	b.q, b.sizes, b.terms, b.fairShare, b.penalty = q, q.sizes, terms, terms.FairShare, terms.Penalty
 	b.now, b.until, b.common, b.most = now, until, terms.Common+slack, q.cfg.Weights[score.Conformance]
@@ -168,11 +168,8 @@ func (b *Bounds) floor(tenant int32, key model.Fixed) model.Fixed {
 func (q *Queue) first(l *list) *Job { return q.Row(l.jobs.Job(l.jobs.First()).Ref) }
 
 // Promising is the job of the highest tier whose score may be the highest by its upper
-// bound, -1 for none. Its cost is a multiplication for each list, or tenant where there are none.
+// bound, -1 for none. Its cost is a multiplication for each list.
 func (b *Bounds) Promising() model.Ref {
-	if !b.q.listed {
-		return b.highestRow()
-	}
 	best, tier, most := model.Ref(-1), int32(math.MinInt32), model.Fixed(-1)
 	for _, id := range b.q.lists.live {
 		l := &b.q.lists.all[id]
@@ -241,10 +238,6 @@ func (b *Bounds) Contenders(dst []model.Ref, lead Leader, margin model.Fixed, be
 // search calls look with every job that may come before the leader at an instant, or within a margin behind it, but of lists those
 // that stay behind one for which look says that no limit holds it, as far as that matters.
 func (b *Bounds) search(lead *Leader, margin model.Fixed, at model.Time, look func(at int32) (held bool)) {
-	if !b.q.listed {
-		b.searchRows(lead, margin, at, look)
-		return
-	}
 	for _, id := range b.q.lists.live {
 		b.searchList(&b.q.lists.all[id], lead, margin, at, look)
 	}

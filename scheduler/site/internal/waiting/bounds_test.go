@@ -47,7 +47,7 @@ func TestSeeker(t *testing.T) {
 	space, free := machine(nodes)
 	weights := score.Weights{score.Wait: model.One / 2, score.Conformance: model.One / 4}
 	rapid.Check(t, func(t *rapid.T) {
-		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: nodes, Bounded: true, Few: drawFew(t)}, free, space.Class(nil))
+		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: nodes, Bounded: true}, free, space.Class(nil))
 		terms := Terms{FairShare: make([]model.Fixed, tenants), Penalty: []model.Fixed{model.One, model.One / 2, model.One}, Inverse: []model.Fixed{model.One, 2 * model.One, model.One}}
 		now := model.Time(0)
 		burst := rapid.SampledFrom([]model.Ref{50, 1000}).Draw(t, "submitted at once")

@@ -184,6 +184,7 @@ func (q *Queue) joinList(id int32, j *Job, now model.Time) {
 	if l.alike != j.Alike {
 		l.alike = -1
 	}
+	j.list = id
 	j.bound = q.boundOf(j, l.until) - l.rise
 	l.newcomers++
 	l.youngest, l.oldest = max(l.youngest, j.Submit), min(l.oldest, j.Submit)
@@ -238,7 +239,7 @@ func (l *list) standsFor(at queue.At, exact bool) (next queue.At, all bool) {
 // quit takes a job out of its list.
 func (q *Queue) quit(j *Job) {
 	f := q.familyOf(j)
-	l := &q.lists.all[q.listOf(f, j)]
+	l := &q.lists.all[j.list]
 	if f.jobs--; f.jobs == 0 {
 		f.apart = false
 	}
@@ -255,16 +256,6 @@ func (q *Queue) quit(j *Job) {
 		q.retire(l)
 	case l.top.ref == j.Ref:
 		q.findTop(l)
-	}
-}
-
-// clearLists makes all lists empty.
-func (q *Queue) clearLists() {
-	for len(q.lists.live) > 0 {
-		l := &q.lists.all[q.lists.live[0]]
-		f := q.familyOf(q.first(l))
-		f.jobs, f.apart = 0, false
-		q.empty(l)
 	}
 }
 

@@ -1,6 +1,5 @@
 // Package waiting is the waiting queue of one vCluster: a row for each job that may
-// start, and, as long as these are few, two orders of the rows, see rows.go; else for each tenant, request size and tier a list in the order of an upper bound on the
-// score, or one for each class of needs where they are many, which answers what may come first, and what does so of that which fits. It knows
+// start, and for each tenant, request size and tier a list in the order of an upper bound on the score, or one for each class of needs where they are many, which answers what may come first, and what does so of that which fits. It knows
 // what a job asks for and how its score is made up, but no limits, nodes or other jobs.
 package waiting
 
@@ -25,6 +24,7 @@ type Job struct {
 	perNode model.Fixed
 	Need    int32 // nodes
 	Size    int32 // index of its request size
+	list    int32 // in lists.all, while it is not gated
 	Tenant  int32 // index into Terms
 	Tier    int32 // of its partition; the higher one is first
 	Ref     model.Ref
@@ -62,24 +62,18 @@ type Config struct {
 	// Bounded keeps the jobs in the order of upper bounds on their scores, which Bounds and
 	// Seeker need.
 	Bounded bool
-	// Few is the most jobs of a queue that has no lists, but its rows in order.
-	Few int32
 }
 
 // Queue is the waiting jobs of one vCluster. Each is in Jobs once, at the index that At
-// gives, and once in a list of its tenant, request size and tier, see family, or, gated, among those of that size. A short queue
-// has no lists: the jobs that are not gated are once in each of its orders, see rows.
+// gives, and once in a list of its tenant, request size and tier, see family, or, gated, among those of that size.
 type Queue struct {
-	Jobs    []Job // in no order; rows move when one is removed
-	at      []int32
-	sizes   []size
-	used    tally       // of the jobs that are not gated, by size
-	tenants tally       // likewise, by tenant
-	free    *place.Free // of the vCluster
-	least   int32       // as Least has it, 0 when it is to be found anew
-	gated   int         // jobs that are
-	listed  bool        // the others are in lists, see rows.go
-	rows    rows        // the others in order, where it is not
+	Jobs  []Job // in no order; rows move when one is removed
+	at    []int32
+	sizes []size
+	used  tally       // of the jobs that are not gated, by size
+	free  *place.Free // of the vCluster
+	least int32       // as Least has it, 0 when it is to be found anew
+	gated int         // jobs that are
 
 	cfg      Config
 	curve    score.Curve // of the wait
@@ -123,7 +117,7 @@ func (q *Queue) Grow(n int) { q.Jobs = slices.Grow(q.Jobs, n) }
 
 // Add puts a job into the queue, with its row as far as the queue does not set it
 // itself. units is what each of its nodes counts for in Least. The cost is that of a
-// binary search, and of moving the jobs behind it in its indexes; now and then it is that of arranging Few jobs anew.
+// binary search, and of moving the jobs behind it in its indexes.
 func (q *Queue) Add(j Job, units int32, now model.Time) {
 	j.seen = model.AbsentTime
 	if q.cfg.Reference > 0 {
@@ -141,7 +135,6 @@ func (q *Queue) Add(j Job, units int32, now model.Time) {
 	for int(j.Ref) >= len(q.at) {
 		q.at = append(q.at, -1)
 	}
-	q.arrange(now)
 	q.at[j.Ref] = int32(len(q.Jobs))
 	q.Jobs = append(q.Jobs, j)
 	q.index(&q.Jobs[len(q.Jobs)-1], now)
@@ -176,7 +169,7 @@ func (q *Queue) SetGated(ref model.Ref, gated bool, now model.Time) {
 	q.index(j, now)
 }
 
-// index puts a job into its list, or the orders of a short queue, or among the gated ones.
+// index puts a job into its list, or among the gated ones.
 func (q *Queue) index(j *Job, now model.Time) {
 	if j.Gated {
 		q.gated++
@@ -184,11 +177,7 @@ func (q *Queue) index(j *Job, now model.Time) {
 		return
 	}
 	q.use(j)
-	if q.listed {
-		q.join(j, now)
-	} else {
-		q.rows.enter(q, j)
-	}
+	q.join(j, now)
 }
 
 // unindex undoes index.
@@ -199,11 +188,7 @@ func (q *Queue) unindex(j *Job) {
 		return
 	}
 	q.disuse(j)
-	if q.listed {
-		q.quit(j)
-	} else {
-		q.rows.quit(q, j)
-	}
+	q.quit(j)
 }
 
 // Factor is the wait factor f2 after so long.

@@ -22,17 +22,12 @@ func machine(nodes int) (*place.Space, *place.Free) {
 	return space, free
 }
 
-// drawFew draws how long a queue gets lists: from the first job on, never in these tests, or now and then.
-func drawFew(t *rapid.T) int32 {
-	return rapid.SampledFrom([]int32{0, 8, 20, math.MaxInt32}).Draw(t, "few")
-}
-
 // The least need is that of all jobs, of which those of one GPU count for three units on each node.
 func TestLeast(t *testing.T) {
 	space, free := machine(4)
 	units := map[int32]int32{Whole: 1, OneGPU: 3}
 	rapid.Check(t, func(t *rapid.T) {
-		q := New(Config{Weights: &score.Weights{}, Nodes: 4, Few: drawFew(t)}, free, space.Class(nil))
+		q := New(Config{Weights: &score.Weights{}, Nodes: 4}, free, space.Class(nil))
 		asked := map[model.Ref]int32{}
 		for ref := range model.Ref(rapid.IntRange(1, 40).Draw(t, "steps")) {
 			j := Job{Ref: ref, Job: model.JobID(ref), Size: rapid.SampledFrom([]int32{Whole, OneGPU}).Draw(t, "size"), Need: rapid.Int32Range(1, 9).Draw(t, "need"), Gated: rapid.Bool().Draw(t, "gated")}
@@ -59,7 +54,7 @@ func TestQueue(t *testing.T) {
 	space, free := machine(nodes)
 	weights := score.Weights{score.Wait: model.One / 2, score.Conformance: model.One / 4, score.FairShare: model.One / 4}
 	rapid.Check(t, func(t *rapid.T) {
-		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: nodes, Bounded: true, Few: drawFew(t)}, free, space.Class(nil))
+		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: nodes, Bounded: true}, free, space.Class(nil))
 		naive := map[model.Ref]Job{}
 		now := model.Time(0)
 		for ref := range model.Ref(rapid.IntRange(1, 60).Draw(t, "steps")) {
@@ -157,28 +152,26 @@ func TestGatedAlone(t *testing.T) {
 	space, free := machine(8)
 	weights := score.Weights{score.Wait: model.One}
 	for _, penalty := range []model.Fixed{model.One, model.One / 2, 1} {
-		for _, few := range []int32{0, Few} {
-			q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: 8, Bounded: true, Few: few}, free, space.Class(nil))
-			for ref := range model.Ref(3) {
-				q.Add(Job{Need: 1, Gated: true, Ref: ref, Job: model.JobID(ref)}, 1, 0)
-			}
-			terms := Terms{FairShare: []model.Fixed{model.One}, Penalty: []model.Fixed{penalty}, Inverse: []model.Fixed{model.Ratio(int64(model.One), int64(penalty))}}
-			var b Bounds
-			b.Set(&q, 0, 0, &terms, func(place.ClassID) int32 { return 8 })
-			require.EqualValues(t, -1, b.Promising())
-			lead := NoLeader
-			b.Examine(&lead, nil, func(int32) bool {
-				t.Error("examined a gated job")
-				return false
-			})
-			require.Empty(t, b.Contenders(nil, lead, 0, func(int32) bool { return false }))
-			var s Seeker
-			s.Start(&b, &room{q: &q, room: queue.Room{Free: 8, Extra: 8, Limit: model.Forever}, keyOf: func(*Job) model.Fixed { return 0 }})
-			_, found := s.Next()
-			require.False(t, found)
-			require.False(t, q.AnyFits(8, nil))
-			require.EqualValues(t, math.MaxInt32, q.LeastLacking())
-			require.EqualValues(t, 1, q.Least())
+		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: 8, Bounded: true}, free, space.Class(nil))
+		for ref := range model.Ref(3) {
+			q.Add(Job{Need: 1, Gated: true, Ref: ref, Job: model.JobID(ref)}, 1, 0)
 		}
+		terms := Terms{FairShare: []model.Fixed{model.One}, Penalty: []model.Fixed{penalty}, Inverse: []model.Fixed{model.Ratio(int64(model.One), int64(penalty))}}
+		var b Bounds
+		b.Set(&q, 0, 0, &terms, func(place.ClassID) int32 { return 8 })
+		require.EqualValues(t, -1, b.Promising())
+		lead := NoLeader
+		b.Examine(&lead, nil, func(int32) bool {
+			t.Error("examined a gated job")
+			return false
+		})
+		require.Empty(t, b.Contenders(nil, lead, 0, func(int32) bool { return false }))
+		var s Seeker
+		s.Start(&b, &room{q: &q, room: queue.Room{Free: 8, Extra: 8, Limit: model.Forever}, keyOf: func(*Job) model.Fixed { return 0 }})
+		_, found := s.Next()
+		require.False(t, found)
+		require.False(t, q.AnyFits(8, nil))
+		require.EqualValues(t, math.MaxInt32, q.LeastLacking())
+		require.EqualValues(t, 1, q.Least())
 	}
 }

@@ -54,10 +54,6 @@ func (s *Seeker) Start(b *Bounds, t Test) {
 	s.cursors, s.waits, s.parked = s.cursors[:0], -1, false
 	s.heap = order.Heap{List: s.heap.List[:0], Ties: s}
 	q := b.q
-	if !q.listed {
-		s.startRows()
-		return
-	}
 	var r queue.Room
 	size, borrows := int32(-1), false // what r is for
 	for _, id := range q.lists.live {
@@ -91,9 +87,6 @@ func (s *Seeker) push(l *list, r *rank) {
 
 // Next is the next job, with its key; ok is false behind the last.
 func (s *Seeker) Next() (c order.Candidate, ok bool) {
-	if !s.bounds.q.listed {
-		return s.nextRow()
-	}
 	if s.waits >= 0 {
 		s.advance(s.waits)
 		s.waits = -1
@@ -120,16 +113,12 @@ func (s *Seeker) waiting(ref model.Ref) int32 {
 
 func (s *Seeker) listOf(ref model.Ref) *list {
 	q := s.bounds.q
-	j := q.Row(ref)
-	return &q.lists.all[q.listOf(q.familyOf(j), j)]
+	return &q.lists.all[q.Row(ref).list]
 }
 
 // Park passes over the jobs of the list of ref, which was the last found and stays, until Release: none of those that ask
 // for the same, and for longer than so long, is to start until then. It does nothing where others are among them.
 func (s *Seeker) Park(ref model.Ref, limit model.Duration) {
-	if !s.bounds.q.listed {
-		return // they are refused one by one
-	}
 	l := s.listOf(ref)
 	if l.alike < 0 {
 		return

@@ -19,7 +19,6 @@ type size struct {
 	counted uint64      // Changes of what is free when they were counted
 	units   int32       // of each node, as Least counts them
 	gated   requests
-	asked   [2]requests // in a short queue, of the other jobs, those apart that may borrow: the smallest last, for these come and go most often
 }
 
 // requests of jobs, the largest first.
@@ -73,15 +72,13 @@ func (q *Queue) SizeOf(class place.ClassID, share place.Share) int32 {
 	return int32(len(q.sizes)) - 1
 }
 
-// use counts a job that is not gated to its tenant and size.
+// use counts a job that is not gated to its size.
 func (q *Queue) use(j *Job) {
-	q.tenants.add(j.Tenant)
 	q.used.add(j.Size)
 }
 
 // disuse undoes use.
 func (q *Queue) disuse(j *Job) {
-	q.tenants.remove(j.Tenant)
 	q.used.remove(j.Size)
 }
 
@@ -115,11 +112,8 @@ func (q *Queue) recount(z *size) {
 
 // AnyFits says whether a job, but for the gated ones, asks for no more nodes than are free for it, or
 // that it may borrow as well, and fits, if it is not nil, says so too. Its cost is a look at each
-// list, or size where there are none, and fits for each such job until one fits.
+// list, and fits for each such job until one fits.
 func (q *Queue) AnyFits(borrowed int32, fits func(*Job) bool) bool {
-	if !q.listed {
-		return q.anyRowFits(borrowed, fits)
-	}
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
 		most := q.Free(l.size)
@@ -143,12 +137,9 @@ func (q *Queue) AnyFits(borrowed int32, fits func(*Job) bool) bool {
 }
 
 // LeastLacking is no more than the fewest nodes that a job which may borrow lacks, but for the gated ones and those that lack none,
-// MaxInt32 where no job lacks any: that itself where such jobs are few. Its cost is a look at each list, and at some jobs, or a binary search for each size.
+// MaxInt32 where no job lacks any: that itself where such jobs are few. Its cost is a look at each list, and at some jobs.
 func (q *Queue) LeastLacking() int32 {
 	const few = 64
-	if !q.listed {
-		return q.leastRowLacking()
-	}
 	lacking, looked := int32(math.MaxInt32), 0
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
@@ -206,11 +197,6 @@ func (q *Queue) findLeast() int32 {
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
 		take(l.least, &q.sizes[l.size])
-	}
-	if !q.listed {
-		for _, i := range q.used.live {
-			take(q.sizes[i].leastAsked(), &q.sizes[i])
-		}
 	}
 	for i := range q.sizes {
 		take(q.sizes[i].gated.least(), &q.sizes[i])
