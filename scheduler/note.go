@@ -5,17 +5,24 @@ import (
 	"orrery/scheduler/score"
 )
 
-// Note says why a job waits, from one instant on, or that it was proposed:
-// then Reason is ReasonNone. Notes are made for the jobs that Config.Explain
-// asks about, whenever the answer changes.
-type Note struct {
-	Job    model.JobID
-	Ref    model.Ref
+// Answer is why a job waits, in short.
+type Answer struct {
+	// Reason is that of the first test of a pass which the job fails. ReasonNone is that it fails
+	// none, so that nothing but the next pass is missing, or that it does not wait: its start is proposed, or it runs.
 	Reason model.Reason
-	// Behind is the job in the way, -1 for none: with ReasonPriority the one whose
+	// Behind is the job in the way, -1 for none: with ReasonPriority the first blocked one, whose
 	// reservation is, with ReasonReserved the one that nodes are kept for, with
 	// ReasonDependency the lowest of those that it waits for.
 	Behind model.JobID
+	// NoVictims says why no job is preempted for it: of a blocked job, and of a service that lacks nodes.
+	NoVictims NoVictims
+}
+
+// Note is an answer with what it is made of.
+type Note struct {
+	Job model.JobID
+	Ref model.Ref
+	Answer
 	// Until is the instant of the reservation of Behind, or with ReasonReserved the
 	// end of the advance reservation that sets nodes aside, or the begin of that which the job
 	// names and outside of which it would run; else AbsentTime.
@@ -25,9 +32,6 @@ type Note struct {
 	// multifactor.Column, a penalty of 1, and what reaches 2^31 points cut off there.
 	Scored bool
 	Score  score.Explanation
-	// NoVictims says why no job is preempted for it, on a note of its own: then Reason, Behind and
-	// Until are as before, and what follows is not set.
-	NoVictims NoVictims
 	// Nodes proposed, or free of those it may use.
 	Nodes int32
 	Room
@@ -85,7 +89,7 @@ type RejectedSet struct {
 type NoVictims uint8
 
 const (
-	// VictimsFound is that some are, or that the job is not blocked.
+	// VictimsFound is that some are leaving, or that the job is not blocked.
 	VictimsFound NoVictims = iota
 	// VictimsNone is that all jobs of lower classes would not make room if they left.
 	VictimsNone
@@ -94,7 +98,8 @@ const (
 	VictimsProtected
 	// VictimsTooMany is that it would take more than max_victims.
 	VictimsTooMany
-	// VictimsUntried is that the pass looked for victims for max_tries other jobs before it.
+	// VictimsUntried is that there are some, and no pass has looked yet: the last one looked for victims for max_tries
+	// other jobs before it, or had room for it at its turn.
 	VictimsUntried
 )
 

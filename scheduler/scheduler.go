@@ -47,9 +47,13 @@ type Questions interface {
 	// the invariant of backfilling.
 	FirstBlocked(v model.VClusterID) (ref model.Ref, since uint64, ok bool)
 	// Queue appends to dst how the waiting jobs of each vCluster stand at now, in the order of
-	// its queue, and behind them those that are in no queue yet. Config.Explain has to ask about
-	// the jobs of a site whose reasons are to be told. explain asks, for the queue at an instant.
+	// its queue, and behind them those that are in no queue yet. explain asks, for the queue at an instant.
 	Queue(now model.Time, dst []Standing) []Standing
+	// Answer says why the job under ref waits at now, the instant of the last Observe or Plan: the first test that it fails
+	// in a pass over what is committed and in flight then, in which no other job starts. The record of decisions asks.
+	Answer(ref model.Ref, now model.Time) Answer
+	// Why is Answer with all that a note says beside it. The record of decisions asks where the answer has changed.
+	Why(ref model.Ref, now model.Time) Note
 	// Consumed is the node time and GPU time that count against the budgets of t at now.
 	// The watch asks, for the invariant of the ledgers.
 	Consumed(t model.TenantID, now model.Time) (node, gpu model.Duration)
@@ -65,8 +69,8 @@ type Plan struct {
 	// Unmet are the demands of services that cannot be met now, each told once, when nothing
 	// is under way for it.
 	Unmet []Unmet
-	// Notes explain decisions, where they are asked for.
-	Notes []Note
+	// Passed are the vClusters that have made a pass, in order.
+	Passed []model.VClusterID
 	// More says that another plan must follow at the same instant, when the answers that
 	// are known at once are observed: more vClusters have their turn, on what is committed
 	// then.

@@ -13,8 +13,7 @@ type Standing struct {
 	// depends on others, is on hold or not eligible yet, or its start is proposed.
 	Position int32
 	Proposed bool // its start, which the quorum has not answered yet
-	// Reason and Behind are as of the last note, see Note: ReasonNone and -1 where no pass has
-	// looked at the job yet.
+	// Reason and Behind are as of Answer: ReasonNone and -1 where nothing but the next pass is missing.
 	Reason model.Reason
 	Behind model.JobID
 	// Start is when it is predicted to start, by its reservation or the plan, if running jobs

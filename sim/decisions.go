@@ -20,6 +20,8 @@ type siteResults struct {
 	series    *metric.Series
 	decisions DecisionWriter // may be nil
 	explain   func(model.JobID) bool
+	core      scheduler.Questions
+	asks      asks
 	refused   [model.LastReason + 1]int64 // proposals, by reason
 	jobs      []siteJob                   // by model.Ref, of the jobs in the system
 	row       record.Decision
@@ -51,8 +53,19 @@ func siteMetrics(p *plan.Site, reasons bool) *metric.SiteConfig {
 	return c
 }
 
+func newSiteResults(series *metric.Series, core scheduler.Questions, opt *Options, vclusters int) *siteResults {
+	s := &siteResults{series: series, decisions: opt.Decisions, explain: opt.explain(), core: core}
+	if s.decisions != nil {
+		s.asks.of = make([]askedOf, vclusters)
+	}
+	return s
+}
+
 // fact follows which jobs are in the system.
 func (s *siteResults) fact(now model.Time, f *model.Fact) {
+	if s.decisions != nil {
+		s.asks.fact(f, s.explain)
+	}
 	switch f.Kind {
 	case model.FactSubmitted:
 		for int(f.Ref) >= len(s.jobs) {
@@ -107,27 +120,56 @@ func (s *siteResults) unmet(now model.Time, f *model.Fact) {
 	}
 }
 
-// Note implements drive.Noter.
-func (s *siteResults) Note(now model.Time, n *scheduler.Note) {
-	j := &s.jobs[n.Ref]
-	if n.NoVictims != scheduler.VictimsFound {
-		if s.decisions != nil {
-			s.row = record.Decision{Time: now, Job: n.Job, ID: j.id, Kind: n.NoVictims.String(), Reason: n.Reason, Behind: -1, Until: model.AbsentTime, KeptFor: -1, KeptUntil: model.AbsentTime}
-			s.decisions.Decision(&s.row)
-		}
-		return
-	}
-	s.series.Waits(now, n.Ref, j.vcluster, j.tenant, n.Reason)
+// ask records why jobs wait when an instant is over, where the answer has changed.
+func (s *siteResults) ask(now model.Time) {
 	if s.decisions == nil {
 		return
 	}
+	for _, ref := range s.asks.restored {
+		s.starts(now, ref)
+	}
+	s.asks.restored = s.asks.restored[:0]
+	for v := range s.asks.of {
+		s.askOf(now, &s.asks.of[v])
+	}
+}
+
+// askOf is ask for the jobs of a vCluster.
+func (s *siteResults) askOf(now model.Time, v *askedOf) {
+	if !v.stirred {
+		return
+	}
+	for _, ref := range v.jobs {
+		a, last := s.core.Answer(ref, now), &s.asks.last[ref]
+		waits, victims := last.changes(&a, v.passed)
+		if waits {
+			n := s.core.Why(ref, now)
+			s.note(now, &n, "wait")
+		}
+		if victims {
+			j := &s.jobs[ref]
+			s.row = record.Decision{Time: now, Job: j.job, ID: j.id, Kind: a.NoVictims.String(), Reason: a.Reason, Behind: -1, Until: model.AbsentTime, KeptFor: -1, KeptUntil: model.AbsentTime}
+			s.decisions.Decision(&s.row)
+		}
+	}
+	v.stirred, v.passed = false, false
+}
+
+// starts records the start of a job that is proposed, or that goes on where it ran before.
+func (s *siteResults) starts(now model.Time, ref model.Ref) {
+	s.asks.last[ref].begins(true)
+	n := s.core.Why(ref, now)
+	s.note(now, &n, "start")
+}
+
+// note records why a job waits, or that it starts.
+func (s *siteResults) note(now model.Time, n *scheduler.Note, kind string) {
+	j := &s.jobs[n.Ref]
+	s.series.Waits(now, n.Ref, j.vcluster, j.tenant, n.Reason)
 	s.row = record.Decision{
-		Time: now, Job: n.Job, ID: j.id, Kind: "wait", Reason: n.Reason, Behind: n.Behind, Until: n.Until, Nodes: n.Nodes,
+		Time: now, Job: n.Job, ID: j.id, Kind: kind, Reason: n.Reason, Behind: n.Behind, Until: n.Until, Nodes: n.Nodes,
 		Need: n.Need, Usable: n.Usable, Conform: n.Conform, Grouped: n.Grouped, Aside: n.Aside,
 		Scored: n.Scored, Score: n.Score.Score, Penalty: n.Score.Penalty,
-	}
-	if n.Reason == model.ReasonNone {
-		s.row.Kind = "start"
 	}
 	for i := range n.Score.Factors {
 		s.row.Values[i], s.row.Terms[i] = n.Score.Factors[i].Value, n.Score.Factors[i].Term
@@ -149,9 +191,15 @@ func (s *siteResults) reject(n *scheduler.Note) {
 	}
 }
 
-// proposed notes which job is asked to leave nodes for which, on both sides.
+// proposed notes which job is to start, and which is asked to leave nodes for which, on both sides.
 func (s *siteResults) proposed(now model.Time, p *model.Proposal) {
-	if s.decisions == nil || p.Kind != model.ProposePreempt {
+	switch {
+	case s.decisions == nil:
+		return
+	case p.Kind == model.ProposeAssign && s.asks.wants(p.Ref):
+		s.starts(now, p.Ref)
+		return
+	case p.Kind != model.ProposePreempt:
 		return
 	}
 	cause, victim := &s.jobs[p.Ref], &s.jobs[p.Victim]

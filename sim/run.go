@@ -35,14 +35,14 @@ type Options struct {
 	Observer drive.Recorder
 	// Log takes the log to keep it; nil does not.
 	Log drive.Recorder
-	// Decisions takes why the jobs of a site wait and start, which makes the core
-	// ask that of every job, or of those for which Explain is true; nil does not.
+	// Decisions takes why the jobs of a site wait and start: all, or those for which Explain is
+	// true; nil does not.
 	Decisions DecisionWriter
 	Explain   func(model.JobID) bool
 	// Power takes what the nodes of a site draw, where that is known; nil does not.
 	Power PowerWriter
 	// Queues takes how the waiting jobs stand when all of the instants QueuesAt, in order, is
-	// over, which makes the core of a site ask why every job waits; nil does not. An instant
+	// over; nil does not. An instant
 	// behind the end of the run is told with what is left then.
 	QueuesAt []model.Time
 	Queues   func(at model.Time, waiting []scheduler.Standing)
@@ -266,8 +266,7 @@ func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*
 		PassPerFact: p.Core.Backfill != order.Conservative,
 	}
 	if p.Site != nil {
-		r.site = &siteResults{series: r.series, decisions: opt.Decisions, explain: opt.explain()}
-		r.loop.Notes = r.site
+		r.site = newSiteResults(r.series, r.core, &opt, len(p.Site.Names.VClusters))
 	}
 	r.watched = r.measure != nil || r.site != nil || len(r.observers) > 0
 	return r, nil
@@ -309,6 +308,9 @@ func (r *run) watchFact(now model.Time, f *model.Fact) {
 func (r *run) Passed(now model.Time, p *scheduler.Plan) {
 	if len(p.Proposals)+len(p.Promises) > 0 {
 		r.print.Passed(now, p)
+	}
+	if r.site != nil {
+		r.site.asks.passed(p)
 	}
 	for _, o := range r.observers {
 		o.Passed(now, p)
@@ -452,12 +454,12 @@ func (r *run) instant(now model.Time) error {
 		r.measure.left(r.world.leavers())
 	}
 	r.world.Close()
+	if r.site != nil {
+		r.site.ask(now)
+	}
 	r.follow.pass()
 	r.count(now, r.state.Submitted-submitted, r.state.Started-started, r.state.Ended-ended)
 	r.observe(now)
-	if e, asked := r.core.(interface{ Failed() error }); asked {
-		return e.Failed()
-	}
 	return nil
 }
 

@@ -1,13 +1,10 @@
 package sim
 
 import (
-	"fmt"
-
 	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/scheduler/site"
-	"orrery/sim/commitlog"
 	"orrery/sim/fork"
 	"orrery/sim/plan"
 	"orrery/sim/world"
@@ -68,12 +65,7 @@ func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, sta
 		if opt.alter != nil {
 			opt.alter(&c)
 		}
-		decides := site.New(c)
-		if opt.Decisions == nil && opt.Queues == nil {
-			return decides
-		}
-		c.Explain = opt.explain()
-		return &explained{Core: decides, beside: site.New(c)}
+		return site.New(c)
 	})
 	cfg := p.Site.World
 	cfg.Rows.Users = users
@@ -90,61 +82,6 @@ func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, sta
 		return core.Unsatisfiable(f)
 	}
 	return core, siteStage{w, never}
-}
-
-// explained is a core and beside it one that explains: it observes the same facts and plans at the same
-// instants, and what it says of jobs goes with the plans of the other. So a run decides, records and counts
-// the same whether it is explained or not: one that explains looks at every job, and at its queue after every fact.
-type explained struct {
-	*site.Core
-	beside *site.Core
-	err    error // they have decided differently, which ends the run
-}
-
-// Observe implements scheduler.Core.
-func (e *explained) Observe(now model.Time, facts []model.Fact) {
-	e.Core.Observe(now, facts)
-	if e.err == nil { // the answers are to proposals that it did not make
-		e.beside.Observe(now, facts)
-	}
-}
-
-// Plan implements scheduler.Core.
-func (e *explained) Plan(now model.Time) *scheduler.Plan {
-	plan := e.Core.Plan(now)
-	if e.err != nil {
-		return plan
-	}
-	told := e.beside.Plan(now)
-	if i := commitlog.SameProposals(plan.Proposals, told.Proposals); i < max(len(plan.Proposals), len(told.Proposals)) {
-		e.err = fmt.Errorf("at %s: proposal %d of the scheduler is %s; when asked to explain it is %s, or on other nodes: this is a defect of orrery; without decisions the run goes on",
-			now, i+1, proposalAt(plan.Proposals, i), proposalAt(told.Proposals, i))
-	}
-	plan.Notes = told.Notes
-	return plan
-}
-
-// Follow implements fork.Scheduler.
-func (e *explained) Follow(now model.Time, proposals []model.Proposal) {
-	e.Core.Follow(now, proposals)
-	e.beside.Follow(now, proposals)
-}
-
-// Failed is what ends the run.
-func (e *explained) Failed() error { return e.err }
-
-// proposalAt describes the proposal at an index of list.
-func proposalAt(list []model.Proposal, i int) string {
-	if i >= len(list) {
-		return "none"
-	}
-	p := &list[i]
-	return fmt.Sprintf("(%s, job %d by submission, nodes: %d)", p.Kind, p.Job+1, p.Placement.Nodes())
-}
-
-// Queue implements scheduler.Questions: why jobs wait is known to the one that explains.
-func (e *explained) Queue(now model.Time, dst []scheduler.Standing) []scheduler.Standing {
-	return e.beside.Queue(now, dst)
 }
 
 // explain says of which jobs decisions are asked for.

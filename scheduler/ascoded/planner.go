@@ -52,8 +52,7 @@ func before(a, b candidate) int {
 // job found none. Cost: a score for each waiting job, sorting them, and a selection of
 // nodes for each.
 func (p *Planner) Pass(now model.Time) (blocked bool) {
-	p.waiting, p.running = p.core.Waiting(p.waiting[:0]), p.core.Running(p.running[:0])
-	p.freeze(now)
+	p.Look(now)
 	p.ranked = p.ranked[:0]
 	for i := range p.waiting {
 		j := &p.waiting[i]
@@ -73,6 +72,21 @@ func (p *Planner) Pass(now model.Time) (blocked bool) {
 	return len(p.deferred) > 0
 }
 
+// Look takes in the queue and what runs at now, for what is asked without a pass.
+func (p *Planner) Look(now model.Time) {
+	p.waiting, p.running = p.core.Waiting(p.waiting[:0]), p.core.Running(p.running[:0])
+	p.freeze(now)
+}
+
+// Why says why a waiting job would not start if it had its turn as of the last Look, at now: ReasonNone where it would.
+func (p *Planner) Why(j *Job, now model.Time) model.Reason {
+	if r := p.core.Held(j.Ref, p.score(j.Allocation, now)); r != model.ReasonNone {
+		return r
+	}
+	_, r := p.choose(j)
+	return r
+}
+
 // place proposes a job where it has room, or says why not.
 func (p *Planner) place(c *candidate) model.Reason {
 	j := &p.waiting[c.at]
@@ -83,8 +97,6 @@ func (p *Planner) place(c *candidate) model.Reason {
 	}
 	if r == model.ReasonNone {
 		p.core.Start(j.Ref, nodes)
-	} else {
-		p.core.Wait(j.Ref, r)
 	}
 	return r
 }

@@ -70,8 +70,6 @@ type Nodes interface {
 	Short(ref model.Ref, n int32) model.Reason
 	// Start proposes that the job, which waits, starts on the nodes.
 	Start(ref model.Ref, nodes *model.Placement)
-	// Wait notes why the job does not start.
-	Wait(ref model.Ref, why model.Reason)
 }
 
 // Job is a waiting job as a pass reads it. It is valid for that pass.

@@ -76,11 +76,6 @@ var rounds = [...]string{"observed", "stepped", "asked", "answered", "restored",
 // String is the spelling in facts.parquet.
 func (r Round) String() string { return rounds[r] }
 
-// Noter is a Recorder that also takes what explains the decisions.
-type Noter interface {
-	Note(now model.Time, n *scheduler.Note)
-}
-
 // Scheduler is the core that the loop drives, plain.Core or site.Core, with the two of
 // the scheduler.Questions that the loop asks under the sequential event order.
 type Scheduler interface {
@@ -109,7 +104,6 @@ type Loop struct {
 	Quorum Quorum
 	Agents NodeAgents
 	Record Recorder
-	Notes  Noter // may be nil
 	Order  EventOrder
 	// PassPerFact is set for the policies that make a pass after every fact
 	// under Sequential: all but conservative.
@@ -198,11 +192,6 @@ func (l *Loop) proceed(now model.Time) (refused bool) {
 // attempt makes one pass and says whether the quorum refused any of it.
 func (l *Loop) attempt(now model.Time) (refused bool) {
 	plan := l.plan(now)
-	if l.Notes != nil {
-		for i := range plan.Notes {
-			l.Notes.Note(now, &plan.Notes[i])
-		}
-	}
 	l.goesOn = false
 	if len(plan.Proposals) > 0 {
 		refused = l.submit(now, plan.Proposals, plan.Again)

@@ -62,3 +62,18 @@ func (c *Core) hasRoom(now model.Time, ref model.Ref) model.Time {
 	}
 	return at
 }
+
+// Answer implements scheduler.Questions: of a waiting job what Queue says of it.
+func (c *Core) Answer(ref model.Ref, now model.Time) scheduler.Answer {
+	for _, x := range c.Queue(now, nil) {
+		if x.Job == c.jobs[ref].ID {
+			return scheduler.Answer{Reason: x.Reason, Behind: x.Behind}
+		}
+	}
+	return scheduler.Answer{Behind: -1}
+}
+
+// Why implements scheduler.Questions. Units of a plain cluster are alike, so that there is no more to say.
+func (c *Core) Why(ref model.Ref, now model.Time) scheduler.Note {
+	return scheduler.Note{Job: c.jobs[ref].ID, Ref: ref, Answer: c.Answer(ref, now), Until: model.AbsentTime, Room: scheduler.Room{Need: c.jobs[ref].need}}
+}

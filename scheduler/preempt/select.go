@@ -98,7 +98,7 @@ func Shortfall(cfg *Config, trigger Trigger, pendingClass int32, candidates []Vi
 	admitted := len(t.order)
 	for i := range candidates {
 		v := &candidates[i]
-		if !slices.Contains(t.order[:admitted], i) && (trigger == Reclaim || cfg.Rule.Over(over, v.Class)) {
+		if !cfg.Admits(v, trigger, pendingClass) && (trigger == Reclaim || cfg.Rule.Over(over, v.Class)) {
 			t.order = append(t.order, i)
 		}
 	}

@@ -100,9 +100,9 @@ func refusedSince(p *pass) *refused {
 }
 
 // refusalsHold says whether what j is refused holds for others: nodes are set aside
-// from all of them alike, and there is none to explain it to.
+// from all of them alike.
 func refusalsHold(p *pass, j *job) bool {
-	return p.qs.blocked && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 && p.qs.policy.Backfill == order.Easy &&
+	return p.qs.blocked && p.qs.policy.MinScore == 0 && p.qs.policy.Backfill == order.Easy &&
 		len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !j.IsSensitive() && !p.qs.mode.conformanceFirst
 }
 

@@ -16,7 +16,7 @@ import (
 // onFastPath says whether the pass may be of that kind: jobs go by their scores, and it
 // matters only which of them start.
 func (p *pass) onFastPath() bool {
-	return p.qs.mode.bounded && p.core.cfg.Explain == nil && !p.heeding
+	return p.qs.mode.bounded && !p.heeding
 }
 
 // tryReady gives the jobs their turn whose victims have all left: they go before all others.
@@ -65,7 +65,7 @@ func (p *pass) passFast(anyFits bool) (ok bool) {
 		if q := &p.qs.waiting.Jobs[i]; p.mayFit(q) {
 			p.tryStart(order.Candidate{Key: int64(q.Key), Tier: q.Tier, Ref: q.Ref, At: i})
 		} else {
-			p.block(q.Ref, model.ReasonResources)
+			p.block(q.Ref)
 		}
 	}
 	if len(p.core.plan.Proposals) > first {

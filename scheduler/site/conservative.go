@@ -98,15 +98,13 @@ func (p *pass) replan(line []order.Candidate) (moved bool) {
 			continue
 		}
 		p.core.work.Examined++
-		if r := p.screen(c); r != model.ReasonNone {
+		if p.screen(c) != model.ReasonNone {
 			moved = p.cancelSlot(c.Ref) || moved
-			p.core.note(c.Ref, r)
 			continue
 		}
 		if most := p.qs.policy.Window.Tests; (most > 0 && tried >= most) || !p.qs.plan.MayTest(p.core.jobs[c.Ref].User, p.qs.policy.MaxUserTests) {
 			p.orderHolds = true
 			moved = p.cancelSlot(c.Ref) || moved
-			p.core.note(c.Ref, model.ReasonPriority)
 			continue
 		}
 		tried++
@@ -193,7 +191,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 		if at > p.now {
 			return plan.CapsFit(at, until, j.needs) && p.chooseIn(ref, at, nodes, &c.nodes)
 		}
-		return p.chooseIn(ref, at, nodes, &c.nodes) && p.core.overLimits(j, &c.nodes, 0) == model.ReasonNone && plan.CapsFit(at, until, caps.Usage{Power: p.core.nodeClasses.Draw(j.Allocation, &c.nodes), Bandwidth: j.needs.Bandwidth, Idle: p.core.caps.Idle.On(&c.nodes)})
+		return p.startsIn(ref, until, nodes, &c.nodes)
 	})
 	if at == p.now {
 		plan.Drop(had)
@@ -204,7 +202,6 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 		plan.Take(at, plan.Until(at, j.left), p.core.buf.nodesOf(&c.nodes), needs)
 		return true, true
 	}
-	p.core.note(ref, p.shortOf(ref))
 	if at == model.Never {
 		plan.Drop(had)
 		return false, had >= 0
@@ -212,21 +209,11 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 	return false, plan.Set(had, ref, at, j.left, p.core.buf.nodesOf(&c.nodes), j.needs)
 }
 
-// shortOf is why a job that holds a reservation, or none, does not start now.
-func (p *pass) shortOf(ref model.Ref) model.Reason {
+// startsIn says whether ref may start now among the nodes given, which are free in the plan until an instant; into is where.
+func (p *pass) startsIn(ref model.Ref, until model.Time, nodes model.NodeSet, into *model.Placement) bool {
 	j := &p.core.jobs[ref]
-	switch {
-	case !p.core.caps.Fits(caps.Usage{Power: j.needs.Power, Idle: j.needs.Idle}):
-		return model.ReasonPower
-	case !p.core.caps.Fits(j.needs):
-		return model.ReasonBandwidth
-	case p.qs.free.Count(j.kind.class) >= j.NodesMin:
-		if p.core.cfg.Explain != nil && p.own(j, p.core.avoids(ref, p.now, p.now.Add(j.left))) < j.NodesMin {
-			return model.ReasonReserved
-		}
-		return model.ReasonPriority
-	}
-	return model.ReasonResources
+	return p.chooseIn(ref, p.now, nodes, into) && p.core.overLimits(j, into, 0) == model.ReasonNone &&
+		p.qs.plan.CapsFit(p.now, until, caps.Usage{Power: p.core.nodeClasses.Draw(j.Allocation, into), Bandwidth: j.needs.Bandwidth, Idle: p.core.caps.Idle.On(into)})
 }
 
 // chooseIn selects nodes for ref among those given, for a run from at on.

@@ -150,7 +150,7 @@ func (d *confinable) anyConfined(s *Core) bool {
 // orderless says whether the order of the jobs makes no difference where none has room and none preempts: the first
 // blocked one gets no promise, none is held by min_score, and it is not asked why jobs wait.
 func (p *pass) orderless() bool {
-	return !p.qs.promises() && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 && !(p.qs.policy.Preempts && p.core.holds.concern(p.core, p.qs))
+	return !p.qs.promises() && p.qs.policy.MinScore == 0 && !(p.qs.policy.Preempts && p.core.holds.concern(p.core, p.qs))
 }
 
 // noteFull takes in that no job has room, where their order makes no difference.
@@ -166,7 +166,7 @@ func (p *pass) noteFull() {
 // noteHeld takes in that a limit, a task group or a mutex holds each job. Where it is min_score, or the nodes that a job
 // would get decide, there is more to it.
 func (p *pass) noteHeld() {
-	if p.qs.policy.MinScore == 0 && !p.qs.byNodes && p.core.cfg.Explain == nil {
+	if p.qs.policy.MinScore == 0 && !p.qs.byNodes {
 		p.found, p.qs.judged = allHeld, byLimits
 	}
 }

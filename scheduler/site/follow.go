@@ -36,7 +36,6 @@ func (s *Core) Follow(now model.Time, proposals []model.Proposal) {
 	for i := range s.vclusters {
 		s.vclusters[i].newcomers = s.vclusters[i].newcomers[:0]
 	}
-	s.notes.Take()
 }
 
 // followStart counts the nodes of a start as taken.

@@ -51,13 +51,8 @@ func mostTolerance(p *pass) model.Fixed {
 	return min(p.qs.policy.Weights[score.Backlog]/16, anyTolerance(p.core))
 }
 
-// anyTolerance is that where the order of the jobs does not matter; explanations tell the scores.
-func anyTolerance(s *Core) model.Fixed {
-	if s.cfg.Explain != nil {
-		return 0
-	}
-	return math.MaxInt64
-}
+// anyTolerance is that where the order of the jobs does not matter.
+func anyTolerance(*Core) model.Fixed { return math.MaxInt64 }
 
 // marginOf is more than what that brings jobs of tenants with different penalties nearer to each other.
 func marginOf(p *pass) model.Fixed {

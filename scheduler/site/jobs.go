@@ -8,7 +8,6 @@ import (
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/site/internal/caps"
-	"orrery/scheduler/site/internal/notes"
 	"orrery/scheduler/workflow"
 )
 
@@ -59,16 +58,16 @@ type job struct {
 	backlog           int64 // GPU seconds in backlog.waiting
 	load              int64 // GPU seconds in backlog.running
 
-	alike      int32 // what it asks for while it waits, as alikes number it
-	assoc      int32 // in the accounts
-	demand     int32 // nodes that a reactive service is to have, 0 until that is said
-	more       int32 // beside its own, that victims are sought for while it runs
-	note       notes.Last
-	unanswered uint64 // the demand that is to be answered where it cannot be met, 0 for none
-	heldIn     uint64 // the last pass, as Work counts them, in which a limit held it at its turn
-	seq        uint64 // of the last proposal to start it
-	preemptSeq uint64 // of the last proposal to preempt it
-	failedAt   int64  // facts observed, and one, when no victims for it were found: all where it is capped, else those that concern its vCluster
+	alike      int32        // what it asks for while it waits, as alikes number it
+	assoc      int32        // in the accounts
+	demand     int32        // nodes that a reactive service is to have, 0 until that is said
+	more       int32        // beside its own, that victims are sought for while it runs
+	why        model.Reason // it is to be withdrawn for, in phase unwanted
+	unanswered uint64       // the demand that is to be answered where it cannot be met, 0 for none
+	heldIn     uint64       // the last pass, as Work counts them, in which a limit held it at its turn
+	seq        uint64       // of the last proposal to start it
+	preemptSeq uint64       // of the last proposal to preempt it
+	failedAt   int64        // facts observed, and one, when no victims for it were found: all where it is capped, else those that concern its vCluster
 }
 
 // stint is what is known of a job while it is on nodes, or they are proposed for it: it begins with the

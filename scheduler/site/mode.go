@@ -72,11 +72,17 @@ type codedPlanner struct {
 
 func newCodedPlanner(s *Core, qs *queueState) planner {
 	c := &codedPlanner{pass: s.begin(qs, 0)}
-	c.planner = ascoded.NewPlanner(ascoded.Config{
+	c.planner = plannerOver(c, c.pass)
+	return codedPasses{c}
+}
+
+// plannerOver is a planner that asks core about the vCluster of a pass.
+func plannerOver(core ascoded.Core, p *pass) *ascoded.Planner {
+	s, qs := p.core, p.qs
+	return ascoded.NewPlanner(ascoded.Config{
 		Site: s.site, Weights: &qs.policy.Weights, Reference: qs.policy.Reference, Window: s.cfg.Quota.Window,
 		Ready: s.ready, Free: qs.free, All: s.space.Class(nil), Ledger: s.ledger.Ledger, Ends: &qs.ends,
-	}, c)
-	return codedPasses{c}
+	}, core)
 }
 
 // codedPasses is what the core sees of a codedPlanner.
@@ -168,7 +174,7 @@ func (c *codedPlanner) Select(ref model.Ref, n int32) (*model.Placement, model.R
 	j := &c.core.jobs[ref]
 	q := c.qs.query(j, n, c.avoided(ref))
 	if !c.qs.free.Select(&q, &c.found) {
-		return nil, c.why(j, &q)
+		return nil, c.short(j, &q)
 	}
 	return &c.found, model.ReasonNone
 }
@@ -177,7 +183,7 @@ func (c *codedPlanner) Select(ref model.Ref, n int32) (*model.Placement, model.R
 func (c *codedPlanner) Short(ref model.Ref, n int32) model.Reason {
 	j := &c.core.jobs[ref]
 	q := c.qs.query(j, n, c.avoided(ref))
-	return c.why(j, &q)
+	return c.short(j, &q)
 }
 
 // Start implements ascoded.Nodes.
@@ -189,9 +195,6 @@ func (c *codedPlanner) Start(ref model.Ref, nodes *model.Placement) {
 	found.borrowed = false
 	c.propose(ref, found)
 }
-
-// Wait implements ascoded.Nodes.
-func (c *codedPlanner) Wait(ref model.Ref, why model.Reason) { c.core.note(ref, why) }
 
 // avoided are the nodes that the job must not use if it starts now.
 func (c *codedPlanner) avoided(ref model.Ref) model.NodeSet {

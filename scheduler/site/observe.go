@@ -116,6 +116,7 @@ func (s *Core) advance(now model.Time) {
 		s.next = 0
 	}
 	s.now = now
+	s.calls++
 }
 
 func (s *Core) submitted(f *model.Fact) {
@@ -145,7 +146,6 @@ func (s *Core) submitted(f *model.Fact) {
 	switch status {
 	case workflow.Blocked:
 		j.phase = dependent
-		s.note(f.Ref, model.ReasonDependency)
 	case workflow.Unsatisfiable:
 		s.setUnwanted(f.Ref, model.ReasonDependencyNever)
 	default:
@@ -155,9 +155,8 @@ func (s *Core) submitted(f *model.Fact) {
 
 // setUnwanted proposes to withdraw a job.
 func (s *Core) setUnwanted(ref model.Ref, why model.Reason) {
-	s.jobs[ref].phase = unwanted
+	s.jobs[ref].phase, s.jobs[ref].why = unwanted, why
 	s.unwanted = append(s.unwanted, unwantedJob{ref, why})
-	s.note(ref, why)
 	s.board.Raise(s.jobs[ref].queue.id, wake.Queue)
 }
 
@@ -166,11 +165,7 @@ func (s *Core) setUnwanted(ref model.Ref, why model.Reason) {
 func (s *Core) admit(ref model.Ref) {
 	j := &s.jobs[ref]
 	if j.onHold || j.Eligible > s.now {
-		if waitOn(&s.jobTable, ref); j.onHold {
-			s.note(ref, model.ReasonHeld)
-		} else {
-			s.note(ref, model.ReasonNotEligible)
-		}
+		waitOn(&s.jobTable, ref)
 		return
 	}
 	if j.phase == early {

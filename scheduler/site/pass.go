@@ -15,7 +15,7 @@ import (
 func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.advance(now)
 	s.updateBacklog(now)
-	s.plan.Proposals, s.plan.Promises, s.plan.Unmet = s.plan.Proposals[:0], s.plan.Promises[:0], s.plan.Unmet[:0]
+	s.plan.Proposals, s.plan.Promises, s.plan.Unmet, s.plan.Passed = s.plan.Proposals[:0], s.plan.Promises[:0], s.plan.Unmet[:0], s.plan.Passed[:0]
 	s.plan.Due, s.plan.QuietUntil, s.plan.Again, s.plan.More = model.Never, model.Never, false, false
 	if s.nextDue <= now {
 		s.admitDue()
@@ -48,7 +48,6 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 		s.plan.Due = min(s.plan.Due, s.due(&s.vclusters[i], now))
 	}
 	s.plan.Due = min(s.plan.Due, s.nextDue)
-	s.plan.Notes = s.notes.Take()
 	return &s.plan
 }
 
@@ -97,6 +96,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 // room now and jobs that have none wait in two heaps: of the latter only the
 // best is of interest, for it is the one that holds a reservation.
 func (p *pass) run() {
+	p.core.plan.Passed = append(p.core.plan.Passed, p.qs.id)
 	p.beginLook()
 	kept := p.qs.keepsNodes()
 	p.qs.blocked, p.qs.standing = false, -1
@@ -240,7 +240,7 @@ func (p *pass) sorted(scalingUp []model.Ref) (room, tight order.Heap) {
 	with, without := p.core.buf.room[:0], p.core.buf.tight[:0]
 	for i := range p.qs.waiting.Jobs {
 		q := &p.qs.waiting.Jobs[i]
-		if q.Gated && p.core.cfg.Explain == nil {
+		if q.Gated {
 			continue
 		}
 		c := order.Candidate{Tier: q.Tier, Ref: q.Ref, At: int32(i)}
@@ -262,8 +262,7 @@ func (p *pass) passAll(scalingUp []model.Ref) {
 	room, tight := p.sorted(scalingUp)
 	room.Lead()
 	tight.Lead()
-	// Explanations say why the others wait, and min_score asks when they are released.
-	trimmed, thorough := false, p.core.cfg.Explain != nil || p.qs.policy.MinScore > 0
+	trimmed, thorough := false, p.qs.policy.MinScore > 0 // which asks when the others are released
 	for len(room.List) > 0 || len(tight.List) > 0 {
 		if len(room.List) == 0 || (len(tight.List) > 0 && room.Before(&tight.List[0], &room.List[0])) {
 			p.tryTight(tight.List[0])
@@ -341,29 +340,26 @@ func (p *pass) tryStart(c order.Candidate) {
 		p.growService(c.Ref)
 		return
 	}
-	if p.qs.blocked && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 && (p.cannotStart(p.qs.waiting.Row(c.Ref)) || refusedAlike(p, c.Ref)) {
+	if p.qs.blocked && p.qs.policy.MinScore == 0 && (p.cannotStart(p.qs.waiting.Row(c.Ref)) || refusedAlike(p, c.Ref)) {
 		return
 	}
 	if hadTurn(p, j) {
 		return
 	}
-	if r := p.screen(c); r != model.ReasonNone {
-		p.core.note(c.Ref, r)
+	if p.screen(c) != model.ReasonNone {
 		return
 	}
 	found := &p.core.buf.choice
 	if r := p.choose(c.Ref, found); r != model.ReasonNone {
 		addNoRoom(p, c.Ref, r)
-		p.block(c.Ref, r)
+		p.block(c.Ref)
 		return
 	}
-	if r := p.core.overLimits(j, &found.nodes, 0); r != model.ReasonNone { // which are known now
-		p.core.note(c.Ref, r)
+	if p.core.overLimits(j, &found.nodes, 0) != model.ReasonNone { // which are known now
 		return
 	}
 	if p.qs.blocked && !p.mayPass(j, &found.nodes) {
 		addDelay(p, c.Ref, found)
-		p.core.note(c.Ref, model.ReasonPriority)
 		return
 	}
 	p.propose(c.Ref, found)
@@ -386,11 +382,9 @@ func (p *pass) tryTight(c order.Candidate) {
 	if hadTurn(p, &p.core.jobs[c.Ref]) {
 		return
 	}
-	if r := p.screen(c); r != model.ReasonNone {
-		p.core.note(c.Ref, r)
-		return
+	if p.screen(c) == model.ReasonNone {
+		p.block(c.Ref)
 	}
-	p.block(c.Ref, p.choose(c.Ref, &p.core.buf.choice))
 }
 
 // screen is held for a job whose turn it is: of one held by min_score, the next look is
@@ -462,8 +456,7 @@ func (s *Core) confined(j *job, u *quota.ResourceUsage) model.Reason {
 }
 
 // block makes ref the first blocked job of the pass, when there is none yet.
-func (p *pass) block(ref model.Ref, r model.Reason) {
-	p.core.note(ref, r)
+func (p *pass) block(ref model.Ref) {
 	if p.qs.blocked {
 		return
 	}
@@ -507,5 +500,4 @@ func (p *pass) occupy(ref model.Ref, c *choice) {
 	p.core.lend(j, 1)
 	p.promiseProposed(ref)
 	takes(p.core, j) // the caps of all have less room
-	p.core.note(ref, model.ReasonNone)
 }

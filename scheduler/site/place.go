@@ -112,25 +112,35 @@ type choice struct {
 	borrowed bool // some are of other vClusters
 }
 
-// choose selects nodes for the waiting job under ref, or says why there are none.
+// choose selects nodes for the waiting job under ref. It answers RESOURCES where there are none, whatever is in the way, or the cap
+// that the job would break on them.
 func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 	j := &p.core.jobs[ref]
-	c.borrowed = false
+	q := p.searchNow(ref)
+	if !p.find(j, &q, c) {
+		return model.ReasonResources
+	}
+	return p.core.overCap(j, &c.nodes)
+}
+
+// searchNow is the search for nodes on which the waiting job under ref may start now.
+func (p *pass) searchNow(ref model.Ref) place.Query {
+	j := &p.core.jobs[ref]
 	q := p.qs.query(j, j.NodesMin, p.core.avoids(ref, p.now, p.now.Add(j.left)))
 	if p.core.confines(j) {
 		p.core.buf.confined.Or(q.Avoid)
 		q.Avoid = p.core.buf.confined
 	}
-	if !p.qs.free.Select(&q, &c.nodes) {
-		if !p.core.cfg.borrows(j.Allocation, j.kind) || !p.borrow(j, &q, &c.nodes) {
-			if p.core.cfg.Explain == nil && !j.IsSensitive() {
-				return model.ReasonResources // no one asks
-			}
-			return p.why(j, &q)
-		}
-		c.borrowed = true
+	return q
+}
+
+// find selects the nodes of a search for j, lent ones where it may borrow and its own are too few.
+func (p *pass) find(j *job, q *place.Query, c *choice) (found bool) {
+	if c.borrowed = false; p.qs.free.Select(q, &c.nodes) {
+		return true
 	}
-	return p.core.overCap(j, &c.nodes)
+	c.borrowed = p.core.cfg.borrows(j.Allocation, j.kind) && p.borrow(j, q, &c.nodes)
+	return c.borrowed
 }
 
 // confines says whether a limit on nodes keeps j, which takes shares if so, to nodes with shares
@@ -172,8 +182,8 @@ func (s *Core) overCap(j *job, nodes *model.Placement) model.Reason {
 	return model.ReasonNone
 }
 
-// why finds what is short when no nodes could be selected.
-func (p *pass) why(j *job, q *place.Query) model.Reason {
+// short is what is short when no nodes could be selected.
+func (p *pass) short(j *job, q *place.Query) model.Reason {
 	if q.Avoid != nil {
 		free := *q
 		free.Avoid = nil

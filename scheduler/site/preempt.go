@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
@@ -38,21 +37,15 @@ func (p *pass) preemptForBlocked() {
 // hunters is the jobs that victims are to be sought for, those of higher classes first. The list is valid until the
 // next call.
 func (p *pass) hunters() []order.Candidate {
-	least, explained := leastClass(p), p.core.cfg.Explain != nil
-	if p.qs.waitingOf.most() <= least && !explained {
+	least := leastClass(p)
+	if p.qs.waitingOf.most() <= least {
 		return nil
 	}
 	jobs := p.qs.waiting.Jobs
 	line, room := p.core.buf.line[:0], newRoomFound(p)
 	for i := range jobs {
 		q := &jobs[i]
-		if q.Gated {
-			continue
-		}
-		if int32(q.Rank) <= least || q.Need > room.most(q) {
-			if explained {
-				p.notePassedOver(q.Ref)
-			}
+		if q.Gated || int32(q.Rank) <= least || q.Need > room.most(q) {
 			continue
 		}
 		j := &p.core.jobs[q.Ref]
@@ -101,7 +94,6 @@ func (p *pass) preemptForClass(line []order.Candidate, tries *int32) bool {
 			continue
 		}
 		if *tries == p.qs.policy.Preemption.MaxTries {
-			p.noteNoVictims(c.Ref, scheduler.VictimsUntried)
 			return false
 		}
 		*tries++
@@ -181,15 +173,12 @@ func (b *byClass) most() int32 { return int32(bits.Len(b.any)) - 1 }
 // preempt looks for running jobs whose nodes would make room for the blocked
 // one, and proposes that they leave.
 func (p *pass) preempt(ref model.Ref) {
-	j := &p.core.jobs[ref]
-	trigger := triggerOf(j)
+	trigger := triggerOf(&p.core.jobs[ref])
 	lent := p.core.lent[p.qs.id] > 0
 	if lent && (reclaim(p, ref, false) || p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, trigger) || lent && reclaim(p, ref, true) {
-		j.note.UpdateVictims(scheduler.VictimsFound)
-	} else {
-		noteFailed(p, ref)
-		p.noteShortfall(ref, trigger)
+		return
 	}
+	noteFailed(p, ref)
 }
 
 // room counts the nodes that are free for j, or for what it takes of each.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/site/internal/caps"
@@ -60,14 +59,11 @@ func preemptForServices(p *pass) {
 	first, tries := len(p.core.plan.Proposals), int32(0)
 	for _, ref := range seekers(p) {
 		if tries == p.qs.policy.Preemption.MaxTries {
-			p.noteNoVictims(ref, scheduler.VictimsUntried)
 			p.qs.look.Until = p.now // it is tried for in another pass
 			break
 		}
 		tries++
-		if preemptMore(p, ref) {
-			p.core.jobs[ref].note.UpdateVictims(scheduler.VictimsFound)
-		} else {
+		if !preemptMore(p, ref) {
 			noteFailed(p, ref)
 		}
 	}
@@ -114,7 +110,6 @@ func preemptMore(p *pass, ref model.Ref) bool {
 		}
 	}
 	j.more = 1
-	p.noteShortfall(ref, triggerOf(j))
 	return false
 }
 

@@ -5,8 +5,7 @@ import (
 	"orrery/scheduler/site/internal/wake"
 )
 
-// What facts and proposals change for the vClusters. In event mode everything is a change, and explanations follow
-// everything.
+// What facts and proposals change for the vClusters. In event mode everything is a change.
 
 // concerns says whether a job is of the vCluster, or may hold nodes that jobs of the vCluster may start on without borrowing.
 func concerns(s *nodeState, qs *queueState, j *job) bool {
@@ -15,7 +14,7 @@ func concerns(s *nodeState, qs *queueState, j *job) bool {
 
 // touches is that for the changes which j brings about.
 func touches(s *Core, qs *queueState, j *job) bool {
-	return qs.policy.Cycle == 0 || s.cfg.Explain != nil || concerns(&s.nodeState, qs, j)
+	return qs.policy.Cycle == 0 || concerns(&s.nodeState, qs, j)
 }
 
 // factConcerns says whether a fact concerns a vCluster: one about a job of another does where that holds, or is to hold,

@@ -18,7 +18,6 @@ import (
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/caps"
-	"orrery/scheduler/site/internal/notes"
 	"orrery/scheduler/site/internal/wake"
 	"orrery/scheduler/workflow"
 )
@@ -93,8 +92,6 @@ type Config struct {
 	// Price of energy until the first fact about it, 0 to 1.
 	Price  model.Fixed
 	Prices PriceSeries
-	// Explain asks for notes: of all jobs, or of those for which it is true.
-	Explain func(model.JobID) bool
 	// EveryCycle makes a pass at every tick of a cycle, also where the core knows
 	// that nothing can change. Tests hold the skipping against it.
 	EveryCycle bool
@@ -165,12 +162,14 @@ type Core struct {
 	board     wake.Board
 	factLog
 	output
-	buf buffers
+	buf   buffers
+	asked []*inquiry // by vCluster, nil until it is asked why a job waits there
 }
 
 // factLog is where in the log the core is.
 type factLog struct {
 	now       model.Time // of the last Observe or Plan
+	calls     uint64     // of these and of Follow: what was found out to answer questions holds until the next
 	shedAt    int64      // factSeq when jobs to shed were last looked for
 	factSeq   int64      // facts observed that may let a preemption succeed that failed before, or a cap have room
 	lastFact  model.Time // when anything was observed last
@@ -179,11 +178,10 @@ type factLog struct {
 
 // output is what the core answers with, and what it has answered so far.
 type output struct {
-	plan  scheduler.Plan
-	notes notes.Log // for the next plan
-	seq   uint64    // of the last proposal
-	work  scheduler.Work
-	next  int // the vCluster whose turn is next at this instant, when others had theirs
+	plan scheduler.Plan
+	seq  uint64 // of the last proposal
+	work scheduler.Work
+	next int // the vCluster whose turn is next at this instant, when others had theirs
 }
 
 // New returns the core of an idle site. cfg must be valid.

@@ -8,45 +8,51 @@ import (
 	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/scheduler/site/internal/future"
 )
 
-// Queue implements scheduler.Questions. What all scores have in common is as of the last pass that compared jobs.
+// Queue implements scheduler.Questions.
 func (s *Core) Queue(now model.Time, dst []scheduler.Standing) []scheduler.Standing {
 	for i := range s.vclusters {
-		qs := &s.vclusters[i]
-		p := &pass{core: s, qs: qs, now: now, heeding: s.promises.toOthers(qs)}
-		for at, c := range inOrder(p) {
-			x := standingOf(&s.jobs[c.Ref])
-			x.Position, x.Start = int32(at)+1, p.predictedStart(c.Ref)
-			x.Score, x.Scored = s.standing(c.Ref)
-			dst = append(dst, x)
-		}
+		dst = s.open(&s.vclusters[i], now).queue(dst)
 	}
 	for ref := range s.jobs {
 		switch s.jobs[ref].phase {
 		case dependent, early, unwanted, proposed:
-			dst = append(dst, standingOf(&s.jobs[ref]))
+			dst = append(dst, s.standingOf(model.Ref(ref), s.aside(model.Ref(ref))))
 		}
 	}
 	return dst
 }
 
+// queue appends how the jobs of the queue stand, and closes the inquiry.
+func (a *inquiry) queue(dst []scheduler.Standing) []scheduler.Standing {
+	defer a.close()
+	for at, c := range a.inOrder() {
+		x := a.pass.core.standingOf(c.Ref, a.answer(c.Ref))
+		x.Position, x.Start = int32(at)+1, a.predictedStart(c.Ref)
+		x.Score, x.Scored = a.standing(c.Ref)
+		dst = append(dst, x)
+	}
+	return dst
+}
+
 // standingOf is what is known of a job whether it is in a queue or not.
-func standingOf(j *job) scheduler.Standing {
+func (s *Core) standingOf(ref model.Ref, answer scheduler.Answer) scheduler.Standing {
+	j := &s.jobs[ref]
 	x := scheduler.Standing{Job: j.Job, VCluster: j.VCluster, Proposed: j.phase == proposed, Start: model.AbsentTime}
-	x.Reason, x.Behind = j.note.Noted()
+	x.Reason, x.Behind = answer.Reason, answer.Behind
 	return x
 }
 
 // inOrder is the queue in order. Jobs whose priority is not known yet come last.
-func inOrder(p *pass) []order.Candidate {
+func (a *inquiry) inOrder() []order.Candidate {
+	p := &a.pass
 	list := make([]order.Candidate, len(p.qs.waiting.Jobs))
 	for i := range list {
 		c := &list[i]
 		c.Ref, c.At = p.qs.waiting.Jobs[i].Ref, int32(i)
 		c.Tier, c.Key = p.rankTier(c.Ref), math.MinInt64
-		switch e, ok := p.core.standing(c.Ref); {
+		switch e, ok := a.standing(c.Ref); {
 		case p.qs.policy.Ranking == ByScore:
 			c.Key = int64(e.Score)
 		case ok || p.qs.policy.Ranking == ByOrder:
@@ -68,17 +74,13 @@ func inOrder(p *pass) []order.Candidate {
 
 // predictedStart is the instant of the plan or, of the first blocked job under easy, that at
 // which it has room by the predicted ends as they are now, or is promised what is lent.
-func (p *pass) predictedStart(ref model.Ref) model.Time {
-	qs := p.qs
+func (a *inquiry) predictedStart(ref model.Ref) model.Time {
+	p := &a.pass
 	switch {
-	case qs.policy.plans():
-		return qs.plan.At(ref)
-	case qs.policy.Backfill == order.Easy && qs.blocked && qs.reservation.Ref == ref:
-		found := qs.reservation
-		qs.reservation = future.NewReservation(p.core.space.NewFree())
-		qs.reservation.Ref = ref
-		at := p.reserve().At
-		if qs.reservation = found; at != model.Never {
+	case p.qs.policy.plans():
+		return a.was.plan.At(ref)
+	case p.qs.policy.Backfill == order.Easy && a.ahead() == ref:
+		if at := p.reservation().At; at != model.Never {
 			return at
 		}
 		if i := p.core.promises.of(ref); i >= 0 { // of what is lent

@@ -133,11 +133,3 @@ func (c *Core) Headroom(ref model.Ref, most int32) int32 {
 	}
 	return most
 }
-
-// Failed is what went wrong with the core that decides, where it can tell.
-func (c *Core) Failed() error {
-	if s, ok := c.Scheduler.(interface{ Failed() error }); ok {
-		return s.Failed()
-	}
-	return nil
-}

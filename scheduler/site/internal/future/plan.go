@@ -48,6 +48,18 @@ func NewPlan(window backfill.Window, ticks model.Ticks, nodes int) Plan {
 	return p
 }
 
+// CopyFrom makes the reservations of p those of o, of the same vCluster. The timeline is laid out anew.
+func (p *Plan) CopyFrom(o *Plan) {
+	for len(p.slots) > 0 {
+		p.Drop(0)
+	}
+	p.Planned, p.Due = o.Planned, o.Due
+	for i := range o.slots {
+		k := &o.slots[i]
+		p.slots = append(p.slots, slot{k.ref, k.at, p.copyOf(k.nodes)})
+	}
+}
+
 // Rounded is an instant on the grid of the plan, never earlier. On a cycle it is one of a
 // pass that plans: a reservation between two of them would be missed, and the next instant
 // be found behind those that stand.

@@ -193,24 +193,30 @@ func (r *Reservation) KeepsCaps(more caps.Usage) bool {
 	return keeps
 }
 
-// Take says whether the blocked job has room at the instant of its reservation when the
-// nodes and so much of the caps are taken; if so they are.
-func (r *Reservation) Take(nodes *model.Placement, more caps.Usage) bool {
+// Spares says whether the blocked job has room at the instant of its reservation when the
+// nodes and so much of the caps are taken.
+func (r *Reservation) Spares(nodes *model.Placement, more caps.Usage) bool {
 	if !r.KeepsCaps(more) {
+		return false
+	}
+	if !r.Detailed {
+		return nodes.Within(r.blocked.Mask) <= r.Spare
+	}
+	r.forecast.Take(nodes)
+	fits := r.forecast.Fits(&r.query)
+	r.forecast.Give(nodes)
+	return fits
+}
+
+// Take says whether that is so; if so they are taken.
+func (r *Reservation) Take(nodes *model.Placement, more caps.Usage) bool {
+	if !r.Spares(nodes, more) {
 		return false
 	}
 	if r.Detailed {
 		r.forecast.Take(nodes)
-		if !r.forecast.Fits(&r.query) {
-			r.forecast.Give(nodes)
-			return false
-		}
 	} else {
-		n := nodes.Within(r.blocked.Mask)
-		if n > r.Spare {
-			return false
-		}
-		r.Spare -= n
+		r.Spare -= nodes.Within(r.blocked.Mask)
 	}
 	r.spare = r.spare.Minus(more)
 	r.Idle.Return(more, nodes)

@@ -23,15 +23,15 @@ type Case struct {
 	Ref    model.Ref
 	Mask   model.NodeSet // nodes that the job may use without borrowing
 	Class  place.ClassID // of Mask
-	Reason model.Reason
-	Behind model.JobID // in the way, -1 for none
-	Until  model.Time  // as scheduler.Note has it
+	Answer scheduler.Answer
+	Until  model.Time // as scheduler.Note has it
+	Waits  bool       // else it is proposed, or runs
 
 	Free  *place.Free   // of its vCluster
 	Avoid model.NodeSet // nodes that it must not use now, nil for none
 	Kept  []Kept        // what those are kept for
 	// Nodes are those that are proposed for it; else those that it would get if nothing
-	// but their number counted, empty when there are too few or Reason is not OfNodes.
+	// but their number counted, empty when there are too few or the reason is not OfNodes.
 	Nodes *model.Placement
 }
 
@@ -41,53 +41,6 @@ type Kept struct {
 	Nodes  model.NodeSet
 	Keeper model.JobID
 	Until  model.Time // AbsentTime where there is a keeper
-}
-
-// Last is what was last noted of a job.
-type Last struct {
-	reason model.Reason
-	made   bool
-	// victims is the last note of why there are none, while the job has nodes to wait for.
-	victims scheduler.NoVictims
-	behind  model.JobID
-}
-
-// Update says whether the answer has changed, which it takes over.
-func (l *Last) Update(r model.Reason, behind model.JobID) bool {
-	now := Last{reason: r, behind: behind, made: true}
-	if OfNodes(r) {
-		now.victims = l.victims
-	}
-	changed := now != *l
-	*l = now
-	return changed
-}
-
-// UpdateVictims says whether the answer has changed, which it takes over.
-func (l *Last) UpdateVictims(why scheduler.NoVictims) bool {
-	changed := l.victims != why
-	l.victims = why
-	return changed
-}
-
-// Noted is what was noted last: ReasonNone and -1 if nothing was.
-func (l *Last) Noted() (r model.Reason, behind model.JobID) {
-	if !l.made {
-		return model.ReasonNone, -1
-	}
-	return l.reason, l.behind
-}
-
-// Log gathers notes for the next plan.
-type Log struct{ gathered, taken []scheduler.Note }
-
-// Add puts a note behind the others.
-func (l *Log) Add(n scheduler.Note) { l.gathered = append(l.gathered, n) }
-
-// Take returns the notes since the last Take, valid until the next.
-func (l *Log) Take() []scheduler.Note {
-	l.gathered, l.taken = l.taken[:0], l.gathered
-	return l.taken
 }
 
 // OfNodes says whether a reason is about nodes, so that sets of them were looked at.
@@ -102,10 +55,10 @@ func OfNodes(r model.Reason) bool {
 // Of is the note of a case, but for the score. Cost: the nodes of the site.
 func Of(c *Case) scheduler.Note {
 	n := scheduler.Note{
-		Job: c.Job.Job, Ref: c.Ref, Reason: c.Reason, Behind: c.Behind, Until: c.Until,
+		Job: c.Job.Job, Ref: c.Ref, Answer: c.Answer, Until: c.Until,
 		Room: scheduler.Room{Need: c.Job.NodesMin, Usable: c.Space.Most(c.Class, c.Job.Cards())},
 	}
-	if c.Reason == model.ReasonNone {
+	if !c.Waits {
 		n.Nodes = c.Nodes.Nodes()
 		return n
 	}
@@ -114,7 +67,7 @@ func Of(c *Case) scheduler.Note {
 		n.Nodes = c.Free.CountShares(c.Class, place.ShareOf(c.Job))
 	}
 	measure(c, &n.Room)
-	if OfNodes(c.Reason) {
+	if OfNodes(c.Answer.Reason) {
 		n.Rejected = rejected(c)
 	}
 	return n

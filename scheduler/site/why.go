@@ -1,0 +1,334 @@
+package site
+
+import (
+	"slices"
+
+	"orrery/scheduler"
+	"orrery/scheduler/ascoded"
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/future"
+	"orrery/scheduler/site/internal/waiting"
+)
+
+// Why a job waits is a question that is asked after a pass. It is answered by the tests of a pass, each job by itself
+// on what is committed and in flight now: no other starts before it. What a pass would change is put back.
+
+// Answer implements scheduler.Questions. Cost: the tests of the job and, once for all questions about its vCluster until the
+// next Observe or Plan, those of the jobs before it up to the first blocked one, if it has room itself.
+func (s *Core) Answer(ref model.Ref, now model.Time) scheduler.Answer {
+	switch j := &s.jobs[ref]; {
+	case j.phase == queued, j.phase == running && j.Scaled:
+		a := s.open(j.queue, now)
+		defer a.close()
+		return a.answer(ref)
+	default:
+		return s.aside(ref)
+	}
+}
+
+// aside is the answer for a job that is in no queue.
+func (s *Core) aside(ref model.Ref) scheduler.Answer {
+	j, out := &s.jobs[ref], scheduler.Answer{Behind: -1}
+	switch j.phase {
+	case dependent:
+		out.Reason = model.ReasonDependency
+		if on, _, ok := s.graph.Blocker(ref); ok {
+			out.Behind = on
+		}
+	case early:
+		if out.Reason = model.ReasonNotEligible; j.onHold {
+			out.Reason = model.ReasonHeld
+		}
+	case unwanted:
+		out.Reason = j.why
+	}
+	return out
+}
+
+// inquiry is what is found out about a vCluster to answer questions. It holds until the next call of the core, and at one
+// instant.
+type inquiry struct {
+	pass  pass   // that proposes nothing
+	call  uint64 // of the core, as factLog counts them
+	own   looks
+	coded *codedInquiry // nil where the documented mode is asked
+	was   queueState    // of the vCluster while it is asked
+	met   bool          // likewise of the caps
+
+	// Each is found when it is first asked for.
+	foundFirst, laidOut bool
+	first               model.Ref // see ahead
+	untested            []bool    // by place in the queue, nil where it is not known; see planned
+	victims             []victimsFound
+	found               choice
+	line                []order.Candidate // memory
+}
+
+// looks is what a pass changes of its vCluster while it looks. An inquiry has its own.
+type looks struct {
+	scores
+	reservation future.Reservation
+	plan        future.Plan
+	scratch     queueScratch
+	lookout     lookout
+}
+
+func (s *Core) newInquiry(qs *queueState) *inquiry {
+	fair := s.ledger.NewCache(len(s.site.Tenants), qs.policy.Weights[score.FairShare])
+	for t := range len(s.site.Tenants) + 1 {
+		fair.Enter(model.TenantID(t) - 1)
+	}
+	nodes := 0
+	if qs.policy.plans() {
+		nodes = len(s.site.Nodes)
+	}
+	a := &inquiry{own: looks{
+		scores:      scores{terms: waiting.Terms{FairShare: fair.Share, Penalty: fair.Penalty, Inverse: fair.Inverse}, fair: fair},
+		reservation: future.NewReservation(s.space.NewFree()),
+		plan:        future.NewPlan(qs.policy.Window, qs.policy.ticks(), nodes),
+	}}
+	a.pass = pass{core: s, qs: qs}
+	if qs.policy.AsCoded {
+		a.coded = &codedInquiry{codedPlanner: &codedPlanner{pass: &a.pass}}
+		a.coded.planner = plannerOver(a.coded, &a.pass)
+	}
+	return a
+}
+
+// open begins questions about a vCluster, of which looks are put aside until close.
+func (s *Core) open(qs *queueState, now model.Time) *inquiry {
+	if s.asked == nil {
+		s.asked = make([]*inquiry, len(s.vclusters))
+	}
+	a := s.asked[qs.id]
+	if a == nil {
+		a = s.newInquiry(qs)
+		s.asked[qs.id] = a
+	}
+	a.was, a.met = *qs, s.caps.Met
+	o := &a.own
+	qs.scores, qs.reservation, qs.plan, qs.scratch, qs.lookout = o.scores, o.reservation, o.plan, o.scratch, o.lookout
+	if a.call != s.calls || a.pass.now != now {
+		a.begin(now)
+	}
+	return a
+}
+
+// close puts the vCluster back as it was.
+func (a *inquiry) close() {
+	s, qs := a.pass.core, a.pass.qs
+	a.own = looks{qs.scores, qs.reservation, qs.plan, qs.scratch, qs.lookout}
+	*qs, s.caps.Met = a.was, a.met
+}
+
+// begin forgets what was found out before.
+func (a *inquiry) begin(now model.Time) {
+	s, qs := a.pass.core, a.pass.qs
+	a.call, a.foundFirst, a.laidOut, a.untested, a.victims = s.calls, false, false, nil, a.victims[:0]
+	a.pass = pass{core: s, qs: qs, now: now, heeding: s.promises.toOthers(qs)}
+	a.pass.borrowable = a.pass.lendable()
+	qs.reservation.Reset()
+	s.freeze(qs)
+	if a.coded != nil {
+		a.coded.planner.Look(now)
+	}
+}
+
+// answer is the answer for a job of the queue, or for a service.
+func (a *inquiry) answer(ref model.Ref) scheduler.Answer {
+	out, blocked := scheduler.Answer{Behind: -1}, true
+	if a.pass.core.jobs[ref].phase == queued {
+		out.Reason, blocked = a.reason(ref)
+		out.Behind, _ = a.inTheWay(ref, out.Reason)
+	}
+	if blocked {
+		out.NoVictims = a.noVictims(ref)
+	}
+	return out
+}
+
+// reason is that of the first test that a job of the queue fails, in the order in which a pass makes them; blocked says that it is
+// for want of room.
+func (a *inquiry) reason(ref model.Ref) (r model.Reason, blocked bool) {
+	p := &a.pass
+	j := &p.core.jobs[ref]
+	if a.coded != nil {
+		x := ascoded.Job{Allocation: j.Allocation, Ref: ref, Left: j.left}
+		return a.coded.planner.Why(&x, p.now), false
+	}
+	if r := a.held(ref); r != model.ReasonNone {
+		return r, false
+	}
+	if r := a.room(ref); r != model.ReasonNone {
+		return r, true
+	}
+	if r := p.core.overLimits(j, &a.found.nodes, 0); r != model.ReasonNone { // which are known now
+		return r, false
+	}
+	if !a.mayPass(ref) {
+		return model.ReasonPriority, false
+	}
+	return model.ReasonNone, false
+}
+
+// held is what keeps a job from starting, whatever is free.
+func (a *inquiry) held(ref model.Ref) model.Reason {
+	c := order.Candidate{Ref: ref}
+	if a.pass.qs.policy.MinScore > 0 {
+		c.Key = a.pass.keyOf(&a.pass.core.jobs[ref])
+	}
+	return a.pass.held(c)
+}
+
+// room selects nodes for a job into a.found, or says what is short.
+func (a *inquiry) room(ref model.Ref) model.Reason {
+	p := &a.pass
+	j, row := &p.core.jobs[ref], p.qs.waiting.Row(ref)
+	if free := p.qs.waiting.Free(row.Size); free < row.Need && !(row.Borrows && free+p.borrowable >= row.Need) {
+		return model.ReasonResources
+	}
+	q := p.searchNow(ref)
+	if !p.find(j, &q, &a.found) {
+		return p.short(j, &q)
+	}
+	return p.core.overCap(j, &a.found.nodes)
+}
+
+// mayPass says whether a job that has room on a.found may start there although one before it is blocked.
+func (a *inquiry) mayPass(ref model.Ref) bool {
+	p := &a.pass
+	switch policy := p.qs.policy; {
+	case policy.Backfill == order.FirstFit:
+		return true
+	case a.plans():
+		return a.planned(ref)
+	}
+	first := a.ahead()
+	if first < 0 || !a.before(first, ref) {
+		return true
+	}
+	if p.qs.policy.Backfill != order.Easy {
+		return false
+	}
+	j := &p.core.jobs[ref]
+	return p.outOfTheWay(p.now.Add(j.left)) || p.qs.reservation.Spares(&a.found.nodes, drawn(p, j, &a.found.nodes))
+}
+
+// plans says whether a pass now would plan, or has done so.
+func (a *inquiry) plans() bool {
+	p := &a.pass
+	return p.qs.policy.plans() && (a.was.plan.Planned == p.now || a.nextPlan() <= p.now)
+}
+
+// nextPlan is when the vCluster may plan.
+func (a *inquiry) nextPlan() model.Time {
+	a.pass.qs.plan.Planned = a.was.plan.Planned
+	return a.pass.nextPlan()
+}
+
+// ahead is the first job of the queue that a job with room may have to wait for, -1 for none: the first blocked one, or
+// in a pass that plans the first that no limit holds, for it has a reservation before all others.
+func (a *inquiry) ahead() model.Ref {
+	if a.foundFirst {
+		return a.first
+	}
+	a.foundFirst, a.first = true, -1
+	p, plans := &a.pass, a.plans()
+	var best order.Candidate
+	h := p.heap(nil)
+	for i := range p.qs.waiting.Jobs {
+		c := a.candidate(p.qs.waiting.Jobs[i].Ref)
+		if a.first >= 0 && !h.Before(&c, &best) || a.held(c.Ref) != model.ReasonNone || !plans && a.room(c.Ref) == model.ReasonNone {
+			continue
+		}
+		a.first, best = c.Ref, c
+	}
+	p.qs.reservation.Ref = a.first
+	return a.first
+}
+
+// candidate is a job of the queue as a pass orders it.
+func (a *inquiry) candidate(ref model.Ref) order.Candidate {
+	return order.Candidate{Key: a.pass.keyOf(&a.pass.core.jobs[ref]), Tier: a.pass.rankTier(ref), Ref: ref}
+}
+
+// before says whether one job comes before another in the queue.
+func (a *inquiry) before(first, second model.Ref) bool {
+	h, x, y := a.pass.heap(nil), a.candidate(first), a.candidate(second)
+	return h.Before(&x, &y)
+}
+
+// planned says whether a pass that plans would test a job, and start it beside the reservations that stand.
+func (a *inquiry) planned(ref model.Ref) bool {
+	p := &a.pass
+	if a.lacksTest(ref) {
+		return false
+	}
+	plan, j := &p.qs.plan, &p.core.jobs[ref]
+	a.layOut()
+	at, nodes := plan.Slot(ref)
+	had := plan.Lift(ref, j.left, j.needs)
+	starts := plan.Earliest(p.now, p.now, j.left, j.kind.mask, j.NodesMin, func(_, until model.Time, free model.NodeSet) bool {
+		return p.startsIn(ref, until, free, &a.found.nodes)
+	})
+	if had >= 0 {
+		plan.Set(had, ref, at, j.left, nodes, j.needs)
+	}
+	return starts == p.now
+}
+
+// layOut lays the plan of the vCluster out as it is now.
+func (a *inquiry) layOut() {
+	if !a.laidOut {
+		a.laidOut = true
+		a.pass.qs.plan.CopyFrom(&a.was.plan)
+		a.pass.layTimeline()
+	}
+}
+
+// lacksTest says whether a job is beyond the bounds on the jobs that a pass plans for.
+func (a *inquiry) lacksTest(ref model.Ref) bool {
+	p := &a.pass
+	most, ofUser := p.qs.policy.Window.Tests, p.qs.policy.MaxUserTests
+	if most == 0 && ofUser == 0 {
+		return false
+	}
+	if a.untested == nil {
+		a.line = a.line[:0]
+		for i := range p.qs.waiting.Jobs {
+			c := a.candidate(p.qs.waiting.Jobs[i].Ref)
+			c.At = int32(i)
+			a.line = append(a.line, c)
+		}
+		h := p.heap(nil)
+		slices.SortFunc(a.line, func(x, y order.Candidate) int { //detlint:total no job is in the queue twice
+			if h.Before(&x, &y) {
+				return -1
+			}
+			return 1
+		})
+		a.untested = make([]bool, len(a.line))
+		p.qs.plan.NextRound()
+		for tried, i := 0, 0; i < len(a.line); i++ {
+			c := &a.line[i]
+			switch {
+			case a.held(c.Ref) != model.ReasonNone:
+			case most > 0 && tried >= most || !p.qs.plan.MayTest(p.core.jobs[c.Ref].User, ofUser):
+				a.untested[c.At] = true
+			default:
+				tried++
+			}
+		}
+	}
+	return a.untested[p.qs.waiting.At(ref)]
+}
+
+// codedInquiry has a planner of the as-coded mode asked without a pass.
+type codedInquiry struct{ *codedPlanner }
+
+// Held implements ascoded.Limits.
+func (c *codedInquiry) Held(ref model.Ref, score model.Fixed) model.Reason {
+	return c.held(order.Candidate{Key: int64(score), Ref: ref})
+}

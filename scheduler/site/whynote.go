@@ -1,0 +1,208 @@
+package site
+
+import (
+	"slices"
+
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+	"orrery/scheduler/multifactor"
+	"orrery/scheduler/preempt"
+	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/notes"
+)
+
+// Why implements scheduler.Questions. Cost: that of Answer, a selection, and the nodes of the site.
+func (s *Core) Why(ref model.Ref, now model.Time) scheduler.Note {
+	j := &s.jobs[ref]
+	if j.phase != queued && !(j.phase == running && j.Scaled) {
+		return s.noteOf(ref, s.aside(ref), model.AbsentTime)
+	}
+	a := s.open(j.queue, now)
+	defer a.close()
+	answer := a.answer(ref)
+	_, until := a.inTheWay(ref, answer.Reason)
+	out := s.noteOf(ref, answer, until)
+	out.Score, out.Scored = a.standing(ref)
+	return out
+}
+
+// noteOf is the note of an answer.
+func (s *Core) noteOf(ref model.Ref, answer scheduler.Answer, until model.Time) scheduler.Note {
+	j := &s.jobs[ref]
+	c := notes.Case{
+		Site: s.site, Space: s.space, Job: j.Allocation, Ref: ref, Mask: j.kind.mask, Class: j.kind.class, Answer: answer, Until: until,
+		Free: j.queue.free, Nodes: &j.placement,
+	}
+	switch j.phase {
+	case queued, dependent, early, unwanted:
+		c.Waits, c.Avoid, c.Kept, c.Nodes = true, s.avoids(ref, s.now, s.now.Add(j.left)), s.keptFrom(ref), &model.Placement{}
+		if notes.OfNodes(answer.Reason) {
+			s.wouldChoose(j, c.Avoid, c.Nodes)
+		}
+	}
+	out := notes.Of(&c)
+	out.Score, out.Scored = s.standing(ref)
+	return out
+}
+
+// standing is what a job is ranked by, taken apart; ok is false where it is not.
+func (s *Core) standing(ref model.Ref) (e score.Explanation, ok bool) {
+	j := &s.jobs[ref]
+	qs := j.queue
+	switch {
+	case j.phase != queued && j.phase != proposed:
+	case qs.policy.Ranking == ByScore:
+		return qs.by.explain(ref, s.now), true
+	case qs.policy.Ranking == ByMultifactor && s.ledger.Complete(): // all users are in the tree
+		var tres [NumTRES]multifactor.Part
+		in := s.factors(qs, j, s.now, &tres)
+		return notes.Points(&qs.policy.Multifactor, &in), true
+	}
+	return e, false
+}
+
+// standing is that of a job of the queue, by scores as they are now.
+func (a *inquiry) standing(ref model.Ref) (score.Explanation, bool) {
+	if a.coded != nil {
+		return a.coded.planner.Explain(a.pass.core.jobs[ref].Allocation, a.pass.core.now), true
+	}
+	return a.pass.core.standing(ref)
+}
+
+// wouldChoose writes into p the nodes that j would get if nothing but their number
+// counted, none when there are too few.
+func (s *Core) wouldChoose(j *job, avoid model.NodeSet, p *model.Placement) {
+	q := j.queue.query(j, j.NodesMin, avoid)
+	asked := pass{core: s, qs: j.queue, now: s.now}
+	asked.borrowable = asked.lendable()
+	if !j.queue.free.Select(&q, p) && !asked.borrow(j, &q, p) {
+		p.Words, p.Shares = p.Words[:0], p.Shares[:0]
+	}
+}
+
+// keptFrom lists the sets of nodes that are kept from ref now, for jobs first.
+func (s *Core) keptFrom(ref model.Ref) (kept []notes.Kept) {
+	for i := range s.holds {
+		if c := &s.holds[i]; c.ref != ref {
+			kept = append(kept, notes.Kept{Nodes: c.nodes, Keeper: s.jobs[c.ref].Job, Until: model.AbsentTime})
+		}
+	}
+	j := &s.jobs[ref]
+	s.promises.heeded(ref, j.queue, s.now, s.now, s.now.Add(j.left), func(x *promise) {
+		nodes := slices.Clone(x.nodes)
+		nodes.AndNot(s.home[j.queue.id])
+		kept = append(kept, notes.Kept{Nodes: nodes, Keeper: s.jobs[x.ref].Job, Until: model.AbsentTime})
+	})
+	for i := range s.site.Reservations {
+		r, id := &s.site.Reservations[i], model.ReservationID(i)
+		if !setsAside(r, id, j, s.now, s.now.Add(j.left)) {
+			continue
+		}
+		until := r.End
+		if j.Reservation == id && !r.Maintenance { // its own, which has not begun, or is over too soon for it
+			until = r.Start
+		}
+		kept = append(kept, notes.Kept{Nodes: r.Nodes, Keeper: -1, Until: until})
+	}
+	return kept
+}
+
+// inTheWay says which job keeps one of the queue from starting for the reason r, -1 for none,
+// and until when, as far as that is known.
+func (a *inquiry) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time) {
+	p := &a.pass
+	s, j := p.core, &p.core.jobs[ref]
+	switch r {
+	case model.ReasonPriority:
+		if first := a.ahead(); first >= 0 && first != ref {
+			return s.jobs[first].Job, a.reservedAt(first)
+		}
+	case model.ReasonReserved:
+		if j.Reservation >= 0 && s.site.Reservations[j.Reservation].Outside(p.now, p.now.Add(j.left)) { // whatever is idle
+			return -1, s.site.Reservations[j.Reservation].Start
+		}
+		return notes.Keeper(s.keptFrom(ref), p.qs.free.Idle(), j.kind.mask)
+	}
+	return -1, model.AbsentTime
+}
+
+// reservedAt is the instant of the reservation of the first job of the queue that others wait for.
+func (a *inquiry) reservedAt(first model.Ref) model.Time {
+	at, p := model.AbsentTime, &a.pass
+	switch {
+	case p.qs.policy.plans():
+		a.layOut()
+		at = p.qs.plan.At(first)
+	case p.qs.reservation.Known():
+		at = p.qs.reservation.At
+	}
+	if at == model.Never {
+		return model.AbsentTime
+	}
+	return at
+}
+
+// victimsFound is why no victims are found for jobs that are alike.
+type victimsFound struct {
+	alike, class int32
+	qos          model.QOSID
+	needs        caps.Usage
+	why          scheduler.NoVictims
+}
+
+// noVictims says why no job is preempted for a blocked one, or for a service that lacks nodes.
+func (a *inquiry) noVictims(ref model.Ref) scheduler.NoVictims {
+	p := &a.pass
+	s, j := p.core, &p.core.jobs[ref]
+	if !p.qs.policy.Preempts || makesRoom(p, ref) {
+		return scheduler.VictimsFound
+	}
+	if j.phase == running {
+		if size := j.usage.Nodes; p.qs.policy.plans() || j.leaving || j.resizing || size >= j.wants() || p.atLimit(j, size) != model.ReasonNone {
+			return scheduler.VictimsFound
+		}
+		more := j.more
+		defer func() { j.more = more }()
+		j.more = 1
+		return a.lookForVictims(ref)
+	}
+	if j.IsSensitive() || len(s.holds) > 0 || len(s.site.Reservations) > 0 || len(s.promises.list) > 0 {
+		return a.lookForVictims(ref) // what is kept from it may not be kept from those like it
+	}
+	key := victimsFound{alike: j.alike, class: j.Class, qos: j.QOS, needs: j.needs}
+	for _, x := range a.victims {
+		if key.why = x.why; key == x {
+			return x.why
+		}
+	}
+	key.why = a.lookForVictims(ref)
+	a.victims = append(a.victims, key)
+	return key.why
+}
+
+// lookForVictims is noVictims for a job for which no other makes room. Cost: the running jobs.
+func (a *inquiry) lookForVictims(ref model.Ref) scheduler.NoVictims {
+	p := &a.pass
+	s, j, cfg := p.core, &p.core.jobs[ref], &p.qs.policy.Preemption
+	t := newTrial(p, ref)
+	found := func(trigger preempt.Trigger, list []preempt.Victim) bool {
+		chosen, ok := preempt.Select(cfg, trigger, j.Class, p.now, list, &t, s.buf.selected)
+		s.buf.selected = chosen
+		return ok && len(chosen) > 0
+	}
+	if s.lent[p.qs.id] > 0 && found(preempt.Reclaim, holdersFor(p, ref, preempt.Reclaim)) {
+		return scheduler.VictimsUntried
+	}
+	trigger := triggerOf(j)
+	list := holdersFor(p, ref, trigger)
+	switch tooMany, protected := preempt.Shortfall(cfg, trigger, j.Class, list, &t); {
+	case tooMany && found(trigger, list):
+		return scheduler.VictimsUntried
+	case tooMany:
+		return scheduler.VictimsTooMany
+	case protected:
+		return scheduler.VictimsProtected
+	}
+	return scheduler.VictimsNone
+}
