@@ -49,10 +49,11 @@ type Questions interface {
 	// Queue appends to dst how the waiting jobs of each vCluster stand at now, in the order of
 	// its queue, and behind them those that are in no queue yet. explain asks, for the queue at an instant.
 	Queue(now model.Time, dst []Standing) []Standing
-	// Answer says why the job under ref waits at now, the instant of the last Observe or Plan: the first test that it fails
-	// in a pass over what is committed and in flight then, in which no other job starts. The record of decisions asks.
-	Answer(ref model.Ref, now model.Time) Answer
-	// Why is Answer with all that a note says beside it. The record of decisions asks where the answer has changed.
+	// Answers appends to dst why each of the jobs waits at now, the instant of the last Observe or Plan: the first test that it
+	// fails in a pass over what is committed and in flight then, in which no other job starts. victims asks for NoVictims as
+	// well, which costs more. It is cheaper for all jobs of a vCluster than one by one. The record of decisions asks.
+	Answers(refs []model.Ref, now model.Time, victims bool, dst []Answer) []Answer
+	// Why is the answer for one job with all that a note says beside it. The record of decisions asks where it has changed.
 	Why(ref model.Ref, now model.Time) Note
 	// Consumed is the node time and GPU time that count against the budgets of t at now.
 	// The watch asks, for the invariant of the ledgers.

@@ -10,9 +10,10 @@ import (
 // asks is of which jobs it is asked why they wait, and what was recorded last. A job is asked about when an instant is over
 // in which its vCluster made a pass, or anything happened that may have changed the answer.
 type asks struct {
-	of       []askedOf    // by vCluster; none where nothing is recorded
-	last     []lastAnswer // by model.Ref
-	restored []model.Ref  // in this instant
+	of       []askedOf          // by vCluster; none where nothing is recorded
+	last     []lastAnswer       // by model.Ref
+	restored []model.Ref        // in this instant
+	answers  []scheduler.Answer // memory
 }
 
 // askedOf is the jobs of a vCluster that are asked about: those that wait, in the order in which they came to do so, and running
@@ -45,6 +46,9 @@ func (l *lastAnswer) changes(a *scheduler.Answer, passed bool) (waits, victims b
 		if a.Reason == model.ReasonPriority { // it has room for a while, and no other is to leave for it
 			return waits, false
 		}
+	}
+	if !passed { // only a pass looks for victims
+		return waits, false
 	}
 	victims = a.NoVictims != scheduler.VictimsFound && a.NoVictims != l.NoVictims
 	l.NoVictims = a.NoVictims

@@ -139,9 +139,10 @@ func (s *siteResults) askOf(now model.Time, v *askedOf) {
 	if !v.stirred {
 		return
 	}
-	for _, ref := range v.jobs {
-		a, last := s.core.Answer(ref, now), &s.asks.last[ref]
-		waits, victims := last.changes(&a, v.passed)
+	s.asks.answers = s.core.Answers(v.jobs, now, v.passed, s.asks.answers[:0])
+	for i, ref := range v.jobs {
+		a := &s.asks.answers[i]
+		waits, victims := s.asks.last[ref].changes(a, v.passed)
 		if waits {
 			n := s.core.Why(ref, now)
 			s.note(now, &n, "wait")

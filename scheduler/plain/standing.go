@@ -63,17 +63,20 @@ func (c *Core) hasRoom(now model.Time, ref model.Ref) model.Time {
 	return at
 }
 
-// Answer implements scheduler.Questions: of a waiting job what Queue says of it.
-func (c *Core) Answer(ref model.Ref, now model.Time) scheduler.Answer {
-	for _, x := range c.Queue(now, nil) {
-		if x.Job == c.jobs[ref].ID {
-			return scheduler.Answer{Reason: x.Reason, Behind: x.Behind}
+// Answers implements scheduler.Questions: of a waiting job what Queue says of it.
+func (c *Core) Answers(refs []model.Ref, now model.Time, _ bool, dst []scheduler.Answer) []scheduler.Answer {
+	line := c.Queue(now, nil)
+	for _, ref := range refs {
+		out := scheduler.Answer{Behind: -1}
+		if at := slices.IndexFunc(line, func(x scheduler.Standing) bool { return x.Job == c.jobs[ref].ID }); at >= 0 {
+			out.Reason, out.Behind = line[at].Reason, line[at].Behind
 		}
+		dst = append(dst, out)
 	}
-	return scheduler.Answer{Behind: -1}
+	return dst
 }
 
 // Why implements scheduler.Questions. Units of a plain cluster are alike, so that there is no more to say.
 func (c *Core) Why(ref model.Ref, now model.Time) scheduler.Note {
-	return scheduler.Note{Job: c.jobs[ref].ID, Ref: ref, Answer: c.Answer(ref, now), Until: model.AbsentTime, Room: scheduler.Room{Need: c.jobs[ref].need}}
+	return scheduler.Note{Job: c.jobs[ref].ID, Ref: ref, Answer: c.Answers([]model.Ref{ref}, now, false, nil)[0], Until: model.AbsentTime, Room: scheduler.Room{Need: c.jobs[ref].need}}
 }

@@ -130,11 +130,11 @@ func TestCodedOrdersTheExampleTrace(t *testing.T) {
 // What is told of a job's score is what the mode reckons with.
 func TestCodedNotesHaveCodedFactors(t *testing.T) {
 	cfg := alike(8, coded(t))
-	cfg.Explain = func(model.JobID) bool { return true }
 	s := newStand(t, cfg)
 	s.submit(0, size(2), func(a *model.Allocation) { a.DataReady = model.One })
+	s.submit(0, size(8))
 	require.Len(t, s.pass(0), 1)
-	f := s.plan.Notes[0].Score.Factors
+	f := s.core.Why(0, 0).Score.Factors
 	require.Equal(t, model.One/2, f[score.Data].Value)
 	require.Equal(t, 4*model.One, f[score.Conformance].Value)
 }

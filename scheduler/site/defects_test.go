@@ -127,7 +127,6 @@ func TestDefectD02ConformanceIsCapped(t *testing.T) {
 func TestDefectD03BacklogOfFractions(t *testing.T) {
 	backlog := func(running, queued func(*model.Allocation)) float64 {
 		cfg := alike(8, balanced(t, order.Easy))
-		cfg.Explain = func(model.JobID) bool { return true }
 		s := newStand(t, cfg)
 		s.submit(0, size(8), running)
 		s.pass(0)
@@ -318,7 +317,6 @@ func TestDefectD22BudgetsKnowHistory(t *testing.T) {
 func TestDefectD23NoNodesStillGiveReasons(t *testing.T) {
 	cfg := alike(2, balanced(t, order.Easy))
 	cfg.Site.Nodes[0].State, cfg.Site.Nodes[1].State = model.Down, model.Drained
-	cfg.Explain = func(model.JobID) bool { return true }
 	s := newStand(t, cfg)
 	s.submit(0)
 	s.submit(0, size(2))

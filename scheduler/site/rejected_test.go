@@ -55,7 +55,6 @@ func TestRejectedSets(t *testing.T) {
 		{"all set aside", nil, 3, []model.NodeID{0, 1, 2, 3, 4, 5}, model.ReasonReserved, []string{"kept 0 1 2 3 4 5 until 9000"}},
 	} {
 		cfg := alike(6, fcfs(order.Easy))
-		cfg.Explain = func(model.JobID) bool { return true }
 		cfg.Site.Groups, cfg.Site.Fingerprints = []model.Group{{Name: "a"}, {Name: "b"}}, 2
 		for i := range cfg.Site.Nodes {
 			n := &cfg.Site.Nodes[i]
@@ -89,7 +88,6 @@ func TestRejectedSets(t *testing.T) {
 // A job that would delay the reservation of another is told what it would have had.
 func TestRejectedSetOfBackfill(t *testing.T) {
 	cfg := alike(4, fcfs(order.Easy))
-	cfg.Explain = func(model.JobID) bool { return true }
 	s := newStand(t, cfg)
 	s.submit(0, size(2), wall(1000))
 	s.submit(0, size(4), wall(1000))
@@ -107,7 +105,6 @@ func TestRejectedSetKeptForAJob(t *testing.T) {
 	p := fcfs(order.Easy)
 	p.Preempts, p.Preemption = true, preempt.DefaultConfig()
 	cfg := alike(4, p)
-	cfg.Explain = func(model.JobID) bool { return true }
 	s := newStand(t, cfg)
 	low := []func(*model.Allocation){class(2), ckpt(model.CheckpointAuto), wall(90000)}
 	s.submit(0, append(low, size(2))...)

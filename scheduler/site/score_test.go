@@ -27,7 +27,6 @@ func (s *stand) factor(at int64, job model.JobID, f score.Factor) float64 {
 // scored is a site of one node that is scored by all factors and tells why.
 func scored(p site.Policy) site.Config {
 	cfg := alike(1, p)
-	cfg.Explain = func(model.JobID) bool { return true }
 	return cfg
 }
 

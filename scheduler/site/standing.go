@@ -28,7 +28,7 @@ func (s *Core) Queue(now model.Time, dst []scheduler.Standing) []scheduler.Stand
 func (a *inquiry) queue(dst []scheduler.Standing) []scheduler.Standing {
 	defer a.close()
 	for at, c := range a.inOrder() {
-		x := a.pass.core.standingOf(c.Ref, a.answer(c.Ref))
+		x := a.pass.core.standingOf(c.Ref, a.answer(c.Ref, false))
 		x.Position, x.Start = int32(at)+1, a.predictedStart(c.Ref)
 		x.Score, x.Scored = a.standing(c.Ref)
 		dst = append(dst, x)

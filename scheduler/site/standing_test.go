@@ -34,7 +34,6 @@ func TestNoVictims(t *testing.T) {
 		p.Preempts, p.Preemption = true, preempt.DefaultConfig()
 		p.Preemption.MaxVictims = c.most
 		cfg := alike(4, p)
-		cfg.Explain = func(model.JobID) bool { return true }
 		s := newStand(t, cfg)
 		for range 4 {
 			s.submit(0, append(c.runs, size(1))...)
@@ -75,7 +74,6 @@ func TestQueueInOrder(t *testing.T) {
 			p.Depth = 10
 		}
 		cfg := alike(4, p)
-		cfg.Explain = func(model.JobID) bool { return true }
 		s := newStand(t, cfg)
 		s.submit(0, size(2), wall(1000))
 		s.submit(0, size(4), wall(1000))

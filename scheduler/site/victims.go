@@ -122,6 +122,9 @@ func holdersFor(p *pass, ref model.Ref, trigger preempt.Trigger) []preempt.Victi
 	c := newCandidates(p, ref, trigger)
 	list := p.core.buf.victims[:0]
 	for _, running := range p.core.active {
+		if !mayMeet(&p.core.nodeState, c.job.kind, &p.core.jobs[running]) {
+			continue
+		}
 		if v := c.seen(running, p.core.jobs[running].placement.Within(c.usable)); v != nil {
 			list = append(list, *v)
 		}

@@ -15,18 +15,33 @@ import (
 // Why a job waits is a question that is asked after a pass. It is answered by the tests of a pass, each job by itself
 // on what is committed and in flight now: no other starts before it. What a pass would change is put back.
 
-// Answer implements scheduler.Questions. Cost: the tests of the job and, once for all questions about its vCluster until the
-// next Observe or Plan, those of the jobs before it up to the first blocked one, if it has room itself.
-func (s *Core) Answer(ref model.Ref, now model.Time) scheduler.Answer {
-	switch j := &s.jobs[ref]; {
-	case j.phase == queued, j.phase == running && j.Scaled:
-		a := s.open(j.queue, now)
-		defer a.close()
-		return a.answer(ref)
-	default:
-		return s.aside(ref)
+// Answers implements scheduler.Questions. Cost: the tests of the jobs and, once for a vCluster until the next Observe or
+// Plan, those of the jobs before them up to the first blocked one, if any has room; with victims the running jobs as well.
+func (s *Core) Answers(refs []model.Ref, now model.Time, victims bool, dst []scheduler.Answer) []scheduler.Answer {
+	var a *inquiry // into the vCluster of the job before, nil for none
+	for _, ref := range refs {
+		j := &s.jobs[ref]
+		if !isAsked(j) {
+			dst = append(dst, s.aside(ref))
+			continue
+		}
+		if a != nil && a.pass.qs != j.queue {
+			a.close()
+			a = nil
+		}
+		if a == nil {
+			a = s.open(j.queue, now)
+		}
+		dst = append(dst, a.answer(ref, victims))
 	}
+	if a != nil {
+		a.close()
+	}
+	return dst
 }
+
+// isAsked says whether the tests of a pass are asked about a job: it is in a queue, or a service that may preempt others.
+func isAsked(j *job) bool { return j.phase == queued || j.phase == running && j.Scaled }
 
 // aside is the answer for a job that is in no queue.
 func (s *Core) aside(ref model.Ref) scheduler.Answer {
@@ -62,6 +77,7 @@ type inquiry struct {
 	first               model.Ref // see ahead
 	untested            []bool    // by place in the queue, nil where it is not known; see planned
 	victims             []victimsFound
+	yielded             []yielded
 	found               choice
 	line                []order.Candidate // memory
 }
@@ -126,7 +142,7 @@ func (a *inquiry) close() {
 // begin forgets what was found out before.
 func (a *inquiry) begin(now model.Time) {
 	s, qs := a.pass.core, a.pass.qs
-	a.call, a.foundFirst, a.laidOut, a.untested, a.victims = s.calls, false, false, nil, a.victims[:0]
+	a.call, a.foundFirst, a.laidOut, a.untested, a.victims, a.yielded = s.calls, false, false, nil, a.victims[:0], a.yielded[:0]
 	a.pass = pass{core: s, qs: qs, now: now, heeding: s.promises.toOthers(qs)}
 	a.pass.borrowable = a.pass.lendable()
 	qs.reservation.Reset()
@@ -137,13 +153,13 @@ func (a *inquiry) begin(now model.Time) {
 }
 
 // answer is the answer for a job of the queue, or for a service.
-func (a *inquiry) answer(ref model.Ref) scheduler.Answer {
+func (a *inquiry) answer(ref model.Ref, victims bool) scheduler.Answer {
 	out, blocked := scheduler.Answer{Behind: -1}, true
 	if a.pass.core.jobs[ref].phase == queued {
 		out.Reason, blocked = a.reason(ref)
 		out.Behind, _ = a.inTheWay(ref, out.Reason)
 	}
-	if blocked {
+	if blocked && victims {
 		out.NoVictims = a.noVictims(ref)
 	}
 	return out

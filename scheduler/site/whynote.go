@@ -12,15 +12,15 @@ import (
 	"orrery/scheduler/site/internal/notes"
 )
 
-// Why implements scheduler.Questions. Cost: that of Answer, a selection, and the nodes of the site.
+// Why implements scheduler.Questions. Cost: that of Answers, a selection, and the nodes of the site.
 func (s *Core) Why(ref model.Ref, now model.Time) scheduler.Note {
 	j := &s.jobs[ref]
-	if j.phase != queued && !(j.phase == running && j.Scaled) {
+	if !isAsked(j) {
 		return s.noteOf(ref, s.aside(ref), model.AbsentTime)
 	}
 	a := s.open(j.queue, now)
 	defer a.close()
-	answer := a.answer(ref)
+	answer := a.answer(ref, true)
 	_, until := a.inTheWay(ref, answer.Reason)
 	out := s.noteOf(ref, answer, until)
 	out.Score, out.Scored = a.standing(ref)
@@ -151,6 +151,14 @@ type victimsFound struct {
 	why          scheduler.NoVictims
 }
 
+// yielded is how many nodes jobs of a kind and a class would have if all running ones left that these may preempt, and if
+// those left too that are protected.
+type yielded struct {
+	kind        *nodeChoice
+	class       int32
+	most, ofAll int32
+}
+
 // noVictims says why no job is preempted for a blocked one, or for a service that lacks nodes.
 func (a *inquiry) noVictims(ref model.Ref) scheduler.NoVictims {
 	p := &a.pass
@@ -170,6 +178,14 @@ func (a *inquiry) noVictims(ref model.Ref) scheduler.NoVictims {
 	if j.IsSensitive() || len(s.holds) > 0 || len(s.site.Reservations) > 0 || len(s.promises.list) > 0 {
 		return a.lookForVictims(ref) // what is kept from it may not be kept from those like it
 	}
+	if s.lent[p.qs.id] == 0 && !s.preemptsByQOS && countsNodes(p, j) && s.caps.Cap == (caps.Usage{}) { // most are told by that
+		switch y := a.yieldedTo(ref); {
+		case y.ofAll < j.NodesMin:
+			return scheduler.VictimsNone
+		case y.most < j.NodesMin:
+			return scheduler.VictimsProtected
+		}
+	}
 	key := victimsFound{alike: j.alike, class: j.Class, qos: j.QOS, needs: j.needs}
 	for _, x := range a.victims {
 		if key.why = x.why; key == x {
@@ -179,6 +195,38 @@ func (a *inquiry) noVictims(ref model.Ref) scheduler.NoVictims {
 	key.why = a.lookForVictims(ref)
 	a.victims = append(a.victims, key)
 	return key.why
+}
+
+// yieldedTo is that for jobs like the one under ref, which take whole nodes, any of which will do.
+func (a *inquiry) yieldedTo(ref model.Ref) yielded {
+	p := &a.pass
+	j, cfg := &p.core.jobs[ref], &p.qs.policy.Preemption
+	for _, y := range a.yielded {
+		if y.kind == j.kind && y.class == j.Class {
+			return y
+		}
+	}
+	list, t := holdersFor(p, ref, preempt.Priority), trialFor(p, ref).(*countedTrial)
+	y := yielded{kind: j.kind, class: j.Class}
+	for i := range list {
+		if cfg.Admits(&list[i], preempt.Priority, j.Class) {
+			t.Give(&list[i])
+		}
+	}
+	y.most = t.free
+	for i := range list {
+		if v := &list[i]; !cfg.Admits(v, preempt.Priority, j.Class) && cfg.Rule.Over(j.Class, v.Class) {
+			t.Give(v)
+		}
+	}
+	y.ofAll = t.free
+	for i := range list {
+		if cfg.Rule.Over(j.Class, list[i].Class) {
+			t.Take(&list[i])
+		}
+	}
+	a.yielded = append(a.yielded, y)
+	return y
 }
 
 // lookForVictims is noVictims for a job for which no other makes room. Cost: the running jobs.
