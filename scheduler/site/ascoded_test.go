@@ -132,8 +132,7 @@ func TestCodedNotesHaveCodedFactors(t *testing.T) {
 	cfg := alike(8, coded(t))
 	s := newStand(t, cfg)
 	s.submit(0, size(2), func(a *model.Allocation) { a.DataReady = model.One })
-	s.submit(0, size(8))
-	require.Len(t, s.pass(0), 1)
+	require.Len(t, s.core.Plan(0).Proposals, 1)
 	f := s.core.Why(0, 0).Score.Factors
 	require.Equal(t, model.One/2, f[score.Data].Value)
 	require.Equal(t, 4*model.One, f[score.Conformance].Value)

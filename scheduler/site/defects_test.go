@@ -132,8 +132,7 @@ func TestDefectD03BacklogOfFractions(t *testing.T) {
 		s.pass(0)
 		s.submit(1, queued)
 		s.pass(1)
-		require.Len(t, s.plan.Notes, 1)
-		return s.plan.Notes[0].Score.Factors[score.Backlog].Value.Float()
+		return s.core.Why(1, seconds(1)).Score.Factors[score.Backlog].Value.Float()
 	}
 	half := func(a *model.Allocation) { a.NodesMin, a.NodesMax, a.Walltime = 4, 4, 30*model.Minute }
 	require.InDelta(t, .25, backlog(wall(3600), half), 1e-3)
@@ -321,9 +320,8 @@ func TestDefectD23NoNodesStillGiveReasons(t *testing.T) {
 	s.submit(0)
 	s.submit(0, size(2))
 	require.Empty(t, s.pass(0))
-	require.Len(t, s.plan.Notes, 2)
-	for _, n := range s.plan.Notes {
-		require.Equal(t, model.ReasonResources, n.Reason)
+	for ref := range model.Ref(2) {
+		require.Equal(t, model.ReasonResources, s.core.Why(ref, 0).Reason)
 	}
 }
 

@@ -78,10 +78,9 @@ func TestRejectedSets(t *testing.T) {
 		s := newStand(t, cfg)
 		s.submit(0, size(c.need))
 		require.Empty(t, s.pass(0), c.name)
-		require.Len(t, s.plan.Notes, 1, c.name)
-		n := &s.plan.Notes[0]
+		n := s.core.Why(0, 0)
 		require.Equal(t, c.reason, n.Reason, c.name)
-		require.Equal(t, c.want, told(n), c.name)
+		require.Equal(t, c.want, told(&n), c.name)
 	}
 }
 
@@ -93,11 +92,12 @@ func TestRejectedSetOfBackfill(t *testing.T) {
 	s.submit(0, size(4), wall(1000))
 	s.submit(0, size(2), wall(5000))
 	require.Len(t, s.pass(0), 1)
-	require.Len(t, s.plan.Notes, 3)
-	require.Empty(t, s.plan.Notes[0].Rejected, "it starts")
-	require.Equal(t, []string{"free 2 3"}, told(&s.plan.Notes[1])[:1])
-	require.Equal(t, model.ReasonPriority, s.plan.Notes[2].Reason)
-	require.Equal(t, []string{"chosen 2 3"}, told(&s.plan.Notes[2]))
+	starts, first, behind := s.core.Why(0, 0), s.core.Why(1, 0), s.core.Why(2, 0)
+	require.Empty(t, starts.Rejected, "it starts")
+	require.Equal(t, []string{"free 2 3"}, told(&first)[:1])
+	require.Equal(t, scheduler.Answer{Reason: model.ReasonPriority, Behind: 1}, behind.Answer)
+	require.Equal(t, seconds(1000), behind.Until)
+	require.Equal(t, []string{"chosen 2 3"}, told(&behind))
 }
 
 // What a job makes others leave is kept for it, and the rest are told so.
@@ -117,8 +117,7 @@ func TestRejectedSetKeptForAJob(t *testing.T) {
 	for _, p := range s.plan.Proposals {
 		require.Equal(t, model.ProposePreempt, p.Kind)
 	}
-	last := &s.plan.Notes[len(s.plan.Notes)-1]
-	require.Equal(t, model.JobID(3), last.Job)
-	require.Equal(t, model.ReasonReserved, last.Reason)
-	require.Equal(t, []string{"kept 3 for 2"}, told(last))
+	last := s.core.Why(3, seconds(10))
+	require.Equal(t, scheduler.Answer{Reason: model.ReasonReserved, Behind: 2, NoVictims: scheduler.VictimsNone}, last.Answer)
+	require.Equal(t, []string{"kept 3 for 2"}, told(&last))
 }

@@ -15,20 +15,13 @@ import (
 func (s *stand) factor(at int64, job model.JobID, f score.Factor) float64 {
 	s.Helper()
 	s.pass(at)
-	for i := range s.plan.Notes {
-		if n := &s.plan.Notes[i]; n.Job == job {
-			return n.Score.Factors[f].Value.Float()
-		}
-	}
-	s.Fatalf("no score of job %d at %d s", job, at)
-	return 0
+	n := s.core.Why(model.Ref(job), seconds(at))
+	require.True(s, n.Scored)
+	return n.Score.Factors[f].Value.Float()
 }
 
-// scored is a site of one node that is scored by all factors and tells why.
-func scored(p site.Policy) site.Config {
-	cfg := alike(1, p)
-	return cfg
-}
+// scored is a site of one node that is scored by all factors.
+func scored(p site.Policy) site.Config { return alike(1, p) }
 
 // A job that comes back with an hour left of its five is scored by the price of the hour that
 // it has left. Energy costs nothing until 10,000 s, and all from then on.

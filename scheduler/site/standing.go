@@ -13,12 +13,12 @@ import (
 // Queue implements scheduler.Questions.
 func (s *Core) Queue(now model.Time, dst []scheduler.Standing) []scheduler.Standing {
 	for i := range s.vclusters {
-		dst = s.open(&s.vclusters[i], now).queue(dst)
+		dst = openInquiry(s, &s.vclusters[i], now).queue(dst)
 	}
 	for ref := range s.jobs {
 		switch s.jobs[ref].phase {
 		case dependent, early, unwanted, proposed:
-			dst = append(dst, s.standingOf(model.Ref(ref), s.aside(model.Ref(ref))))
+			dst = append(dst, standingOf(&s.jobs[ref], aside(s, model.Ref(ref))))
 		}
 	}
 	return dst
@@ -28,7 +28,7 @@ func (s *Core) Queue(now model.Time, dst []scheduler.Standing) []scheduler.Stand
 func (a *inquiry) queue(dst []scheduler.Standing) []scheduler.Standing {
 	defer a.close()
 	for at, c := range a.inOrder() {
-		x := a.pass.core.standingOf(c.Ref, a.answer(c.Ref, false))
+		x := standingOf(&a.pass.core.jobs[c.Ref], a.answer(c.Ref, false))
 		x.Position, x.Start = int32(at)+1, a.predictedStart(c.Ref)
 		x.Score, x.Scored = a.standing(c.Ref)
 		dst = append(dst, x)
@@ -37,8 +37,7 @@ func (a *inquiry) queue(dst []scheduler.Standing) []scheduler.Standing {
 }
 
 // standingOf is what is known of a job whether it is in a queue or not.
-func (s *Core) standingOf(ref model.Ref, answer scheduler.Answer) scheduler.Standing {
-	j := &s.jobs[ref]
+func standingOf(j *job, answer scheduler.Answer) scheduler.Standing {
 	x := scheduler.Standing{Job: j.Job, VCluster: j.VCluster, Proposed: j.phase == proposed, Start: model.AbsentTime}
 	x.Reason, x.Behind = answer.Reason, answer.Behind
 	return x

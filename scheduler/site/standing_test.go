@@ -41,20 +41,8 @@ func TestNoVictims(t *testing.T) {
 		require.Len(t, s.pass(0), 4, c.name)
 		s.submit(10, size(c.need), class(c.class), wall(1000))
 		s.plan = s.core.Plan(seconds(10))
-		found := scheduler.VictimsFound
-		for i := range s.plan.Notes {
-			if n := &s.plan.Notes[i]; n.NoVictims != scheduler.VictimsFound {
-				require.Equal(t, model.JobID(4), n.Job, c.name)
-				require.Equal(t, model.ReasonResources, n.Reason, c.name)
-				found = n.NoVictims
-			}
-		}
-		require.Equal(t, c.wanted, found, c.name)
+		require.Equal(t, scheduler.Answer{Reason: model.ReasonResources, Behind: -1, NoVictims: c.wanted}, s.core.Why(4, seconds(10)).Answer, c.name)
 		require.Equal(t, c.wanted == scheduler.VictimsFound, len(s.plan.Proposals) > 0, c.name)
-		s.plan = s.core.Plan(seconds(20))
-		for i := range s.plan.Notes {
-			require.Zero(t, s.plan.Notes[i].NoVictims, "it is told once")
-		}
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *Core) Answers(refs []model.Ref, now model.Time, victims bool, dst []sch
 	for _, ref := range refs {
 		j := &s.jobs[ref]
 		if !isAsked(j) {
-			dst = append(dst, s.aside(ref))
+			dst = append(dst, aside(s, ref))
 			continue
 		}
 		if a != nil && a.pass.qs != j.queue {
@@ -30,7 +30,7 @@ func (s *Core) Answers(refs []model.Ref, now model.Time, victims bool, dst []sch
 			a = nil
 		}
 		if a == nil {
-			a = s.open(j.queue, now)
+			a = openInquiry(s, j.queue, now)
 		}
 		dst = append(dst, a.answer(ref, victims))
 	}
@@ -44,7 +44,7 @@ func (s *Core) Answers(refs []model.Ref, now model.Time, victims bool, dst []sch
 func isAsked(j *job) bool { return j.phase == queued || j.phase == running && j.Scaled }
 
 // aside is the answer for a job that is in no queue.
-func (s *Core) aside(ref model.Ref) scheduler.Answer {
+func aside(s *Core, ref model.Ref) scheduler.Answer {
 	j, out := &s.jobs[ref], scheduler.Answer{Behind: -1}
 	switch j.phase {
 	case dependent:
@@ -91,7 +91,7 @@ type looks struct {
 	lookout     lookout
 }
 
-func (s *Core) newInquiry(qs *queueState) *inquiry {
+func newInquiry(s *Core, qs *queueState) *inquiry {
 	fair := s.ledger.NewCache(len(s.site.Tenants), qs.policy.Weights[score.FairShare])
 	for t := range len(s.site.Tenants) + 1 {
 		fair.Enter(model.TenantID(t) - 1)
@@ -113,14 +113,14 @@ func (s *Core) newInquiry(qs *queueState) *inquiry {
 	return a
 }
 
-// open begins questions about a vCluster, of which looks are put aside until close.
-func (s *Core) open(qs *queueState, now model.Time) *inquiry {
+// openInquiry begins questions about a vCluster, of which looks are put aside until close.
+func openInquiry(s *Core, qs *queueState, now model.Time) *inquiry {
 	if s.asked == nil {
 		s.asked = make([]*inquiry, len(s.vclusters))
 	}
 	a := s.asked[qs.id]
 	if a == nil {
-		a = s.newInquiry(qs)
+		a = newInquiry(s, qs)
 		s.asked[qs.id] = a
 	}
 	a.was, a.met = *qs, s.caps.Met

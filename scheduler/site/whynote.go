@@ -6,9 +6,7 @@ import (
 	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
-	"orrery/scheduler/preempt"
 	"orrery/scheduler/score"
-	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/notes"
 )
 
@@ -16,19 +14,19 @@ import (
 func (s *Core) Why(ref model.Ref, now model.Time) scheduler.Note {
 	j := &s.jobs[ref]
 	if !isAsked(j) {
-		return s.noteOf(ref, s.aside(ref), model.AbsentTime)
+		return noteOf(s, ref, aside(s, ref), model.AbsentTime)
 	}
-	a := s.open(j.queue, now)
+	a := openInquiry(s, j.queue, now)
 	defer a.close()
 	answer := a.answer(ref, true)
 	_, until := a.inTheWay(ref, answer.Reason)
-	out := s.noteOf(ref, answer, until)
+	out := noteOf(s, ref, answer, until)
 	out.Score, out.Scored = a.standing(ref)
 	return out
 }
 
 // noteOf is the note of an answer.
-func (s *Core) noteOf(ref model.Ref, answer scheduler.Answer, until model.Time) scheduler.Note {
+func noteOf(s *Core, ref model.Ref, answer scheduler.Answer, until model.Time) scheduler.Note {
 	j := &s.jobs[ref]
 	c := notes.Case{
 		Site: s.site, Space: s.space, Job: j.Allocation, Ref: ref, Mask: j.kind.mask, Class: j.kind.class, Answer: answer, Until: until,
@@ -38,7 +36,7 @@ func (s *Core) noteOf(ref model.Ref, answer scheduler.Answer, until model.Time) 
 	case queued, dependent, early, unwanted:
 		c.Waits, c.Avoid, c.Kept, c.Nodes = true, s.avoids(ref, s.now, s.now.Add(j.left)), s.keptFrom(ref), &model.Placement{}
 		if notes.OfNodes(answer.Reason) {
-			s.wouldChoose(j, c.Avoid, c.Nodes)
+			wouldChoose(s, j, c.Avoid, c.Nodes)
 		}
 	}
 	out := notes.Of(&c)
@@ -72,7 +70,7 @@ func (a *inquiry) standing(ref model.Ref) (score.Explanation, bool) {
 
 // wouldChoose writes into p the nodes that j would get if nothing but their number
 // counted, none when there are too few.
-func (s *Core) wouldChoose(j *job, avoid model.NodeSet, p *model.Placement) {
+func wouldChoose(s *Core, j *job, avoid model.NodeSet, p *model.Placement) {
 	q := j.queue.query(j, j.NodesMin, avoid)
 	asked := pass{core: s, qs: j.queue, now: s.now}
 	asked.borrowable = asked.lendable()
@@ -141,116 +139,4 @@ func (a *inquiry) reservedAt(first model.Ref) model.Time {
 		return model.AbsentTime
 	}
 	return at
-}
-
-// victimsFound is why no victims are found for jobs that are alike.
-type victimsFound struct {
-	alike, class int32
-	qos          model.QOSID
-	needs        caps.Usage
-	why          scheduler.NoVictims
-}
-
-// yielded is how many nodes jobs of a kind and a class would have if all running ones left that these may preempt, and if
-// those left too that are protected.
-type yielded struct {
-	kind        *nodeChoice
-	class       int32
-	most, ofAll int32
-}
-
-// noVictims says why no job is preempted for a blocked one, or for a service that lacks nodes.
-func (a *inquiry) noVictims(ref model.Ref) scheduler.NoVictims {
-	p := &a.pass
-	s, j := p.core, &p.core.jobs[ref]
-	if !p.qs.policy.Preempts || makesRoom(p, ref) {
-		return scheduler.VictimsFound
-	}
-	if j.phase == running {
-		if size := j.usage.Nodes; p.qs.policy.plans() || j.leaving || j.resizing || size >= j.wants() || p.atLimit(j, size) != model.ReasonNone {
-			return scheduler.VictimsFound
-		}
-		more := j.more
-		defer func() { j.more = more }()
-		j.more = 1
-		return a.lookForVictims(ref)
-	}
-	if j.IsSensitive() || len(s.holds) > 0 || len(s.site.Reservations) > 0 || len(s.promises.list) > 0 {
-		return a.lookForVictims(ref) // what is kept from it may not be kept from those like it
-	}
-	if s.lent[p.qs.id] == 0 && !s.preemptsByQOS && countsNodes(p, j) && s.caps.Cap == (caps.Usage{}) { // most are told by that
-		switch y := a.yieldedTo(ref); {
-		case y.ofAll < j.NodesMin:
-			return scheduler.VictimsNone
-		case y.most < j.NodesMin:
-			return scheduler.VictimsProtected
-		}
-	}
-	key := victimsFound{alike: j.alike, class: j.Class, qos: j.QOS, needs: j.needs}
-	for _, x := range a.victims {
-		if key.why = x.why; key == x {
-			return x.why
-		}
-	}
-	key.why = a.lookForVictims(ref)
-	a.victims = append(a.victims, key)
-	return key.why
-}
-
-// yieldedTo is that for jobs like the one under ref, which take whole nodes, any of which will do.
-func (a *inquiry) yieldedTo(ref model.Ref) yielded {
-	p := &a.pass
-	j, cfg := &p.core.jobs[ref], &p.qs.policy.Preemption
-	for _, y := range a.yielded {
-		if y.kind == j.kind && y.class == j.Class {
-			return y
-		}
-	}
-	list, t := holdersFor(p, ref, preempt.Priority), trialFor(p, ref).(*countedTrial)
-	y := yielded{kind: j.kind, class: j.Class}
-	for i := range list {
-		if cfg.Admits(&list[i], preempt.Priority, j.Class) {
-			t.Give(&list[i])
-		}
-	}
-	y.most = t.free
-	for i := range list {
-		if v := &list[i]; !cfg.Admits(v, preempt.Priority, j.Class) && cfg.Rule.Over(j.Class, v.Class) {
-			t.Give(v)
-		}
-	}
-	y.ofAll = t.free
-	for i := range list {
-		if cfg.Rule.Over(j.Class, list[i].Class) {
-			t.Take(&list[i])
-		}
-	}
-	a.yielded = append(a.yielded, y)
-	return y
-}
-
-// lookForVictims is noVictims for a job for which no other makes room. Cost: the running jobs.
-func (a *inquiry) lookForVictims(ref model.Ref) scheduler.NoVictims {
-	p := &a.pass
-	s, j, cfg := p.core, &p.core.jobs[ref], &p.qs.policy.Preemption
-	t := newTrial(p, ref)
-	found := func(trigger preempt.Trigger, list []preempt.Victim) bool {
-		chosen, ok := preempt.Select(cfg, trigger, j.Class, p.now, list, &t, s.buf.selected)
-		s.buf.selected = chosen
-		return ok && len(chosen) > 0
-	}
-	if s.lent[p.qs.id] > 0 && found(preempt.Reclaim, holdersFor(p, ref, preempt.Reclaim)) {
-		return scheduler.VictimsUntried
-	}
-	trigger := triggerOf(j)
-	list := holdersFor(p, ref, trigger)
-	switch tooMany, protected := preempt.Shortfall(cfg, trigger, j.Class, list, &t); {
-	case tooMany && found(trigger, list):
-		return scheduler.VictimsUntried
-	case tooMany:
-		return scheduler.VictimsTooMany
-	case protected:
-		return scheduler.VictimsProtected
-	}
-	return scheduler.VictimsNone
 }

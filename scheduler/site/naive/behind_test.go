@@ -15,8 +15,7 @@ import (
 
 // TestJobsBehind holds both implementations together where many jobs that ask for the same, of
 // nodes that are shared, wait behind a blocked one, so that each start changes which nodes the next
-// gets, and with them whether it delays the blocked job. With explanations the core looks at jobs
-// one by one, and proposes the same.
+// gets, and with them whether it delays the blocked job.
 func TestJobsBehind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
@@ -42,7 +41,5 @@ func TestJobsBehind(t *testing.T) {
 		p.Weights, _ = score.Normalise([score.NumFactors]float64{score.Priority: 1, score.Conformance: float64(n("conformance", 0, 1))})
 		want := w.proposals(w.naive())
 		require.Equal(t, want, w.proposals(site.New(w.cfg)))
-		w.cfg.Explain = func(model.JobID) bool { return true }
-		require.Equal(t, want, w.proposals(site.New(w.cfg)), "explained")
 	})
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/scheduler"
 	"orrery/scheduler/model"
 )
 
@@ -54,24 +53,4 @@ func TestDensest(t *testing.T) {
 	require.Equal(t, setOf(0, 1), densest(site, setOf(0, 1, 3, 4), 2, group), "the first of several")
 	require.Equal(t, setOf(5), densest(site, setOf(5, 6), 2, group), "each without group is one of its own")
 	require.Equal(t, setOf(), densest(site, setOf(), 2, group))
-}
-
-func TestUpdateSaysWhatIsNew(t *testing.T) {
-	var l Last
-	require.True(t, l.Update(model.ReasonNone, 0), "nothing was said before")
-	require.False(t, l.Update(model.ReasonNone, 0))
-	require.True(t, l.Update(model.ReasonPriority, 3))
-	require.True(t, l.Update(model.ReasonPriority, 4), "another one is in the way")
-	require.False(t, l.Update(model.ReasonPriority, 4))
-}
-
-func TestLogKeepsWhatNoPlanHad(t *testing.T) {
-	var l Log
-	l.Add(scheduler.Note{Job: 1})
-	first := l.Take()
-	l.Add(scheduler.Note{Job: 2})
-	require.Equal(t, []scheduler.Note{{Job: 1}}, first, "valid until the next Take")
-	l.Add(scheduler.Note{Job: 3})
-	require.Equal(t, []scheduler.Note{{Job: 2}, {Job: 3}}, l.Take())
-	require.Empty(t, l.Take())
 }
