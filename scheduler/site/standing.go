@@ -18,7 +18,7 @@ func (s *Core) Queue(now model.Time, dst []scheduler.Standing) []scheduler.Stand
 	for ref := range s.jobs {
 		switch s.jobs[ref].phase {
 		case dependent, early, unwanted, proposed:
-			dst = append(dst, standingOf(&s.jobs[ref], aside(s, model.Ref(ref))))
+			dst = append(dst, standingOf(&s.jobs[ref], aside(s, model.Ref(ref), now)))
 		}
 	}
 	return dst

@@ -22,7 +22,7 @@ func (s *Core) Answers(refs []model.Ref, now model.Time, victims bool, dst []sch
 	for _, ref := range refs {
 		j := &s.jobs[ref]
 		if !isAsked(j) {
-			dst = append(dst, aside(s, ref))
+			dst = append(dst, aside(s, ref, now))
 			continue
 		}
 		if a != nil && a.pass.qs != j.queue {
@@ -44,7 +44,7 @@ func (s *Core) Answers(refs []model.Ref, now model.Time, victims bool, dst []sch
 func isAsked(j *job) bool { return j.phase == queued || j.phase == running && j.Scaled }
 
 // aside is the answer for a job that is in no queue.
-func aside(s *Core, ref model.Ref) scheduler.Answer {
+func aside(s *Core, ref model.Ref, now model.Time) scheduler.Answer {
 	j, out := &s.jobs[ref], scheduler.Answer{Behind: -1}
 	switch j.phase {
 	case dependent:
@@ -53,8 +53,11 @@ func aside(s *Core, ref model.Ref) scheduler.Answer {
 			out.Behind = on
 		}
 	case early:
-		if out.Reason = model.ReasonNotEligible; j.onHold {
+		switch {
+		case j.onHold:
 			out.Reason = model.ReasonHeld
+		case j.Eligible > now: // else the next plan lets it into the queue
+			out.Reason = model.ReasonNotEligible
 		}
 	case unwanted:
 		out.Reason = j.why
@@ -78,7 +81,8 @@ type inquiry struct {
 	untested            []bool    // by place in the queue, nil where it is not known; see planned
 	victims             []victimsFound
 	yielded             []yielded
-	found               choice
+	found               choice            // of the job that is asked about
+	others              choice            // of those before it
 	line                []order.Candidate // memory
 }
 
@@ -177,7 +181,7 @@ func (a *inquiry) reason(ref model.Ref) (r model.Reason, blocked bool) {
 	if r := a.held(ref); r != model.ReasonNone {
 		return r, false
 	}
-	if r := a.room(ref); r != model.ReasonNone {
+	if r := a.room(ref, &a.found); r != model.ReasonNone {
 		return r, true
 	}
 	if r := p.core.overLimits(j, &a.found.nodes, 0); r != model.ReasonNone { // which are known now
@@ -198,18 +202,18 @@ func (a *inquiry) held(ref model.Ref) model.Reason {
 	return a.pass.held(c)
 }
 
-// room selects nodes for a job into a.found, or says what is short.
-func (a *inquiry) room(ref model.Ref) model.Reason {
+// room selects nodes for a job, or says what is short.
+func (a *inquiry) room(ref model.Ref, found *choice) model.Reason {
 	p := &a.pass
 	j, row := &p.core.jobs[ref], p.qs.waiting.Row(ref)
 	if free := p.qs.waiting.Free(row.Size); free < row.Need && !(row.Borrows && free+p.borrowable >= row.Need) {
 		return model.ReasonResources
 	}
 	q := p.searchNow(ref)
-	if !p.find(j, &q, &a.found) {
+	if !p.find(j, &q, found) {
 		return p.short(j, &q)
 	}
-	return p.core.overCap(j, &a.found.nodes)
+	return p.core.overCap(j, &found.nodes)
 }
 
 // mayPass says whether a job that has room on a.found may start there although one before it is blocked.
@@ -256,7 +260,7 @@ func (a *inquiry) ahead() model.Ref {
 	h := p.heap(nil)
 	for i := range p.qs.waiting.Jobs {
 		c := a.candidate(p.qs.waiting.Jobs[i].Ref)
-		if a.first >= 0 && !h.Before(&c, &best) || a.held(c.Ref) != model.ReasonNone || !plans && a.room(c.Ref) == model.ReasonNone {
+		if a.first >= 0 && !h.Before(&c, &best) || a.held(c.Ref) != model.ReasonNone || !plans && a.room(c.Ref, &a.others) == model.ReasonNone {
 			continue
 		}
 		a.first, best = c.Ref, c

@@ -14,7 +14,9 @@ import (
 func (s *Core) Why(ref model.Ref, now model.Time) scheduler.Note {
 	j := &s.jobs[ref]
 	if !isAsked(j) {
-		return noteOf(s, ref, aside(s, ref), model.AbsentTime)
+		out := noteOf(s, ref, aside(s, ref, now), model.AbsentTime)
+		out.Score, out.Scored = s.standing(ref)
+		return out
 	}
 	a := openInquiry(s, j.queue, now)
 	defer a.close()
@@ -25,7 +27,7 @@ func (s *Core) Why(ref model.Ref, now model.Time) scheduler.Note {
 	return out
 }
 
-// noteOf is the note of an answer.
+// noteOf is the note of an answer, but for the score.
 func noteOf(s *Core, ref model.Ref, answer scheduler.Answer, until model.Time) scheduler.Note {
 	j := &s.jobs[ref]
 	c := notes.Case{
@@ -39,9 +41,7 @@ func noteOf(s *Core, ref model.Ref, answer scheduler.Answer, until model.Time) s
 			wouldChoose(s, j, c.Avoid, c.Nodes)
 		}
 	}
-	out := notes.Of(&c)
-	out.Score, out.Scored = s.standing(ref)
-	return out
+	return notes.Of(&c)
 }
 
 // standing is what a job is ranked by, taken apart; ok is false where it is not.

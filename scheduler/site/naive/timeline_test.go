@@ -68,17 +68,7 @@ func (s *naiveSite) passConservative(l *naiveVCluster, queue []*naiveJob) {
 	if l.early = false; len(queue) > 0 {
 		l.planned = s.now
 	}
-	old := l.plans
-	l.plans = nil
-	for _, p := range old {
-		if p.job.phase != naiveWaiting || p.at < s.now {
-			continue
-		}
-		free := s.throughout(l, p.job, p.at, l.until(p.at, p.job))
-		if !slices.ContainsFunc(p.nodes, func(n int) bool { return free[n] == 0 }) && s.capsThroughout(l, p.job, p.at, l.until(p.at, p.job), s.stated(p.job)) {
-			l.plans = append(l.plans, p)
-		}
-	}
+	s.keepPlans(l)
 	var blocked *naiveJob
 	var started []*naiveJob
 	for moved := true; moved; {
@@ -116,6 +106,35 @@ func (s *naiveSite) passConservative(l *naiveVCluster, queue []*naiveJob) {
 	s.grow(l, started, blocked, model.Never)
 	s.publish(l, blocked, model.Never)
 	s.blockedNow(l, blocked != nil)
+}
+
+// keepPlans gives up the reservations that cannot stand any more.
+func (s *naiveSite) keepPlans(l *naiveVCluster) {
+	old := l.plans
+	l.plans = nil
+	for _, p := range old {
+		if p.job.phase != naiveWaiting || p.at < s.now {
+			continue
+		}
+		free := s.throughout(l, p.job, p.at, l.until(p.at, p.job))
+		if !slices.ContainsFunc(p.nodes, func(n int) bool { return free[n] == 0 }) && s.capsThroughout(l, p.job, p.at, l.until(p.at, p.job), s.stated(p.job)) {
+			l.plans = append(l.plans, p)
+		}
+	}
+}
+
+// startsInPlan is where j starts now beside the reservations of others, nil when it does not.
+func (s *naiveSite) startsInPlan(l *naiveVCluster, j *naiveJob) *naiveChoice {
+	c := s.chooseOwn(&naiveView{free: s.throughout(l, j, s.now, l.until(s.now, j))}, j, int(j.NodesMin), s.now)
+	if c == nil || !s.withinLimits(j, int(j.NodesMin), c) {
+		return nil
+	}
+	needs := s.stated(j)
+	needs.power, needs.on, needs.less = s.drawOf(j, c), c.nodes, 0
+	if !s.capsThroughout(l, j, s.now, l.until(s.now, j), needs) {
+		return nil
+	}
+	return c
 }
 
 // passBetween is a pass within the interval between two plans: jobs start in order,
@@ -165,30 +184,23 @@ func (s *naiveSite) drop(l *naiveVCluster, j *naiveJob) bool {
 // the earliest instant. It says whether anything has changed.
 func (s *naiveSite) replan(l *naiveVCluster, j *naiveJob, keep bool) bool {
 	i := slices.IndexFunc(l.plans, func(p naivePlan) bool { return p.job == j })
-	instants := []model.Time{s.now}
-	if keep {
-		instants = append(instants, s.endings(l, j)...)
+	if c := s.startsInPlan(l, j); c != nil {
+		s.drop(l, j)
+		s.start(l, j, c)
+		return true
 	}
-	for _, t := range instants {
+	if !keep {
+		return s.drop(l, j)
+	}
+	for _, t := range s.endings(l, j) {
 		if w := l.policy.Window.Length; w > 0 && t > s.now.Add(w) {
 			break
 		}
 		c := s.chooseOwn(&naiveView{free: s.throughout(l, j, t, l.until(t, j))}, j, int(j.NodesMin), t)
-		if c == nil || t == s.now && !s.withinLimits(j, int(j.NodesMin), c) {
-			continue
-		}
-		needs := s.stated(j)
-		if t == s.now {
-			needs.power, needs.on, needs.less = s.drawOf(j, c), c.nodes, 0
-		}
-		if !s.capsThroughout(l, j, t, l.until(t, j), needs) {
+		if c == nil || !s.capsThroughout(l, j, t, l.until(t, j), s.stated(j)) {
 			continue
 		}
 		switch {
-		case t == s.now:
-			s.drop(l, j)
-			s.start(l, j, c)
-			return true
 		case i < 0:
 			l.plans = append(l.plans, naivePlan{j, t, c.nodes})
 			return true
