@@ -21,7 +21,7 @@ type siteResults struct {
 	decisions DecisionWriter // may be nil
 	explain   func(model.JobID) bool
 	core      scheduler.Questions
-	asks      asks
+	answers   answers
 	refused   [model.LastReason + 1]int64 // proposals, by reason
 	jobs      []siteJob                   // by model.Ref, of the jobs in the system
 	row       record.Decision
@@ -56,7 +56,7 @@ func siteMetrics(p *plan.Site, reasons bool) *metric.SiteConfig {
 func newSiteResults(series *metric.Series, core scheduler.Questions, opt *Options, vclusters int) *siteResults {
 	s := &siteResults{series: series, decisions: opt.Decisions, explain: opt.explain(), core: core}
 	if s.decisions != nil {
-		s.asks.of = make([]askedOf, vclusters)
+		s.answers.of = make([]askedOf, vclusters)
 	}
 	return s
 }
@@ -64,7 +64,7 @@ func newSiteResults(series *metric.Series, core scheduler.Questions, opt *Option
 // fact follows which jobs are in the system.
 func (s *siteResults) fact(now model.Time, f *model.Fact) {
 	if s.decisions != nil {
-		s.asks.fact(f, s.explain)
+		s.answers.fact(f, s.explain)
 	}
 	switch f.Kind {
 	case model.FactSubmitted:
@@ -120,29 +120,36 @@ func (s *siteResults) unmet(now model.Time, f *model.Fact) {
 	}
 }
 
-// ask records why jobs wait when an instant is over, where the answer has changed.
-func (s *siteResults) ask(now model.Time) {
-	if s.decisions == nil {
-		return
-	}
-	for _, ref := range s.asks.restored {
-		s.starts(now, ref)
-	}
-	s.asks.restored = s.asks.restored[:0]
-	for v := range s.asks.of {
-		s.askOf(now, &s.asks.of[v])
+// passed takes in what a plan says of its passes.
+func (s *siteResults) passed(plan *scheduler.Plan) {
+	if s != nil && s.decisions != nil {
+		s.answers.passed(plan)
 	}
 }
 
-// askOf is ask for the jobs of a vCluster.
-func (s *siteResults) askOf(now model.Time, v *askedOf) {
-	if !v.stirred {
+// over records why jobs wait when an instant is over, where the answer has changed.
+func (s *siteResults) over(now model.Time) {
+	if s == nil || s.decisions == nil {
 		return
 	}
-	s.asks.answers = s.core.Answers(v.jobs, now, v.passed, s.asks.answers[:0])
+	for _, ref := range s.answers.restored {
+		s.starts(now, ref)
+	}
+	s.answers.restored = s.answers.restored[:0]
+	for v := range s.answers.of {
+		s.overIn(now, &s.answers.of[v])
+	}
+}
+
+// overIn is over for the jobs of a vCluster.
+func (s *siteResults) overIn(now model.Time, v *askedOf) {
+	if !v.changed {
+		return
+	}
+	s.answers.memory = s.core.Answers(v.jobs, now, v.passed, s.answers.memory[:0])
 	for i, ref := range v.jobs {
-		a := &s.asks.answers[i]
-		waits, victims := s.asks.last[ref].changes(a, v.passed)
+		a := &s.answers.memory[i]
+		waits, victims := s.answers.last[ref].changes(a, v.passed)
 		if waits {
 			n := s.core.Why(ref, now)
 			s.note(now, &n, "wait")
@@ -153,12 +160,12 @@ func (s *siteResults) askOf(now model.Time, v *askedOf) {
 			s.decisions.Decision(&s.row)
 		}
 	}
-	v.stirred, v.passed = false, false
+	v.changed, v.passed = false, false
 }
 
 // starts records the start of a job that is proposed, or that goes on where it ran before.
 func (s *siteResults) starts(now model.Time, ref model.Ref) {
-	s.asks.last[ref].begins(true)
+	s.answers.last[ref].begins(true)
 	n := s.core.Why(ref, now)
 	s.note(now, &n, "start")
 }
@@ -197,7 +204,7 @@ func (s *siteResults) proposed(now model.Time, p *model.Proposal) {
 	switch {
 	case s.decisions == nil:
 		return
-	case p.Kind == model.ProposeAssign && s.asks.wants(p.Ref):
+	case p.Kind == model.ProposeAssign && s.answers.wants(p.Ref):
 		s.starts(now, p.Ref)
 		return
 	case p.Kind != model.ProposePreempt:

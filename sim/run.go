@@ -309,9 +309,7 @@ func (r *run) Passed(now model.Time, p *scheduler.Plan) {
 	if len(p.Proposals)+len(p.Promises) > 0 {
 		r.print.Passed(now, p)
 	}
-	if r.site != nil {
-		r.site.asks.passed(p)
-	}
+	r.site.passed(p)
 	for _, o := range r.observers {
 		o.Passed(now, p)
 	}
@@ -454,9 +452,7 @@ func (r *run) instant(now model.Time) error {
 		r.measure.left(r.world.leavers())
 	}
 	r.world.Close()
-	if r.site != nil {
-		r.site.ask(now)
-	}
+	r.site.over(now)
 	r.follow.pass()
 	r.count(now, r.state.Submitted-submitted, r.state.Started-started, r.state.Ended-ended)
 	r.observe(now)

@@ -233,7 +233,7 @@ func (a *inquiry) mayPass(ref model.Ref) bool {
 		return false
 	}
 	j := &p.core.jobs[ref]
-	return p.outOfTheWay(p.now.Add(j.left)) || p.qs.reservation.Spares(&a.found.nodes, drawn(p, j, &a.found.nodes))
+	return p.outOfTheWay(p.now.Add(j.left)) || p.qs.reservation.LeavesRoom(&a.found.nodes, drawn(p, j, &a.found.nodes))
 }
 
 // plans says whether a pass now would plan, or has done so.

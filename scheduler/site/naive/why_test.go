@@ -299,7 +299,7 @@ func (q *inquirer) Observe(now model.Time, facts []model.Fact) {
 
 func (q *inquirer) Plan(now model.Time) *scheduler.Plan {
 	if now == q.now {
-		q.ask(now, "observed") // what was observed since the last plan
+		q.compare(now, "observed") // what was observed since the last plan
 	}
 	q.now = now
 	want, got := wholeText(now, q.silent.Plan(now)), ""
@@ -307,10 +307,10 @@ func (q *inquirer) Plan(now model.Time) *scheduler.Plan {
 	if got = wholeText(now, plan); got != want && q.pair.diff == "" {
 		q.pair.diff = fmt.Sprintf("asked it plans\n%s\nnot asked\n%s", got, want)
 	}
-	twin := q.Scheduler.Plan(now)
-	q.ask(now, "planned")
+	reference := q.Scheduler.Plan(now)
+	q.compare(now, "planned")
 	out := *plan
-	out.Due, out.Again, out.More = min(out.Due, twin.Due), out.Again || twin.Again, out.More || twin.More
+	out.Due, out.Again, out.More = min(out.Due, reference.Due), out.Again || reference.Again, out.More || reference.More
 	return &out
 }
 
@@ -319,8 +319,8 @@ func wholeText(now model.Time, p *scheduler.Plan) string {
 	return strings.Join(planTexts(now, p), "\n") + fmt.Sprintf("\nmore %t again %t due %s quiet until %s passed %v", p.More, p.Again, p.Due, p.QuietUntil, p.Passed)
 }
 
-// ask compares the answers for all jobs that wait.
-func (q *inquirer) ask(now model.Time, after string) {
+// compare compares the answers for all jobs that wait.
+func (q *inquirer) compare(now model.Time, after string) {
 	if q.pair.diff != "" {
 		return
 	}
@@ -348,9 +348,9 @@ func (q *inquirer) ask(now model.Time, after string) {
 }
 
 // inquire plays the world before the three.
-func (w *naiveWorld) inquire(twin drive.Scheduler, answers func() []naiveAnswer, met map[model.Reason]int) string {
+func (w *naiveWorld) inquire(reference drive.Scheduler, answers func() []naiveAnswer, met map[model.Reason]int) string {
 	st := &naiveStage{w: w, pair: &both{}}
-	q := &inquirer{Scheduler: twin, answers: answers, asked: site.New(w.cfg), silent: site.New(w.cfg), pair: st.pair, jobs: w.jobs, met: met, now: model.AbsentTime}
+	q := &inquirer{Scheduler: reference, answers: answers, asked: site.New(w.cfg), silent: site.New(w.cfg), pair: st.pair, jobs: w.jobs, met: met, now: model.AbsentTime}
 	st.play(q)
 	if a, b := q.asked.Work(), q.silent.Work(); a != b && st.pair.diff == "" {
 		return fmt.Sprintf("asked it has done %v, not asked %v", a, b)
@@ -390,8 +390,8 @@ func TestWhyAgainstNaive(t *testing.T) {
 				if err := w.cfg.Validate(); err != nil {
 					t.Fatal(err)
 				}
-				twin := w.naive()
-				if diff := w.inquire(twin, twin.answers, met); diff != "" {
+				reference := w.naive()
+				if diff := w.inquire(reference, reference.answers, met); diff != "" {
 					t.Fatal(diff)
 				}
 			})
@@ -405,8 +405,8 @@ func TestCodedWhyAgainstNaive(t *testing.T) {
 	met := map[model.Reason]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawCoded(t, withGroups|withSensitive|withRanges|withLimits|withCaps|withNodeStates|withCycles|withConflicts|withCancels|withConstraints|withRankings|withServices)
-		twin := newNaiveCoded(w.cfg)
-		if diff := w.inquire(twin, twin.answers, met); diff != "" {
+		reference := newNaiveCoded(w.cfg)
+		if diff := w.inquire(reference, reference.answers, met); diff != "" {
 			t.Fatal(diff)
 		}
 	})

@@ -193,9 +193,9 @@ func (r *Reservation) KeepsCaps(more caps.Usage) bool {
 	return keeps
 }
 
-// Spares says whether the blocked job has room at the instant of its reservation when the
+// LeavesRoom says whether the blocked job has room at the instant of its reservation when the
 // nodes and so much of the caps are taken.
-func (r *Reservation) Spares(nodes *model.Placement, more caps.Usage) bool {
+func (r *Reservation) LeavesRoom(nodes *model.Placement, more caps.Usage) bool {
 	if !r.KeepsCaps(more) {
 		return false
 	}
@@ -210,7 +210,7 @@ func (r *Reservation) Spares(nodes *model.Placement, more caps.Usage) bool {
 
 // Take says whether that is so; if so they are taken.
 func (r *Reservation) Take(nodes *model.Placement, more caps.Usage) bool {
-	if !r.Spares(nodes, more) {
+	if !r.LeavesRoom(nodes, more) {
 		return false
 	}
 	if r.Detailed {

@@ -7,20 +7,20 @@ import (
 	"orrery/scheduler/model"
 )
 
-// asks is of which jobs it is asked why they wait, and what was recorded last. A job is asked about when an instant is over
+// answers is of which jobs it is asked why they wait, and what was recorded last. A job is asked about when an instant is over
 // in which its vCluster made a pass, or anything happened that may have changed the answer.
-type asks struct {
-	of       []askedOf          // by vCluster; none where nothing is recorded
-	last     []lastAnswer       // by model.Ref
-	restored []model.Ref        // in this instant
-	answers  []scheduler.Answer // memory
+type answers struct {
+	of       []askedOf    // by vCluster; none where nothing is recorded
+	last     []lastAnswer // by model.Ref
+	restored []model.Ref  // in this instant
+	memory   []scheduler.Answer
 }
 
 // askedOf is the jobs of a vCluster that are asked about: those that wait, in the order in which they came to do so, and running
 // services that may preempt others.
 type askedOf struct {
 	jobs            []model.Ref
-	stirred, passed bool // since they were asked about last
+	changed, passed bool // since they were asked about last
 }
 
 // lastAnswer is what was recorded last of a job.
@@ -61,10 +61,10 @@ func (l *lastAnswer) begins(runs bool) {
 }
 
 // wants says whether a job is asked about.
-func (a *asks) wants(ref model.Ref) bool { return int(ref) < len(a.last) && a.last[ref].wanted }
+func (a *answers) wants(ref model.Ref) bool { return int(ref) < len(a.last) && a.last[ref].wanted }
 
 // fact follows which jobs wait, and where answers may be others from now on.
-func (a *asks) fact(f *model.Fact, explain func(model.JobID) bool) {
+func (a *answers) fact(f *model.Fact, explain func(model.JobID) bool) {
 	switch f.Kind {
 	case model.FactSubmitted:
 		for int(f.Ref) >= len(a.last) {
@@ -72,7 +72,7 @@ func (a *asks) fact(f *model.Fact, explain func(model.JobID) bool) {
 		}
 		a.last[f.Ref] = lastAnswer{vcluster: f.Alloc.VCluster, wanted: explain(f.Job), scaled: f.Alloc.Scaled}
 		a.waits(f.Ref)
-		a.of[f.Alloc.VCluster].stirred = true // and no other: it takes nothing yet
+		a.of[f.Alloc.VCluster].changed = true // and no other: it takes nothing yet
 		return
 	case model.FactCheckpointed, model.FactUnmet, model.FactUsageBegan, model.FactUsageEnded, model.FactRestoringBegan, model.FactRestoringEnded:
 		return // no test asks for it
@@ -92,17 +92,17 @@ func (a *asks) fact(f *model.Fact, explain func(model.JobID) bool) {
 		a.waits(f.Ref)
 	}
 	for v := range a.of {
-		a.of[v].stirred = true
+		a.of[v].changed = true
 	}
 }
 
-func (a *asks) waits(ref model.Ref) {
+func (a *answers) waits(ref model.Ref) {
 	if l := &a.last[ref]; l.wanted {
 		a.of[l.vcluster].jobs = append(a.of[l.vcluster].jobs, ref)
 	}
 }
 
-func (a *asks) leaves(ref model.Ref) {
+func (a *answers) leaves(ref model.Ref) {
 	v := &a.of[a.last[ref].vcluster]
 	if at := slices.Index(v.jobs, ref); at >= 0 {
 		v.jobs = slices.Delete(v.jobs, at, at+1)
@@ -110,14 +110,11 @@ func (a *asks) leaves(ref model.Ref) {
 }
 
 // passed takes in which vClusters have made a pass, and what that has proposed.
-func (a *asks) passed(plan *scheduler.Plan) {
-	if len(a.of) == 0 {
-		return
-	}
+func (a *answers) passed(plan *scheduler.Plan) {
 	for _, v := range plan.Passed {
-		a.of[v].stirred, a.of[v].passed = true, true
+		a.of[v].changed, a.of[v].passed = true, true
 	}
 	for v := range a.of {
-		a.of[v].stirred = a.of[v].stirred || len(plan.Proposals) > 0
+		a.of[v].changed = a.of[v].changed || len(plan.Proposals) > 0
 	}
 }
