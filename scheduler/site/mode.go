@@ -39,6 +39,8 @@ type planner interface {
 	pass(p *pass, scalingUp []model.Ref)
 	// explain takes the score of a waiting job apart.
 	explain(ref model.Ref, now model.Time) score.Explanation
+	// inquiry is what answers why jobs wait, without a pass but for p; nil where the tests of a pass do.
+	inquiry(p *pass) *codedInquiry
 }
 
 // documentedPlanner is that of the documented mode.
@@ -62,6 +64,8 @@ func (d documentedPlanner) pass(p *pass, scalingUp []model.Ref) {
 func (d documentedPlanner) explain(ref model.Ref, now model.Time) score.Explanation {
 	return d.s.explained(d.qs, &d.s.jobs[ref], now)
 }
+
+func (documentedPlanner) inquiry(*pass) *codedInquiry { return nil }
 
 // codedPlanner implements the ports of ascoded for one vCluster.
 type codedPlanner struct {
@@ -99,6 +103,20 @@ func (x codedPasses) pass(p *pass, _ []model.Ref) {
 
 func (x codedPasses) explain(ref model.Ref, now model.Time) score.Explanation {
 	return x.c.planner.Explain(x.c.core.jobs[ref].Allocation, now)
+}
+
+func (codedPasses) inquiry(p *pass) *codedInquiry {
+	c := &codedInquiry{&codedPlanner{pass: p}}
+	c.planner = plannerOver(c, p)
+	return c
+}
+
+// codedInquiry is a codedPlanner that is asked without a pass.
+type codedInquiry struct{ *codedPlanner }
+
+// Held implements ascoded.Limits.
+func (c *codedInquiry) Held(ref model.Ref, score model.Fixed) model.Reason {
+	return c.held(order.Candidate{Key: int64(score), Ref: ref})
 }
 
 // Waiting implements ascoded.Jobs.

@@ -110,10 +110,7 @@ func newInquiry(s *Core, qs *queueState) *inquiry {
 		plan:        future.NewPlan(qs.policy.Window, qs.policy.ticks(), nodes),
 	}}
 	a.pass = pass{core: s, qs: qs}
-	if qs.policy.AsCoded {
-		a.coded = &codedInquiry{codedPlanner: &codedPlanner{pass: &a.pass}}
-		a.coded.planner = plannerOver(a.coded, &a.pass)
-	}
+	a.coded = qs.by.inquiry(&a.pass)
 	return a
 }
 
@@ -343,12 +340,4 @@ func (a *inquiry) lacksTest(ref model.Ref) bool {
 		}
 	}
 	return a.untested[p.qs.waiting.At(ref)]
-}
-
-// codedInquiry has a planner of the as-coded mode asked without a pass.
-type codedInquiry struct{ *codedPlanner }
-
-// Held implements ascoded.Limits.
-func (c *codedInquiry) Held(ref model.Ref, score model.Fixed) model.Reason {
-	return c.held(order.Candidate{Key: int64(score), Ref: ref})
 }
