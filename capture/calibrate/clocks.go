@@ -99,13 +99,13 @@ func (c *clocking) set(bound bool) (mhz float64, why string) {
 		}
 	}
 	mhz = fit.Median(all)
-	near := 0
+	steady := 0
 	for _, v := range all {
 		if math.Abs(v-mhz) <= steadyBy*mhz {
-			near++
+			steady++
 		}
 	}
-	if float64(near) < steadyRows*float64(len(all)) {
+	if float64(steady) < steadyRows*float64(len(all)) {
 		return 0, clockMoved
 	}
 	return mhz, ""
