@@ -71,7 +71,7 @@ func metricPage(name string) string {
 		line("formula", d.Formula)
 		line("edges", d.Edge)
 		line("windows", strings.Join(d.Windows, ", "))
-		line("better", betterInWords(name))
+		line("better", d.Sense.String())
 		line("source", d.Source)
 		b.WriteString("\nSymbols\n\n")
 		symbols(&b)
@@ -81,6 +81,7 @@ func metricPage(name string) string {
 		fmt.Fprintf(&b, "%s of KIND NAME, of a part of the work\n\n", name)
 		line("unit", unitInWords(c.Unit))
 		line("formula", c.Formula)
+		line("better", c.Sense.String())
 		line("kinds", strings.Join(c.Of, ", "))
 		line("example", fmt.Sprintf("%s of %s %s", name, c.Of[0], exampleGroup[c.Of[0]]))
 	}
@@ -93,6 +94,7 @@ func metricPage(name string) string {
 		line("unit", unitInWords(d.Unit))
 		line("formula", d.Formula)
 		line("edges", d.Edge)
+		line("better", d.Sense.String())
 	}
 	return b.String()
 }
@@ -111,16 +113,6 @@ func unitInWords(unit string) string {
 		return "none (a bound on it takes a number or a percentage)"
 	}
 	return unit
-}
-
-func betterInWords(name string) string {
-	switch better, _ := metric.Better(name); {
-	case better > 0:
-		return "higher"
-	case better < 0:
-		return "lower"
-	}
-	return ""
 }
 
 // symbols explains those of the formulas.

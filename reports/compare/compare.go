@@ -215,13 +215,7 @@ func diffMetrics(a, b *metric.Table) []MetricDiff {
 }
 
 func diffMetric(a, b metric.Metric) MetricDiff {
-	d := MetricDiff{Name: a.Name, Unit: a.Unit, Window: a.Window, A: a.Value, B: b.Value}
-	switch sign, _ := metric.Better(a.Name); {
-	case sign < 0:
-		d.Better = "lower"
-	case sign > 0:
-		d.Better = "higher"
-	}
+	d := MetricDiff{Name: a.Name, Unit: a.Unit, Window: a.Window, Better: metric.SenseOf(a.Name).String(), A: a.Value, B: b.Value}
 	if a.Value == nil || b.Value == nil {
 		return d
 	}

@@ -14,7 +14,7 @@ func (x *expander) goals() error {
 	for i, o := range x.e.Objectives {
 		key := fmt.Sprintf("objectives[%d].metric", i)
 		name, ok := x.measure(key, metric.Measure{Metric: o.Metric, By: o.By, Group: o.Group})
-		better, _ := metric.Better(name)
+		better := metric.SenseOf(name).Better()
 		if ok && o.Direction == "usual" && better == 0 {
 			x.fault(key, "%s is neither better when higher nor when lower: add direction: minimise, or maximise", name)
 		}
@@ -36,7 +36,9 @@ func (x *expander) goals() error {
 		x.plan.Show = append(x.plan.Show, name)
 	}
 	if len(x.plan.Objectives) == 0 {
-		x.plan.Objectives = []Goal{{"wait_mean", metric.Steady, false}, {"bounded_slowdown_mean", metric.Steady, false}, {"utilisation", metric.Steady, true}}
+		for _, name := range []string{"wait_mean", "bounded_slowdown_mean", "utilisation"} {
+			x.plan.Objectives = append(x.plan.Objectives, Goal{name, metric.Steady, metric.SenseOf(name).Better() > 0})
+		}
 	}
 	return nil
 }

@@ -138,19 +138,21 @@ func part(n, of int64, note string) number {
 
 // MeasureDefinition says what a measure is that gates add to docs/METRICS.md.
 type MeasureDefinition struct {
-	Name, Unit, Formula, Edge string
-	of                        func(*own) number
+	Name, Unit    string
+	Sense         metric.Sense // which way it is better
+	Formula, Edge string
+	of            func(*own) number
 }
 
 // Measures lists the measures of gates. They are over the whole run.
 func Measures() []MeasureDefinition { return slices.Clone(measures) }
 
 var measures = []MeasureDefinition{
-	{"preemptions_per_job", "1", "how often jobs were asked to leave their nodes, by jobs", "null without a job",
+	{"preemptions_per_job", "1", metric.Lower, "how often jobs were asked to leave their nodes, by jobs", "null without a job",
 		func(o *own) number { return part(o.preempted, o.jobs, "no job left the system") }},
-	{"preemptions_of_one", "1", "most often that one job was asked to leave its nodes", "null without a job",
+	{"preemptions_of_one", "1", metric.Lower, "most often that one job was asked to leave its nodes", "null without a job",
 		func(o *own) number { return part(o.mostOfOne*o.jobs, o.jobs, "no job left the system") }},
-	{"work_between_preemptions", "s", "run time by one more than how often the job was asked to leave its nodes: the least of the jobs that ever were", "null when no job was asked",
+	{"work_between_preemptions", "s", metric.Higher, "run time by one more than how often the job was asked to leave its nodes: the least of the jobs that ever were", "null when no job was asked",
 		func(o *own) number {
 			if o.preempted == 0 {
 				return number{note: "no job was asked to leave its nodes"}
@@ -158,11 +160,11 @@ var measures = []MeasureDefinition{
 			x := o.stretch.Seconds()
 			return number{v: &x, jobs: o.jobs}
 		}},
-	{"flaps", "1", "attempts on borrowed nodes that their lender ended within 10 min, by attempts on borrowed nodes", "0 when no job borrowed",
+	{"flaps", "1", metric.Lower, "attempts on borrowed nodes that their lender ended within 10 min, by attempts on borrowed nodes", "0 when no job borrowed",
 		func(o *own) number { return o.flapping(usualSoon) }},
-	{"checkpoint_success", "1", "attempts that gave way to other work and left a checkpoint behind, by attempts that gave way to other work", "null when none did",
+	{"checkpoint_success", "1", metric.Higher, "attempts that gave way to other work and left a checkpoint behind, by attempts that gave way to other work", "null when none did",
 		func(o *own) number { return part(o.kept, o.left, "no attempt gave way to other work") }},
-	{"ramp_up", "s", "first instant at which 95 % of the processors or nodes are busy, from the first submission", "null when they never are",
+	{"ramp_up", "s", metric.Lower, "first instant at which 95 % of the processors or nodes are busy, from the first submission", "null when they never are",
 		func(o *own) number {
 			if !o.full {
 				return number{note: "the cluster was never full"}
@@ -170,7 +172,7 @@ var measures = []MeasureDefinition{
 			x := o.ramp.Seconds()
 			return number{v: &x, jobs: o.jobs}
 		}},
-	{"examined_per_pass", "1", "waiting jobs examined, by passes", "null without a pass",
+	{"examined_per_pass", "1", metric.Lower, "waiting jobs examined, by passes", "null without a pass",
 		func(o *own) number { n := part(o.examined, o.passes, "there was no pass"); n.jobs = o.jobs; return n }},
 }
 
@@ -238,19 +240,15 @@ func label(m *profiles.Measure) string {
 	return out
 }
 
-// ofGates says which way the numbers are better that are no metrics of runs, or of
-// which gates know more: 1 when more is, -1 when less is.
-var ofGates = map[string]int{
-	"preemptions_of_one": -1, "work_between_preemptions": +1, "flaps": -1, "checkpoint_success": +1, "ramp_up": -1, "examined_per_pass": -1,
-	"queue_growth": -1,
-}
-
-// senseOf says whether more of a metric is better; known is false of what is
-// neither good nor bad.
+// senseOf says whether more of a measure is better; known is false of what is
+// neither good nor bad. A queue that grows is bad in a gate, which has a run to compare with.
 func senseOf(name string) (more, known bool) {
-	better := ofGates[name]
-	if better == 0 {
-		better, _ = metric.Better(name)
+	better := metric.SenseOf(name).Better()
+	if i := slices.IndexFunc(measures, func(d MeasureDefinition) bool { return d.Name == name }); i >= 0 {
+		better = measures[i].Sense.Better()
+	}
+	if name == "queue_growth" {
+		better = metric.Lower.Better()
 	}
 	return better > 0, better != 0
 }

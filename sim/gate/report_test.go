@@ -103,7 +103,8 @@ func TestDocumentListsTheMeasures(t *testing.T) {
 	require.NoError(t, err)
 	var b strings.Builder
 	for _, m := range gate.Measures() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Unit, m.Formula, m.Edge)
+		require.NotEmpty(t, m.Sense.String(), "%s: state Lower or Higher", m.Name)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Name, m.Unit, m.Sense, m.Formula, m.Edge)
 	}
-	require.Contains(t, string(doc), "\n|---|---|---|---|\n"+b.String()+"\n")
+	require.Contains(t, string(doc), "\n|---|---|---|---|---|\n"+b.String()+"\n")
 }

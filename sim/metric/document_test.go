@@ -18,22 +18,22 @@ var document = doctest.Part{File: "../../docs/METRICS.md", Begin: "<!-- definiti
 // markdown is the legend and the table of all definitions.
 func markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "```\n%s\n```\n\n| metric | unit | windows | formula | edges | source |\n|---|---|---|---|---|---|\n", Legend)
+	fmt.Fprintf(&b, "```\n%s\n```\n\n| metric | unit | better | windows | formula | edges | source |\n|---|---|---|---|---|---|---|\n", Legend)
 	for i, d := range AllDefinitions() {
 		if i == len(definitions) {
-			b.WriteString("\nOf a site only:\n\n| metric | unit | windows | formula | edges | source |\n|---|---|---|---|---|---|\n")
+			b.WriteString("\nOf a site only:\n\n| metric | unit | better | windows | formula | edges | source |\n|---|---|---|---|---|---|---|\n")
 		}
 		if i == len(definitions)+len(siteDefinitions) {
-			b.WriteString("\nOf a site whose prices have a supply only:\n\n| metric | unit | windows | formula | edges | source |\n|---|---|---|---|---|---|\n")
+			b.WriteString("\nOf a site whose prices have a supply only:\n\n| metric | unit | better | windows | formula | edges | source |\n|---|---|---|---|---|---|---|\n")
 		}
 		if i == len(definitions)+len(siteDefinitions)+len(supplyDefinitions) {
-			b.WriteString("\nOf a site with [services](SERVICES.md#inside-a-cluster) only, over all of them; run.json has each of them:\n\n| metric | unit | windows | formula | edges | source |\n|---|---|---|---|---|---|\n")
+			b.WriteString("\nOf a site with [services](SERVICES.md#inside-a-cluster) only, over all of them; run.json has each of them:\n\n| metric | unit | better | windows | formula | edges | source |\n|---|---|---|---|---|---|---|\n")
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s | %s |\n", d.Name, d.Unit, strings.Join(d.Windows, ", "), d.Formula, d.Edge, d.Source)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s` | %s | %s |\n", d.Name, d.Unit, d.Sense, strings.Join(d.Windows, ", "), d.Formula, d.Edge, d.Source)
 	}
-	b.WriteString("\nOf a group, with N its jobs:\n\n| number | unit | formula | groups |\n|---|---|---|---|\n")
+	b.WriteString("\nOf a group, with N its jobs:\n\n| number | unit | better | formula | groups |\n|---|---|---|---|---|\n")
 	for _, c := range Columns() {
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", c.Name, c.Unit, c.Formula, strings.Join(c.Of, ", "))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s |\n", c.Name, c.Unit, c.Sense, c.Formula, strings.Join(c.Of, ", "))
 	}
 	return b.String()
 }

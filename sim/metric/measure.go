@@ -28,9 +28,11 @@ var kinds = []string{model.Bounded.String(), model.Service.String(), model.React
 // Column says what a number of a group is: of the jobs of one vCluster, tenant,
 // class, kind or size.
 type Column struct {
-	Name, Unit, Formula string
-	Of                  []string // kinds of groups that have it
-	read                func(g *column.Group) (*float64, int64)
+	Name, Unit string
+	Sense      Sense // which way it is better
+	Formula    string
+	Of         []string // kinds of groups that have it
+	read       func(g *column.Group) (*float64, int64)
 }
 
 // InTables says that tables of metrics have it; results of tasks have all.
@@ -63,22 +65,22 @@ var (
 )
 
 var columns = []Column{
-	{"jobs", "jobs", "count of its jobs with t in the window", byAll, func(g *column.Group) (*float64, int64) { return number(float64(g.Jobs)), g.Jobs }},
-	{"started", "jobs", "of these, that started", byAll, func(g *column.Group) (*float64, int64) { return number(float64(g.Started)), g.Jobs }},
-	{"preemptions", "1", "how often they were asked to leave their nodes", bySite, func(g *column.Group) (*float64, int64) { return number(float64(g.Preemptions)), g.Jobs }},
-	{"requeues", "1", "how often they went back to the queue after a failure", bySite, func(g *column.Group) (*float64, int64) { return number(float64(g.Requeues)), g.Jobs }},
-	{"wait_mean", "s", "sum(w) / N", byAll, func(g *column.Group) (*float64, int64) { return g.WaitMean, g.Started }},
-	{"wait_p50", "s", "p50 of w", byAll, func(g *column.Group) (*float64, int64) { return g.WaitP50, g.Started }},
-	{"wait_p90", "s", "p90 of w", byAll, func(g *column.Group) (*float64, int64) { return g.WaitP90, g.Started }},
-	{"wait_p95", "s", "p95 of w", byAll, func(g *column.Group) (*float64, int64) { return g.WaitP95, g.Started }},
-	{"wait_p99", "s", "p99 of w", byAll, func(g *column.Group) (*float64, int64) { return g.WaitP99, g.Started }},
-	{"wait_max", "s", "max(w)", byAll, func(g *column.Group) (*float64, int64) { return g.WaitMax, g.Started }},
-	{"bounded_slowdown_mean", "1", "sum(max(1, R/max(r, 10 s))) / N", byAll, nil},
-	{"work", "h", "sum(n*r), n times hours", byAll, nil},
-	{"within_target", "1", "count(w <= target of the class) / N", bySite, func(g *column.Group) (*float64, int64) { return g.Within, g.Jobs }},
-	{"starved", "1", "count(w > limit) / N", bySite, func(g *column.Group) (*float64, int64) { return g.Starved, g.Jobs }},
-	{"share", "1", "s_k", bySite[:2], func(g *column.Group) (*float64, int64) { return g.Share, g.Jobs }},
-	{"deviation", "1", "s_k - f_k", bySite[1:2], func(g *column.Group) (*float64, int64) { return g.Deviation, g.Jobs }},
+	{"jobs", "jobs", Neither, "count of its jobs with t in the window", byAll, func(g *column.Group) (*float64, int64) { return number(float64(g.Jobs)), g.Jobs }},
+	{"started", "jobs", Neither, "of these, that started", byAll, func(g *column.Group) (*float64, int64) { return number(float64(g.Started)), g.Jobs }},
+	{"preemptions", "1", Lower, "how often they were asked to leave their nodes", bySite, func(g *column.Group) (*float64, int64) { return number(float64(g.Preemptions)), g.Jobs }},
+	{"requeues", "1", Lower, "how often they went back to the queue after a failure", bySite, func(g *column.Group) (*float64, int64) { return number(float64(g.Requeues)), g.Jobs }},
+	{"wait_mean", "s", Lower | GrowsWithLog | MeanOverJobs, "sum(w) / N", byAll, func(g *column.Group) (*float64, int64) { return g.WaitMean, g.Started }},
+	{"wait_p50", "s", Lower | GrowsWithLog, "p50 of w", byAll, func(g *column.Group) (*float64, int64) { return g.WaitP50, g.Started }},
+	{"wait_p90", "s", Lower | GrowsWithLog, "p90 of w", byAll, func(g *column.Group) (*float64, int64) { return g.WaitP90, g.Started }},
+	{"wait_p95", "s", Lower | GrowsWithLog, "p95 of w", byAll, func(g *column.Group) (*float64, int64) { return g.WaitP95, g.Started }},
+	{"wait_p99", "s", Lower | GrowsWithLog, "p99 of w", byAll, func(g *column.Group) (*float64, int64) { return g.WaitP99, g.Started }},
+	{"wait_max", "s", Lower | GrowsWithLog, "max(w)", byAll, func(g *column.Group) (*float64, int64) { return g.WaitMax, g.Started }},
+	{"bounded_slowdown_mean", "1", Lower | GrowsWithLog | MeanOverJobs, "sum(max(1, R/max(r, 10 s))) / N", byAll, nil},
+	{"work", "h", Neither, "sum(n*r), n times hours", byAll, nil},
+	{"within_target", "1", Higher | MeanOverJobs, "count(w <= target of the class) / N", bySite, func(g *column.Group) (*float64, int64) { return g.Within, g.Jobs }},
+	{"starved", "1", Lower | MeanOverJobs, "count(w > limit) / N", bySite, func(g *column.Group) (*float64, int64) { return g.Starved, g.Jobs }},
+	{"share", "1", Neither, "s_k", bySite[:2], func(g *column.Group) (*float64, int64) { return g.Share, g.Jobs }},
+	{"deviation", "1", Neither, "s_k - f_k", bySite[1:2], func(g *column.Group) (*float64, int64) { return g.Deviation, g.Jobs }},
 }
 
 // Measure names a number: a metric of the run, or a column of one group.

@@ -18,6 +18,7 @@ const (
 type Definition struct {
 	Name    string // as in metrics.json
 	Unit    string
+	Sense   Sense  // which way it is better
 	Formula string // in the symbols of Legend
 	Source  string // of the formula; "" when it is elementary
 	Edge    string // what is left out, and when the value is undefined

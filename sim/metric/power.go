@@ -111,15 +111,15 @@ const (
 )
 
 var powerDefinitions = []definition{
-	{Definition{"energy", "kWh", "integral of the power that the nodes draw, idle ones included", srcPower, edgePower, nil}, false, energyOf(mostLikely)},
-	{Definition{"energy_low", "kWh", "energy, with every power at its least", srcPower, edgePower, nil}, false, energyOf(atLeast)},
-	{Definition{"energy_high", "kWh", "energy, with every power at its most", srcPower, edgePower, nil}, false, energyOf(atMost)},
-	{Definition{"energy_cost", "1", costFormula, srcPower, edgePrice, nil}, false, costOf(mostLikely)},
-	{Definition{"energy_cost_low", "1", "energy_cost, with the powers that make it least", srcPower, edgePrice, nil}, false, costOf(atLeast)},
-	{Definition{"energy_cost_high", "1", "energy_cost, with the powers that make it most", srcPower, edgePrice, nil}, false, costOf(atMost)},
-	{Definition{"carbon", "kg", "integral of the carbon intensity times the power" + facilityIs, srcPower, edgeCarbon, nil}, false, carbonOf(mostLikely)},
-	{Definition{"carbon_low", "kg", "carbon, with every power at its least", srcPower, edgeCarbon, nil}, false, carbonOf(atLeast)},
-	{Definition{"carbon_high", "kg", "carbon, with every power at its most", srcPower, edgeCarbon, nil}, false, carbonOf(atMost)},
+	{Definition{"energy", "kWh", Lower, "integral of the power that the nodes draw, idle ones included", srcPower, edgePower, nil}, false, energyOf(mostLikely)},
+	{Definition{"energy_low", "kWh", Lower, "energy, with every power at its least", srcPower, edgePower, nil}, false, energyOf(atLeast)},
+	{Definition{"energy_high", "kWh", Lower, "energy, with every power at its most", srcPower, edgePower, nil}, false, energyOf(atMost)},
+	{Definition{"energy_cost", "1", Lower, costFormula, srcPower, edgePrice, nil}, false, costOf(mostLikely)},
+	{Definition{"energy_cost_low", "1", Lower, "energy_cost, with the powers that make it least", srcPower, edgePrice, nil}, false, costOf(atLeast)},
+	{Definition{"energy_cost_high", "1", Lower, "energy_cost, with the powers that make it most", srcPower, edgePrice, nil}, false, costOf(atMost)},
+	{Definition{"carbon", "kg", Lower, "integral of the carbon intensity times the power" + facilityIs, srcPower, edgeCarbon, nil}, false, carbonOf(mostLikely)},
+	{Definition{"carbon_low", "kg", Lower, "carbon, with every power at its least", srcPower, edgeCarbon, nil}, false, carbonOf(atLeast)},
+	{Definition{"carbon_high", "kg", Lower, "carbon, with every power at its most", srcPower, edgeCarbon, nil}, false, carbonOf(atMost)},
 }
 
 const noPower = "the nodes and the jobs state no power"
@@ -172,9 +172,9 @@ func carbonOf(end int) func(*reduction) value {
 
 // supplyDefinitions are those of a site whose supply is known.
 var supplyDefinitions = []definition{
-	{Definition{"energy_beyond_supply", "kWh", "integral of max(0, P - S), P the power that the nodes draw and S the supply", srcPower, edgeSupply, nil}, false, beyondOf(mostLikely)},
-	{Definition{"energy_beyond_supply_low", "kWh", "energy_beyond_supply, with every power at its least", srcPower, edgeSupply, nil}, false, beyondOf(atLeast)},
-	{Definition{"energy_beyond_supply_high", "kWh", "energy_beyond_supply, with every power at its most", srcPower, edgeSupply, nil}, false, beyondOf(atMost)},
+	{Definition{"energy_beyond_supply", "kWh", Lower, "integral of max(0, P - S), P the power that the nodes draw and S the supply", srcPower, edgeSupply, nil}, false, beyondOf(mostLikely)},
+	{Definition{"energy_beyond_supply_low", "kWh", Lower, "energy_beyond_supply, with every power at its least", srcPower, edgeSupply, nil}, false, beyondOf(atLeast)},
+	{Definition{"energy_beyond_supply_high", "kWh", Lower, "energy_beyond_supply, with every power at its most", srcPower, edgeSupply, nil}, false, beyondOf(atMost)},
 }
 
 const edgeSupply = "null when no supply is known at some instant of the window"

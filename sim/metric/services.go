@@ -33,21 +33,21 @@ const (
 )
 
 var serviceDefinitions = []definition{
-	{Definition{"service_missed", "1", "(late + lost requests) / requests", srcOurs, edgeRequest, nil}, false, requestShare(func(x *ServiceStep) float64 { return x.Late + x.Lost })},
-	{Definition{"service_lost", "1", "lost requests / requests", srcOurs, edgeRequest, nil}, false, requestShare(func(x *ServiceStep) float64 { return x.Lost })},
-	{Definition{"service_bad_steps", "1", "steps with requests in which more than 1 - goal.share of them are missed / steps with requests", srcOurs, edgeRequest, nil}, false, (*reduction).badSteps},
-	{Definition{"service_theta_under", "1", "θ under", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.UnderPct / 100 })},
-	{Definition{"service_theta_over", "1", "θ over", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.OverPct / 100 })},
-	{Definition{"service_tau_under", "1", "τ under", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.UnderTimePct / 100 })},
-	{Definition{"service_tau_over", "1", "τ over", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.OverTimePct / 100 })},
-	{Definition{"service_instability", "1", "υ", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.InstabilityPct / 100 })},
-	{Definition{"service_deviation", "1", "σ", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.DeviationPct / 100 })},
-	{Definition{"service_jitter", "1/h", "jitter", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.JitterPerHour })},
-	{Definition{"service_reversals", "1", "changes of direction of the number of replicas that serve", srcOurs, edgeService, nil}, false, (*reduction).reversals},
-	{Definition{"service_replica_hours", "h", "sum of the replicas that cost, from their order to their stop, over time", srcOurs, edgeService, nil}, false, replicaHours(func(_ *Service, x *ServiceStep) float64 { return x.Held })},
-	{Definition{"service_served_hours", "h", "of these, that served", srcOurs, edgeService, nil}, false, replicaHours(func(_ *Service, x *ServiceStep) float64 { return x.Served })},
-	{Definition{"service_node_hours", "h", "replica hours times the nodes of a replica", srcOurs, edgeService, nil}, false, replicaHours(func(s *Service, x *ServiceStep) float64 { return float64(x.Held * float64(s.Nodes)) })},
-	{Definition{"service_cost", "1", "replica hours times their price", srcOurs, edgeService + "; granularity of charging does not count", nil}, false, replicaHours(func(s *Service, x *ServiceStep) float64 { return float64(x.Held * s.Price) })},
+	{Definition{"service_missed", "1", Lower, "(late + lost requests) / requests", srcOurs, edgeRequest, nil}, false, requestShare(func(x *ServiceStep) float64 { return x.Late + x.Lost })},
+	{Definition{"service_lost", "1", Lower, "lost requests / requests", srcOurs, edgeRequest, nil}, false, requestShare(func(x *ServiceStep) float64 { return x.Lost })},
+	{Definition{"service_bad_steps", "1", Lower, "steps with requests in which more than 1 - goal.share of them are missed / steps with requests", srcOurs, edgeRequest, nil}, false, (*reduction).badSteps},
+	{Definition{"service_theta_under", "1", Lower, "θ under", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.UnderPct / 100 })},
+	{Definition{"service_theta_over", "1", Lower, "θ over", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.OverPct / 100 })},
+	{Definition{"service_tau_under", "1", Lower, "τ under", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.UnderTimePct / 100 })},
+	{Definition{"service_tau_over", "1", Lower, "τ over", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.OverTimePct / 100 })},
+	{Definition{"service_instability", "1", Lower, "υ", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.InstabilityPct / 100 })},
+	{Definition{"service_deviation", "1", Lower, "σ", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.DeviationPct / 100 })},
+	{Definition{"service_jitter", "1/h", Neither, "jitter", srcElastic, edgeElastic, nil}, false, elasticOf(func(v *elastic.Values) float64 { return v.JitterPerHour })},
+	{Definition{"service_reversals", "1", Lower, "changes of direction of the number of replicas that serve", srcOurs, edgeService, nil}, false, (*reduction).reversals},
+	{Definition{"service_replica_hours", "h", Lower, "sum of the replicas that cost, from their order to their stop, over time", srcOurs, edgeService, nil}, false, replicaHours(func(_ *Service, x *ServiceStep) float64 { return x.Held })},
+	{Definition{"service_served_hours", "h", Neither, "of these, that served", srcOurs, edgeService, nil}, false, replicaHours(func(_ *Service, x *ServiceStep) float64 { return x.Served })},
+	{Definition{"service_node_hours", "h", Lower, "replica hours times the nodes of a replica", srcOurs, edgeService, nil}, false, replicaHours(func(s *Service, x *ServiceStep) float64 { return float64(x.Held * float64(s.Nodes)) })},
+	{Definition{"service_cost", "1", Lower, "replica hours times their price", srcOurs, edgeService + "; granularity of charging does not count", nil}, false, replicaHours(func(s *Service, x *ServiceStep) float64 { return float64(x.Held * s.Price) })},
 }
 
 // ServiceDefinitions lists the metrics that only a run with scaled services has; they follow

@@ -231,7 +231,7 @@ func better(d search.Direction) stat.Direction {
 // DirectionOf is the way in which a metric is better; less of what is neither
 // good nor bad.
 func DirectionOf(name string) search.Direction {
-	if more, _ := metric.Better(measureOf(name).Metric); more > 0 {
+	if metric.SenseOf(name).Better() > 0 {
 		return search.Maximise
 	}
 	return search.Minimise
