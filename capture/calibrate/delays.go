@@ -29,7 +29,11 @@ func heldOf(row *traces.Job) (bracket, error) {
 		return bracket{}, &traces.DataError{Column: "extra", Found: row.Extra, Expected: "a JSON object"}
 	}
 	b := bracket{ended: true, said: true}
-	for name, to := range map[string]*model.Duration{capture.CompletingLeast: &b.least, capture.CompletingMost: &b.most} {
+	for _, x := range []struct {
+		name string
+		to   *model.Duration
+	}{{capture.CompletingLeast, &b.least}, {capture.CompletingMost, &b.most}} {
+		name, to := x.name, x.to
 		text, there := extra[name]
 		if !there {
 			return bracket{}, nil

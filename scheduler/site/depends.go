@@ -31,15 +31,15 @@ func (p *pass) depend() {
 		qs.look.Depend(b, event, wake.All&^event)
 		return
 	}
-	must, ask := p.sources()
+	must, check := p.sources()
 	if qs.policy.Preempts && (p.failing || p.triesLeft || len(qs.inFlight) > 0) {
 		must |= wake.Of(wake.Victim, wake.Running) // a search that failed is made again
 	}
-	qs.look.Depend(b, must, ask)
+	qs.look.Depend(b, must, check)
 }
 
 // sources are those that the pass depended on but for what jobs could be preempted.
-func (p *pass) sources() (must, ask wake.Sources) {
+func (p *pass) sources() (must, check wake.Sources) {
 	const always = 1<<wake.Queue | 1<<wake.Site
 	all := wake.All &^ wake.Of(wake.Victim, wake.Running)
 	found := p.found
@@ -52,10 +52,10 @@ func (p *pass) sources() (must, ask wake.Sources) {
 	case found == allHeld || found == unclear || !p.conclusive():
 		return all, 0
 	}
-	if must, ask = always|1<<wake.Freed, wake.Of(wake.Apart, wake.Lending); found == inTheirWay {
+	if must, check = always|1<<wake.Freed, wake.Of(wake.Apart, wake.Lending); found == inTheirWay {
 		must |= 1 << wake.Taken
 	}
-	return must, ask
+	return must, check
 }
 
 // conclusive says whether the pass has found out all that matters until something happens that
@@ -113,17 +113,17 @@ func anyGateOpen(p *pass) bool {
 // confined to nodes with shares that its limits count already when a job elsewhere has taken something. It may
 // not delay the blocked job there.
 type confinable struct {
-	claims []claim
+	owners []owner
 	nodes  int32 // none asks for more
 	many   bool  // too many to tell
 }
 
-type claim struct {
+type owner struct {
 	tenant model.TenantID
 	qos    model.QOSID
 }
 
-func (d *confinable) reset() { d.claims, d.nodes, d.many = d.claims[:0], 0, false }
+func (d *confinable) reset() { d.owners, d.nodes, d.many = d.owners[:0], 0, false }
 
 func (d *confinable) add(j *job) {
 	if !j.usage.Divides {
@@ -131,17 +131,17 @@ func (d *confinable) add(j *job) {
 	}
 	const most = 16
 	d.nodes = max(d.nodes, j.usage.Nodes)
-	switch c := (claim{j.Tenant, j.QOS}); {
-	case slices.Contains(d.claims, c):
-	case len(d.claims) == most:
+	switch c := (owner{j.Tenant, j.QOS}); {
+	case slices.Contains(d.owners, c):
+	case len(d.owners) == most:
 		d.many = true
 	default:
-		d.claims = append(d.claims, c)
+		d.owners = append(d.owners, c)
 	}
 }
 
 func (d *confinable) anyConfined(s *Core) bool {
-	return d.many || slices.ContainsFunc(d.claims, func(c claim) bool { return s.ledger.MayConfine(c.tenant, c.qos, d.nodes) })
+	return d.many || slices.ContainsFunc(d.owners, func(c owner) bool { return s.ledger.MayConfine(c.tenant, c.qos, d.nodes) })
 }
 
 // Where no job has room it makes no difference which comes first: nothing changes until something is given back, or a

@@ -72,11 +72,21 @@ func (p *pass) turn() bool {
 	return changeMatters(p) || qs.look.Until <= p.now || p.core.cfg.EveryCycle || p.unsettled() || newcomersMatter(p, true)
 }
 
+// beginLook forgets what the last pass found out and depended on.
+func (p *pass) beginLook() {
+	qs := p.qs
+	qs.look.Begin(&p.core.board, qs.id)
+	qs.again, qs.newcomers, qs.judged = false, qs.newcomers[:0], oneByOne
+	qs.accountsAt, qs.minScoreAt, qs.tolerance = model.Never, model.Never, 0
+	qs.confinable.reset()
+	qs.byNodes = false
+}
+
 // sinceLook says what has become of what the last pass of a vCluster depended on.
 func (s *Core) sinceLook(qs *queueState) wake.Answer {
 	answer := qs.look.Changed(&s.board, qs.id)
 	if answer == wake.Rest && qs.waiting.Gated() > 0 && qs.reopened != s.graph.Reopened() {
-		return wake.Ask
+		return wake.Check
 	}
 	return answer
 }

@@ -143,16 +143,6 @@ func (p *pass) run() {
 	p.depend()
 }
 
-// beginLook forgets what the last pass found out and depended on.
-func (p *pass) beginLook() {
-	qs := p.qs
-	qs.look.Begin(&p.core.board, qs.id)
-	qs.again, qs.newcomers, qs.judged = false, qs.newcomers[:0], oneByOne
-	qs.accountsAt, qs.minScoreAt, qs.tolerance = model.Never, model.Never, 0
-	qs.confinable.reset()
-	qs.byNodes = false
-}
-
 // passCandidates is the pass of a vCluster in which a job waits.
 func (p *pass) passCandidates(scalingUp []model.Ref) {
 	p.qs.reservation.Reset()

@@ -13,15 +13,15 @@ var layerTable = []layered{
 		formats replay studyfiles doctor worker executor calibratesensor settings import input nofile synthsite captureslurm
 		account logflags content version progress cache complete helpmetrics flaggroups output write summarypower app summary
 		digits summaryservices goal child_linux values choice exit`},
-	{"profiles", 39, `
-		values mapping lintexperiment jsonschema clusterdiff classes hardware calibration scenario retired lintcluster lint
-		resolvesets powercap experiment idleweights settings clusterfile gate encode services kinds diff scalingmachines storage
-		network locate resolve scaling scalingpolicy load failures check weights decode schema cluster scalar amount nodes
-		profile problem`},
+	{"profiles", 40, `
+		classes clusterdiff jsonschema lintexperiment mapping values held scenario hardware lintcluster experiment powercap
+		resolvesets lint calibration gate settings clusterfile storage encode services kinds diff idleweights scalingmachines
+		failures network scaling locate scalingpolicy load weights resolve check decode retired schema cluster amount nodes
+		scalar profile problem`},
 	{"scheduler/site", 71, `
-		standing follow observe mode usage conservative seek full bestjob note promises behind reactive shed preempt prune
-		nextlook scaled score easy victims accounts promiselent blocked held alike maxlimits clashes elsewhere place constraints
-		trial pass requestmix holds gated heap tres site nodes prices jobs queuestate`},
+		follow standing why mode depends observe conservative whynote promises whyvictims shed foresight bestjob scaled usage
+		behind reactive look prune preempt promiselent victims easy alike score blocked clashes trial seek accounts pass place
+		holds held signals gated requestmix tres maxlimits heap constraints jobs site queuestate nodes prices`},
 	{"traces", 12, `
 		validate record memory classes badrows access survey stream dependencies scan bundle peaks attributes writer measure
 		cursor rows reader rules tablerules foreign plausible table hash columns schema seal report source reserved meta errors
@@ -32,15 +32,15 @@ var layerTable = []layered{
 	{"reports/plot", 2, `
 		supply tradeoff sidebyside shares sensitivity readings moves hours slowdown history gantt raster fits energy columns
 		cluster site waits rows power state candidates heatmap measure axis figure canvas words`},
-	{"sim/world", 38, `
-		service warm storage speed network drift site proposals prologues nodes exits changes attempts meter checkpoints config
-		silence hardware failures bills lifecycle plain`},
+	{"sim/world", 14, `
+		site proposals prologues arrivals warm silence exits checkpoints breakdowns drift hardware endings agenda transfers
+		services nodes base config ledger lifecycle plain meter`},
 	{"sim/record", 23, `
 		arrow export attempts groups series vclusterseries names writer power jobs decisions lookup reader log parts scan
 		manifest decode table schema footer compress record nodes document errors`},
-	{"sim/metric", 23, `
-		sense number measure size parts overload table cells site groups services definitions jain evaluate metric compute
-		window selection ratio ranker bins holdings reasons series power sum`},
+	{"sim/metric", 24, `
+		number parts measure table site groups services definitions jain evaluate compute metric cells reasons overload window
+		ranker selection ratio holdings series bins power sense size sum`},
 	{"traces/transform", 18, `
 		filter jitter event anonymise merge window mapping resample load stretch document recipe transform demand tables params
 		heap ratio account`},
@@ -55,6 +55,11 @@ var layerTable = []layered{
 	{"sim/plan", 5, `
 		workflows unheeded select ignored unstated memory horizon scenario site services world hardware prepare cluster
 		nodesfile route policies spec failures`},
+	{"sim/watch", 7, `
+		noslip plain record watcher preempt power states grant resize gone forecast slip promises accounts order ledger amounts
+		aside system flights watch`},
+	{"capture/calibrate", 13, `
+		clocks delays caps nodes io minutes merge figures failures divided observe calibrate`},
 	{"hwmodel/fit", 3, `
 		restart ratios powers placement node load readings rest states delays censored lifetime types cap clock bandwidth
 		straight activity estimate fit`},

@@ -48,7 +48,7 @@ var retiredWords = []retired{
 	{words: []string{"ask", "asks"}, say: "request, requestSize", whole: true},
 	{words: []string{"near"}, say: "contenders", whole: true},
 	{words: []string{"makes"}, say: "node classes", whole: true},
-	{words: []string{"claim", "figures", "happened", "heard", "never", "quiet", "settled", "shape", "trim", "wake"},
+	{words: []string{"claim", "figures", "happened", "heard", "never", "quiet", "settled", "shape", "trim"},
 		say: "held nodes, fair-share cache, factSeq, lastFact, unsatisfiable, accountsStableAt, size index, prune, requestPass", whole: true, in: schedulerCode},
 	{words: []string{"room", "rooms", "house", "wall", "walls"}, say: "package rule, package table, import rules", in: []string{"tools/detlint/"}},
 }

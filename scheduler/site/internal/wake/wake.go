@@ -85,7 +85,7 @@ type Look struct {
 	Until model.Time // nothing changes before by time alone
 	Met   Limits     // those that kept jobs from starting: what is given back of them matters
 
-	must, ask Sources
+	must, check Sources
 	seen      counts
 	given     uint64
 }
@@ -101,9 +101,9 @@ func (l *Look) Begin(b *Board, v model.VClusterID) {
 }
 
 // Depend ends it. Another pass is made after a change of a source in must, or of limits met; after one
-// of a source in ask, it is asked first whether that matters.
-func (l *Look) Depend(b *Board, must, ask Sources) {
-	l.must, l.ask = must, ask
+// of a source in check, it is asked first whether that matters.
+func (l *Look) Depend(b *Board, must, check Sources) {
+	l.must, l.check = must, check
 	l.Met.note(b)
 }
 
@@ -121,7 +121,7 @@ type Answer uint8
 
 const (
 	Rest Answer = iota // nothing that the pass depended on has changed
-	Ask                // something has that may leave all as it was
+	Check                // something has that may leave all as it was
 	Go                 // another pass is to be made
 )
 
@@ -141,8 +141,8 @@ func (l *Look) Changed(b *Board, v model.VClusterID) Answer {
 		if l.must&(1<<s) != 0 {
 			return Go
 		}
-		if l.ask&(1<<s) != 0 {
-			answer = Ask
+		if l.check&(1<<s) != 0 {
+			answer = Check
 		}
 	}
 	return answer

@@ -9,7 +9,7 @@ import (
 )
 
 // Each row is what happens between two looks of vCluster 0, whose pass depended on its queue and on nodes that come free,
-// would ask about what happens elsewhere, and met the limits of tenant 1 and of quality of service 0.
+// would check about what happens elsewhere, and met the limits of tenant 1 and of quality of service 0.
 func TestChanged(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -21,7 +21,7 @@ func TestChanged(t *testing.T) {
 		{"nodes came free", func(b *Board) { b.Raise(0, Freed) }, Go},
 		{"nodes came free for another vCluster", func(b *Board) { b.Raise(1, Freed) }, Rest},
 		{"nodes were taken, which the pass did not depend on", func(b *Board) { b.Raise(0, Taken) }, Rest},
-		{"something happened elsewhere", func(b *Board) { b.Raise(0, Apart) }, Ask},
+		{"something happened elsewhere", func(b *Board) { b.Raise(0, Apart) }, Check},
 		{"something happened elsewhere, and nodes came free", func(b *Board) { b.Raise(0, Apart); b.Raise(0, Freed) }, Go},
 		{"all are told, as the pass depended on", func(b *Board) { b.RaiseAll(Queue) }, Go},
 		{"all are told, as the pass did not depend on", func(b *Board) { b.RaiseAll(Promised) }, Rest},
