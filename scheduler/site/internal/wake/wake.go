@@ -86,8 +86,8 @@ type Look struct {
 	Met   Limits     // those that kept jobs from starting: what is given back of them matters
 
 	must, check Sources
-	seen      counts
-	given     uint64
+	seen        counts
+	given       uint64
 }
 
 // NewLook is that of a vCluster that has made no pass yet: anything has it make one.
@@ -120,9 +120,9 @@ func (l *Look) Bring(at model.Time) { l.Until = min(l.Until, at) }
 type Answer uint8
 
 const (
-	Rest Answer = iota // nothing that the pass depended on has changed
-	Check                // something has that may leave all as it was
-	Go                 // another pass is to be made
+	Rest  Answer = iota // nothing that the pass depended on has changed
+	Check               // something has that may leave all as it was
+	Go                  // another pass is to be made
 )
 
 // Changed says what has become of the sources and limits since the pass, whatever the time.
