@@ -68,7 +68,7 @@ Exit codes: 0 written, 1 failed, 2 usage or a cluster file that is not valid, 3 
 input, 5 nothing could be fitted and nothing was written.`,
 		Example: `  orrery calibrate cap --cluster cap/site.yaml --out calibrated.yaml
   orrery calibrate cap --cluster cap/site.yaml --out calibrated.yaml --report --force
-  orrery calibrate cap --cluster cap/site.yaml --out calibrated.yaml --meter g-1=watts.csv`,
+  orrery calibrate cap --cluster cap/site.yaml --out metered.yaml --meter new-1=node.csv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: v.run,
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/capture/sample"
+	"orrery/scheduler/model"
 	"orrery/traces"
 )
 
@@ -84,18 +85,9 @@ func TestCalibrateByMeter(t *testing.T) {
 		t.Skip("captures and calibrates a day four times: the long tests do")
 	}
 	t.Chdir(t.TempDir())
-	var watts, moved strings.Builder
 	c := sampled(t)
-	require.NoError(t, c.Telemetry(func(row *traces.Telemetry) error {
-		if row.Node == "new-1" && !row.GPU.OK {
-			at := int64(c.Meta.Epoch.Add(row.Time.Sub(0))) / 1_000_000
-			_, _ = fmt.Fprintf(&watts, "%d,%.1f\n", at, row.Power.V/1.05)
-			_, _ = fmt.Fprintf(&moved, "%d,%.1f\n", at+5*3600, row.Power.V/1.05)
-		}
-		return nil
-	}))
-	require.NoError(t, os.WriteFile("watts.csv", []byte("time,watts\n"+watts.String()), 0o600))
-	require.NoError(t, os.WriteFile("moved.csv", []byte("time,watts\n"+moved.String()), 0o600))
+	meterAt(t, c, "watts.csv", 0)
+	meterAt(t, c, "moved.csv", 5*model.Hour)
 	figures := func(more ...string) map[string]float64 {
 		o := inProcess(t, append([]string{"calibrate", "cap", "--cluster", "cap/site.yaml", "--out", "out.yaml", "--force", "-o", "json"}, more...)...)
 		require.Zero(t, o.code, o.stderr)
@@ -120,6 +112,21 @@ func TestCalibrateByMeter(t *testing.T) {
 	require.Equal(t, exitInput, o.code, o.stderr)
 	require.Contains(t, o.stderr, "moved.csv: found a meter of new-1 that does not follow its GPUs")
 	require.NoFileExists(t, "x.yaml")
+}
+
+// meterAt writes what a meter at the node new-1 of a sampled capture would have written, whose clock is that much
+// ahead: 5 % less than the sensor of the node says.
+func meterAt(t *testing.T, c *sample.Capture, path string, ahead model.Duration) {
+	t.Helper()
+	var watts strings.Builder
+	watts.WriteString("time,watts\n")
+	require.NoError(t, c.Telemetry(func(row *traces.Telemetry) error {
+		if row.Node == "new-1" && !row.GPU.OK {
+			_, _ = fmt.Fprintf(&watts, "%d,%.1f\n", int64(c.Meta.Epoch.Add(row.Time.Sub(0)+ahead))/1_000_000, row.Power.V/1.05)
+		}
+		return nil
+	}))
+	require.NoError(t, os.WriteFile(path, []byte(watts.String()), 0o600))
 }
 
 // TestLockedClocks: GPUs locked to a lower clock do the same work in more time with less energy, by

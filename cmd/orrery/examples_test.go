@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"orrery/capture/sample"
 	"orrery/capture/slurm"
 	"orrery/scheduler/model"
 
@@ -56,6 +57,7 @@ func exampleFolder(t *testing.T) {
 	} {
 		require.Zero(t, inProcess(t, strings.Fields(line)...).code, line)
 	}
+	meterAt(t, sample.Make(&sample.Small, 1), "node.csv", 0)
 	require.NoError(t, os.WriteFile("slurm.conf", []byte("NodeName=n[1-8] CPUs=16 Gres=gpu:4\nPartitionName=all Nodes=ALL\n"), 0o600))
 	require.NoError(t, os.WriteFile("mine.yaml", []byte("node_types: [{name: n, cpus: 16, gpu: l4, gpus: 4}]\ngroups: [{name: g, nodes: 8, type: n}]\n"), 0o600))
 	require.NoError(t, os.WriteFile("multifactor.yaml", []byte("order: multifactor\nmultifactor: {age: 1000}\n"), 0o600))
