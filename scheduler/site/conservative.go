@@ -191,7 +191,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 		if at > p.now {
 			return plan.CapsFit(at, until, j.needs) && p.chooseIn(ref, at, nodes, &c.nodes)
 		}
-		return p.startsIn(ref, until, nodes, &c.nodes)
+		return startsIn(p, ref, until, nodes, &c.nodes)
 	})
 	if at == p.now {
 		plan.Drop(had)
@@ -210,7 +210,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 }
 
 // startsIn says whether ref may start now among the nodes given, which are free in the plan until an instant; into is where.
-func (p *pass) startsIn(ref model.Ref, until model.Time, nodes model.NodeSet, into *model.Placement) bool {
+func startsIn(p *pass, ref model.Ref, until model.Time, nodes model.NodeSet, into *model.Placement) bool {
 	j := &p.core.jobs[ref]
 	return p.chooseIn(ref, p.now, nodes, into) && p.core.overLimits(j, into, 0) == model.ReasonNone &&
 		p.qs.plan.CapsFit(p.now, until, caps.Usage{Power: p.core.nodeClasses.Draw(j.Allocation, into), Bandwidth: j.needs.Bandwidth, Idle: p.core.caps.Idle.On(into)})

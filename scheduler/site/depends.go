@@ -155,7 +155,7 @@ func (p *pass) orderless() bool {
 
 // noteFull takes in that no job has room, where their order makes no difference.
 func (p *pass) noteFull() {
-	p.qs.tolerance = anyTolerance(p.core)
+	p.qs.tolerance = anyTolerance
 	if !p.qs.blocked {
 		p.noteHeld()
 		return

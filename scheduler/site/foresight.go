@@ -17,7 +17,7 @@ func (p *pass) boundNextChange(anyFits bool) {
 	policy := p.qs.policy
 	firstStays := !p.qs.promises() || (policy.Ranking == ByOrder && policy.Order.Static()) // the first blocked job stays the first, or none asks
 	if policy.MinScore == 0 && (!p.qs.blocked || (!anyFits && !p.triesLeft && firstStays)) {
-		p.qs.tolerance = anyTolerance(p.core)
+		p.qs.tolerance = anyTolerance
 		return
 	}
 	if policy.Ranking != ByScore || policy.Expected || policy.MinScore > 0 || len(p.core.site.Reservations) > 0 || p.core.holds.concern(p.core, p.qs) {
@@ -46,13 +46,13 @@ const foresight = 10 * model.Minute
 // backlog can bring about. The further, the more jobs have to be examined. Where penalties are the same it adds the same to each.
 func mostTolerance(p *pass) model.Fixed {
 	if p.qs.fair.Spread() == 0 {
-		return anyTolerance(p.core)
+		return anyTolerance
 	}
-	return min(p.qs.policy.Weights[score.Backlog]/16, anyTolerance(p.core))
+	return min(p.qs.policy.Weights[score.Backlog]/16, anyTolerance)
 }
 
 // anyTolerance is that where the order of the jobs does not matter.
-func anyTolerance(*Core) model.Fixed { return math.MaxInt64 }
+const anyTolerance model.Fixed = math.MaxInt64
 
 // marginOf is more than what that brings jobs of tenants with different penalties nearer to each other.
 func marginOf(p *pass) model.Fixed {

@@ -62,7 +62,7 @@ func (d documentedPlanner) pass(p *pass, scalingUp []model.Ref) {
 }
 
 func (d documentedPlanner) explain(ref model.Ref, now model.Time) score.Explanation {
-	return d.s.explained(d.qs, &d.s.jobs[ref], now)
+	return explained(d.s, d.qs, &d.s.jobs[ref], now)
 }
 
 func (documentedPlanner) inquiry(*pass) *codedInquiry { return nil }

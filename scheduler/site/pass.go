@@ -113,7 +113,7 @@ func (p *pass) run() {
 		p.passCandidates(scalingUp)
 	} else {
 		p.qs.plan.Due = model.Never // no job is planned for
-		p.qs.tolerance = anyTolerance(p.core)
+		p.qs.tolerance = anyTolerance
 		p.noteHeld()
 	}
 	takeOutGated(p)

@@ -116,15 +116,15 @@ type choice struct {
 // that the job would break on them.
 func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 	j := &p.core.jobs[ref]
-	q := p.searchNow(ref)
-	if !p.find(j, &q, c) {
+	q := searchNow(p, ref)
+	if !findNodes(p, j, &q, c) {
 		return model.ReasonResources
 	}
 	return p.core.overCap(j, &c.nodes)
 }
 
 // searchNow is the search for nodes on which the waiting job under ref may start now.
-func (p *pass) searchNow(ref model.Ref) place.Query {
+func searchNow(p *pass, ref model.Ref) place.Query {
 	j := &p.core.jobs[ref]
 	q := p.qs.query(j, j.NodesMin, p.core.avoids(ref, p.now, p.now.Add(j.left)))
 	if p.core.confines(j) {
@@ -134,8 +134,8 @@ func (p *pass) searchNow(ref model.Ref) place.Query {
 	return q
 }
 
-// find selects the nodes of a search for j, lent ones where it may borrow and its own are too few.
-func (p *pass) find(j *job, q *place.Query, c *choice) (found bool) {
+// findNodes selects the nodes of a search for j, lent ones where it may borrow and its own are too few.
+func findNodes(p *pass, j *job, q *place.Query, c *choice) (found bool) {
 	if c.borrowed = false; p.qs.free.Select(q, &c.nodes) {
 		return true
 	}

@@ -175,7 +175,7 @@ func (qs *queueState) score(q *waiting.Job, wait model.Fixed) model.Fixed {
 func weigh(p *pass, q *waiting.Job) { q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now)) }
 
 // explained is the score of j with its factors, for explanations.
-func (s *Core) explained(qs *queueState, j *job, now model.Time) score.Explanation {
+func explained(s *Core, qs *queueState, j *job, now model.Time) score.Explanation {
 	w := &qs.policy.Weights
 	needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
 	v := s.cfg.values(j, needed, groups)

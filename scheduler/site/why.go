@@ -206,8 +206,8 @@ func (a *inquiry) room(ref model.Ref, found *choice) model.Reason {
 	if free := p.qs.waiting.Free(row.Size); free < row.Need && !(row.Borrows && free+p.borrowable >= row.Need) {
 		return model.ReasonResources
 	}
-	q := p.searchNow(ref)
-	if !p.find(j, &q, found) {
+	q := searchNow(p, ref)
+	if !findNodes(p, j, &q, found) {
 		return p.short(j, &q)
 	}
 	return p.core.overCap(j, &found.nodes)
@@ -288,7 +288,7 @@ func (a *inquiry) planned(ref model.Ref) bool {
 	at, nodes := plan.Slot(ref)
 	had := plan.Lift(ref, j.left, j.needs)
 	starts := plan.Earliest(p.now, p.now, j.left, j.kind.mask, j.NodesMin, func(_, until model.Time, free model.NodeSet) bool {
-		return p.startsIn(ref, until, free, &a.found.nodes)
+		return startsIn(p, ref, until, free, &a.found.nodes)
 	})
 	if had >= 0 {
 		plan.Set(had, ref, at, j.left, nodes, j.needs)

@@ -15,7 +15,7 @@ func (s *Core) Why(ref model.Ref, now model.Time) scheduler.Note {
 	j := &s.jobs[ref]
 	if !isAsked(j) {
 		out := noteOf(s, ref, aside(s, ref, now), model.AbsentTime)
-		out.Score, out.Scored = s.standing(ref)
+		out.Score, out.Scored = standing(s, ref)
 		return out
 	}
 	a := openInquiry(s, j.queue, now)
@@ -36,7 +36,7 @@ func noteOf(s *Core, ref model.Ref, answer scheduler.Answer, until model.Time) s
 	}
 	switch j.phase {
 	case queued, dependent, early, unwanted:
-		c.Waits, c.Avoid, c.Kept, c.Nodes = true, s.avoids(ref, s.now, s.now.Add(j.left)), s.keptFrom(ref), &model.Placement{}
+		c.Waits, c.Avoid, c.Kept, c.Nodes = true, s.avoids(ref, s.now, s.now.Add(j.left)), keptFrom(s, ref), &model.Placement{}
 		if notes.OfNodes(answer.Reason) {
 			wouldChoose(s, j, c.Avoid, c.Nodes)
 		}
@@ -45,7 +45,7 @@ func noteOf(s *Core, ref model.Ref, answer scheduler.Answer, until model.Time) s
 }
 
 // standing is what a job is ranked by, taken apart; ok is false where it is not.
-func (s *Core) standing(ref model.Ref) (e score.Explanation, ok bool) {
+func standing(s *Core, ref model.Ref) (e score.Explanation, ok bool) {
 	j := &s.jobs[ref]
 	qs := j.queue
 	switch {
@@ -65,7 +65,7 @@ func (a *inquiry) standing(ref model.Ref) (score.Explanation, bool) {
 	if a.coded != nil {
 		return a.coded.planner.Explain(a.pass.core.jobs[ref].Allocation, a.pass.core.now), true
 	}
-	return a.pass.core.standing(ref)
+	return standing(a.pass.core, ref)
 }
 
 // wouldChoose writes into p the nodes that j would get if nothing but their number
@@ -80,7 +80,7 @@ func wouldChoose(s *Core, j *job, avoid model.NodeSet, p *model.Placement) {
 }
 
 // keptFrom lists the sets of nodes that are kept from ref now, for jobs first.
-func (s *Core) keptFrom(ref model.Ref) (kept []notes.Kept) {
+func keptFrom(s *Core, ref model.Ref) (kept []notes.Kept) {
 	for i := range s.holds {
 		if c := &s.holds[i]; c.ref != ref {
 			kept = append(kept, notes.Kept{Nodes: c.nodes, Keeper: s.jobs[c.ref].Job, Until: model.AbsentTime})
@@ -120,7 +120,7 @@ func (a *inquiry) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Ti
 		if j.Reservation >= 0 && s.site.Reservations[j.Reservation].Outside(p.now, p.now.Add(j.left)) { // whatever is idle
 			return -1, s.site.Reservations[j.Reservation].Start
 		}
-		return notes.Keeper(s.keptFrom(ref), p.qs.free.Idle(), j.kind.mask)
+		return notes.Keeper(keptFrom(s, ref), p.qs.free.Idle(), j.kind.mask)
 	}
 	return -1, model.AbsentTime
 }
