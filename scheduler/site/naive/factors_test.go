@@ -31,9 +31,19 @@ func nearestOf(a, b *big.Int) model.Fixed {
 
 func fraction(x model.Fixed) *big.Rat { return big.NewRat(int64(x), int64(model.One)) }
 
+var (
+	bigOne  = big.NewInt(int64(model.One))
+	bigHalf = big.NewInt(int64(model.One / 2))
+)
+
+// product is (a*b + 1/2)/1, in units of 2^-32.
 func product(a, b model.Fixed) model.Fixed {
-	one := big.NewInt(int64(model.One))
-	return nearestOf(new(big.Int).Mul(big.NewInt(int64(a)), big.NewInt(int64(b))), one.Mul(one, one))
+	n := new(big.Int).Mul(big.NewInt(int64(a)), big.NewInt(int64(b)))
+	n.Add(n, bigHalf).Quo(n, bigOne)
+	if !n.IsInt64() {
+		return math.MaxInt64
+	}
+	return model.Fixed(n.Int64())
 }
 
 func quotient(a, b int64) model.Fixed { return nearestOf(big.NewInt(a), big.NewInt(b)) }
@@ -79,17 +89,16 @@ func naiveShareOf(share, burst, usage, utilisation model.Fixed) model.Fixed {
 
 // naiveCheckpointOf is f8: 1/(1 + minutes).
 func naiveCheckpointOf(kind model.Checkpoint, bytes, bandwidth int64) model.Fixed {
-	minutes := big.NewRat(10, 1)
 	switch {
 	case kind == model.CheckpointNone:
 		return 0
-	case bytes > 0 && bandwidth > 0:
-		minutes = minutes.Quo(big.NewRat(bytes, bandwidth), big.NewRat(60, 1))
+	case bytes > 0 && bandwidth > 0: // of bytes/(60 bandwidth) minutes
+		perMinute := new(big.Int).Mul(big.NewInt(bandwidth), big.NewInt(60))
+		return nearestOf(perMinute, new(big.Int).Add(perMinute, big.NewInt(bytes)))
 	case kind == model.CheckpointAuto:
-		minutes = big.NewRat(5, 1)
+		return quotient(1, 1+5)
 	}
-	one := big.NewRat(1, 1)
-	return nearest(one.Quo(one, minutes.Add(minutes, one)))
+	return quotient(1, 1+10)
 }
 
 // naiveTariff is a price from an instant on, as it is known beforehand.
@@ -122,8 +131,13 @@ func (s *naiveSite) priceOf(l *naiveVCluster, j *naiveJob, now model.Time) model
 	return sum / model.Fixed(n)
 }
 
-// scoreAt is the score of j if it were t, everything but its wait and the price as it is.
-func (s *naiveSite) scoreAt(l *naiveVCluster, j *naiveJob, t model.Time, f *naiveFrozen) model.Fixed {
+// naiveScore is what a score is made of that does not hang on the instant.
+type naiveScore struct {
+	sum, penalty model.Fixed
+}
+
+// scoreBut is the score of j but for its wait and the price.
+func (s *naiveSite) scoreBut(l *naiveVCluster, j *naiveJob, f *naiveFrozen) naiveScore {
 	r := s.row(j.Tenant)
 	half := model.One / 2
 	share := model.Fixed(0)
@@ -145,21 +159,25 @@ func (s *naiveSite) scoreAt(l *naiveVCluster, j *naiveJob, t model.Time, f *naiv
 	if f.running > 0 {
 		backlog = min(model.One, quotient(f.queued, f.running))
 	}
-	sum := model.Fixed(0)
-	for i, x := range [...]model.Fixed{
-		quotient(int64(j.Class), 10),
-		naiveWaitOf(t.Sub(j.Submit), l.policy.Reference),
-		share,
-		topology,
-		data,
-		backlog,
-		model.One - s.priceOf(l, j, t),
-		naiveCheckpointOf(j.Checkpoint, j.CkptBytes, s.cfg.CheckpointBandwidth),
-		min(model.One, quotient(int64(s.largest(f.view, j)), int64(j.NodesMin))),
-	} {
-		sum += product(l.policy.Weights[i], x)
+	w := &l.policy.Weights
+	return naiveScore{
+		product(w[score.Priority], quotient(int64(j.Class), 10)) +
+			product(w[score.FairShare], share) +
+			product(w[score.Topology], topology) +
+			product(w[score.Data], data) +
+			product(w[score.Backlog], backlog) +
+			product(w[score.Checkpoint], naiveCheckpointOf(j.Checkpoint, j.CkptBytes, s.cfg.CheckpointBandwidth)) +
+			product(w[score.Conformance], min(model.One, quotient(int64(s.largest(f.view, j)), int64(j.NodesMin)))),
+		naivePenalty(s.tick.budget[r]),
 	}
-	return product(naivePenalty(s.tick.budget[r]), sum)
+}
+
+// scoreAt is the score of j if it were t, with everything but its wait and the price as it is.
+func (s *naiveSite) scoreAt(l *naiveVCluster, j *naiveJob, t model.Time, rest naiveScore) model.Fixed {
+	w := &l.policy.Weights
+	return product(rest.penalty, rest.sum+
+		product(w[score.Wait], naiveWaitOf(t.Sub(j.Submit), l.policy.Reference))+
+		product(w[score.Energy], model.One-s.priceOf(l, j, t)))
 }
 
 // knowPrices makes all changes of the price known beforehand.

@@ -324,10 +324,10 @@ func (s *naiveSite) releaseOf(l *naiveVCluster, queue []*naiveJob) model.Time {
 		if model.Fixed(j.score) >= l.policy.MinScore {
 			continue
 		}
-		f := s.freeze(l)
+		rest := s.scoreBut(l, j, s.freeze(l))
 		const horizon = 1 << 50
 		k := sort.Search(horizon, func(d int) bool {
-			return s.scoreAt(l, j, s.now+model.Time(d), f) >= l.policy.MinScore
+			return s.scoreAt(l, j, s.now+model.Time(d), rest) >= l.policy.MinScore
 		})
 		if k < horizon {
 			at = min(at, s.now+model.Time(k))

@@ -258,7 +258,7 @@ func (s *naiveSite) sorted(l *naiveVCluster, out []*naiveJob) []*naiveJob {
 	for _, j := range out {
 		switch l.policy.Ranking {
 		case site.ByScore:
-			j.score = int64(s.scoreAt(l, j, s.now, f))
+			j.score = int64(s.scoreAt(l, j, s.now, s.scoreBut(l, j, f)))
 		case site.ByMultifactor:
 			j.score = s.priority(l, j)
 		}
