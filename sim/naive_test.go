@@ -39,6 +39,7 @@ type naiveJob struct {
 	returned  bool           // its nodes count as free although it has not ended
 	end       model.Time     // of the run or of the wait
 	nodeSet   string         // of the last attempt
+	key       ordertest.Key  // in the order of the queue
 	slot      model.Time     // start of the reservation, AbsentTime for none
 	waited    bool           // outside the window of conservative
 	outcome   model.JobState // of the run

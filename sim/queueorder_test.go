@@ -10,22 +10,20 @@ import (
 // queue sorts all waiting jobs by the exact key of the order, then by id, and counts
 // neighbours of which the core may have either first.
 func (w *naive) queue() []*naiveJob {
-	type keyed struct {
-		*naiveJob
-		key ordertest.Key
-	}
-	queue := make([]keyed, len(w.waiting))
+	queue := make([]*naiveJob, len(w.waiting))
 	for i, j := range w.waiting {
-		queue[i] = keyed{j, w.keys.Of(w.spec.Order, j.ordered(), w.now)}
+		if j.key.Num == nil || ordertest.Ages(w.spec.Order) {
+			j.key = w.keys.Of(w.spec.Order, j.ordered(), w.now)
+		}
+		queue[i] = j
 	}
-	slices.SortFunc(queue, func(a, b keyed) int { return cmp.Or(a.key.Cmp(b.key), a.id-b.id) })
-	out := make([]*naiveJob, len(queue))
-	for i, j := range queue {
-		if out[i] = j.naiveJob; i > 0 && w.keys.Undecided(w.spec.Order, out[i-1].ordered(), out[i].ordered(), w.now) {
+	slices.SortFunc(queue, func(a, b *naiveJob) int { return cmp.Or(a.key.Cmp(b.key), a.id-b.id) })
+	for i := 1; i < len(queue); i++ {
+		if w.keys.Undecided(w.spec.Order, queue[i-1].ordered(), queue[i].ordered(), w.now) {
 			w.undecided++
 		}
 	}
-	return out
+	return queue
 }
 
 // ordered is what the place of j in a queue hangs on.

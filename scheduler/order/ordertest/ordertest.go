@@ -6,6 +6,7 @@ package ordertest
 import (
 	"math/big"
 	"strings"
+	"sync"
 
 	"orrery/scheduler/model"
 )
@@ -51,12 +52,15 @@ type dirlabKey struct {
 	size *big.Float // sum of the sizes of the terms
 }
 
+// ln2 is worked out once for all stores.
+var ln2 = sync.OnceValue(func() *big.Float { return atanhSeries(float(2)) })
+
+// ln10 is worked out once for all stores.
+var ln10 = sync.OnceValue(func() *big.Float { return (&Keys{ln2: ln2()}).ln(float(10)) })
+
 // New makes an empty store of logarithms.
 func New() *Keys {
-	k := &Keys{log2s: map[int64]*big.Int{}, dirlabs: map[dirlabOf]dirlabKey{}}
-	k.ln2 = atanhSeries(float(2))
-	k.ln10 = k.ln(float(10))
-	return k
+	return &Keys{ln2: ln2(), ln10: ln10(), log2s: map[int64]*big.Int{}, dirlabs: map[dirlabOf]dirlabKey{}}
 }
 
 // Of is the key of j under an order at now. Times count in microseconds except inside
@@ -95,6 +99,16 @@ func (k *Keys) Of(order string, j Job, now model.Time) Key {
 // Exact says that the keys of an order are fractions, so that the one that a core computes
 // decides between any two jobs.
 func Exact(order string) bool { return canonical(order) != "unicef" && !dirlab(order) }
+
+// Ages says that the keys of an order hang on how long jobs have waited. Those of the others stay
+// as they are.
+func Ages(order string) bool {
+	switch canonical(order) {
+	case "wfp3", "unicef", "expansion":
+		return true
+	}
+	return false
+}
 
 // Timeless says that an order is the same a day later, and when all spans are longer by
 // the same factor.

@@ -73,6 +73,16 @@ func TestKeysByHand(t *testing.T) {
 	}
 }
 
+// TestAges: a key changes while a job waits in the orders that say so, and in no other.
+func TestAges(t *testing.T) {
+	keys, second := ordertest.New(), model.Time(model.Second)
+	job := ordertest.Job{Submit: 100 * second, Walltime: 100 * model.Second, Units: 8}
+	for _, name := range append(order.Names(), "", "exp", "f1") {
+		changes := keys.Of(name, job, 150*second).Cmp(keys.Of(name, job, 151*second)) != 0
+		require.Equal(t, changes, ordertest.Ages(name), name)
+	}
+}
+
 // TestUndecided: log10(4)*1 is log10(2)*2, and no precision tells them apart.
 func TestUndecided(t *testing.T) {
 	keys, second := ordertest.New(), model.Time(model.Second)
