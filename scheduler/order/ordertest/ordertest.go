@@ -6,7 +6,6 @@ package ordertest
 import (
 	"math/big"
 	"strings"
-	"sync"
 
 	"orrery/scheduler/model"
 )
@@ -52,15 +51,15 @@ type dirlabKey struct {
 	size *big.Float // sum of the sizes of the terms
 }
 
-// ln2 is worked out once for all stores.
-var ln2 = sync.OnceValue(func() *big.Float { return atanhSeries(float(2)) })
-
-// ln10 is worked out once for all stores.
-var ln10 = sync.OnceValue(func() *big.Float { return (&Keys{ln2: ln2()}).ln(float(10)) })
+// The logarithms of 2 and of 10 are the same in all stores, which only read them.
+var (
+	ln2  = atanhSeries(float(2))
+	ln10 = (&Keys{ln2: ln2}).ln(float(10))
+)
 
 // New makes an empty store of logarithms.
 func New() *Keys {
-	return &Keys{ln2: ln2(), ln10: ln10(), log2s: map[int64]*big.Int{}, dirlabs: map[dirlabOf]dirlabKey{}}
+	return &Keys{ln2: ln2, ln10: ln10, log2s: map[int64]*big.Int{}, dirlabs: map[dirlabOf]dirlabKey{}}
 }
 
 // Of is the key of j under an order at now. Times count in microseconds except inside
