@@ -27,7 +27,8 @@ const (
 
 // Bandwidth fits transfers of one kind, such as the checkpoints of a class of jobs, by the median
 // of the slopes of all pairs (Theil and Sen), whose interval is from the spread of
-// Kendall's rank correlation. Where all have about one size, latency and rate cannot be told from each other: the rate is then
+// Kendall's rank correlation. Transfers are in the order of time: where neighbours are slow or fast
+// together, the intervals widen. Where all have about one size, latency and rate cannot be told from each other: the rate is then
 // the median of bytes ÷ time, at that size alone, and the latency is refused.
 func Bandwidth(transfers []Transfer) (BandwidthFit, error) {
 	var out BandwidthFit
@@ -64,8 +65,14 @@ func Bandwidth(transfers []Transfer) (BandwidthFit, error) {
 		return BandwidthFit{Figure{Refused: r}, Figure{Refused: r}}, nil
 	}
 	of := Estimate{N: len(transfers), Units: "transfers", Residual: l.residual, Valid: valid}
-	out.Rate.Estimate, out.Latency.Estimate = of, of
-	out.Rate.Band = hwmodel.Band{Value: 1 / l.slope.Value, Low: 1 / l.slope.High, High: 1 / l.slope.Low}
-	out.Latency.Band = l.level
+	perByte, latency := of, of
+	perByte.Band, latency.Band = l.slope, l.level
+	perByte, latency = widened(perByte, l.left), widened(latency, l.left)
+	if !(perByte.Low > 0) {
+		r := &Refusal{What: "bandwidth", Found: "times that do not grow with the bytes beyond spells in which the store is busy", Want: "transfers of more spells", Obtain: "record for longer"}
+		return BandwidthFit{Figure{Refused: r}, Figure{Refused: r}}, nil
+	}
+	out.Rate.Estimate, out.Latency.Estimate = of, latency
+	out.Rate.Band = hwmodel.Band{Value: 1 / perByte.Value, Low: 1 / perByte.High, High: 1 / perByte.Low}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package fit
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"orrery/hwmodel"
@@ -31,7 +32,8 @@ var DelayQuantiles = []float64{0.1, 0.5, 0.9, 0.95, 0.99}
 // Delays gives quantiles of delays with 95 % intervals from order statistics, which suppose no
 // law. A quantile that so few delays do not hold on both sides is refused, with how many it needs. Delays that had
 // not ended when the watch did count as longer than all ended ones, so a quantile whose interval
-// reaches the shortest of them is refused. Delays of 0 are legal.
+// reaches the shortest of them is refused. Delays of 0 are legal. Delays are in the order of time: where
+// neighbours are long or short together, as nodes that boot at once, they count as fewer.
 func Delays(sample []Watched) (DelayFit, error) {
 	out := DelayFit{N: len(sample)}
 	sorted := slices.Clone(sample)
@@ -52,25 +54,36 @@ func Delays(sample []Watched) (DelayFit, error) {
 			positive = append(positive, w)
 		}
 	}
+	inOrder := make([]float64, len(sample))
+	for i, w := range sample {
+		inOrder[i] = float64(w.For)
+	}
+	by := widening(inOrder, Median(inOrder))
+	worth := int(math.Round(float64(len(sample)) / by / by))
 	for _, p := range DelayQuantiles {
-		out.Quantiles = append(out.Quantiles, DelayQuantile{p, quantile(times, p, float64(longest))})
+		out.Quantiles = append(out.Quantiles, DelayQuantile{p, quantile(times, p, float64(longest), worth)})
 	}
 	laws, err := Censored(positive)
 	out.Law = laws.LogNormal
 	return out, err
 }
 
-func quantile(sorted []float64, p, longest float64) Figure {
+// quantile is that of delays which are worth so many independent ones.
+func quantile(sorted []float64, p, longest float64, worth int) Figure {
 	what := fmt.Sprintf("delay that %g %% stay below", 100*p)
-	if n := unitsFor(p); len(sorted) < n {
-		return Figure{Refused: fewer(what, len(sorted), n, "delays", "record more of them")}
+	if n := unitsFor(p); worth < n {
+		r := fewer(what, worth, n, "delays", "record more of them")
+		if worth < len(sorted) {
+			r.Found = fmt.Sprintf("%d delays, which are worth %d as neighbours are alike", len(sorted), worth)
+		}
+		return Figure{Refused: r}
 	}
-	low, _ := quantileBound(sorted, p, (1-Confidence)/2)
-	high, known := quantileBound(sorted, p, (1+Confidence)/2)
+	low, _ := quantileOf(sorted, worth, p, (1-Confidence)/2)
+	high, known := quantileOf(sorted, worth, p, (1+Confidence)/2)
 	if !known || high >= longest {
 		return refused(Refusal{What: what, Found: "delays that had not ended after less than that", Want: "a watch that sees them end", Obtain: "wait longer for each, or raise the time limit"})
 	}
 	value := Quantile(p, sorted)
-	return Figure{Estimate: Estimate{Band: hwmodel.Band{Value: value, Low: min(low, value), High: max(high, value)}, N: len(sorted), Units: "delays",
+	return Figure{Estimate: Estimate{Band: hwmodel.Band{Value: value, Low: min(low, value), High: max(high, value)}, N: worth, Units: "delays",
 		Valid: Range{sorted[0], sorted[len(sorted)-1]}}}
 }

@@ -157,13 +157,22 @@ const leastMedian = 6
 // it is interpolated (Hettmansperger and Sheather 1986 for the median, Nyblom 1992 for other
 // quantiles), as they alone cover more than is asked.
 func quantileBound(sorted []float64, p, beta float64) (float64, bool) {
+	return quantileOf(sorted, len(sorted), p, beta)
+}
+
+// quantileOf is quantileBound of units that are worth so many independent ones, at most as many as
+// there are: the rank is that among so many, set into the ranks of all.
+func quantileOf(sorted []float64, worth int, p, beta float64) (float64, bool) {
 	n := len(sorted)
-	if n == 0 {
+	if worth == 0 {
 		return math.NaN(), false
 	}
-	upTo, known := boundRank(n, p, beta)
+	upTo, known := boundRank(worth, p, beta)
 	if !known {
 		return math.NaN(), false
+	}
+	if worth < n {
+		upTo *= float64(n+1) / float64(worth+1)
 	}
 	r, part := int(upTo), upTo-math.Floor(upTo)
 	if part == 0 || r == n {

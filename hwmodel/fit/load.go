@@ -23,6 +23,7 @@ const (
 	leastContrast     = 1.2       // of these quantiles, below which there is no load
 	leastLoadReadings = 40
 	blocks            = 10 // of the load and of the rest, that are taken as independent
+	leastWorth        = 4  // independent readings of such a block
 )
 
 // Load finds the load of a run in readings of a meter, which ascend: it is where they lie above
@@ -85,15 +86,25 @@ func Load(readings []Sample) (LoadFit, error) {
 }
 
 // blocked is an estimate whose value is that of all readings and whose interval is that of
-// tenths of them, widened where these depend on each other.
+// tenths of them, widened where these depend on each other. Tenths that are worth few independent
+// readings do so, and ten of them do not tell it: then the interval is that of the readings, if
+// it is wider.
 func blocked(x []Sample, of func([]Sample) float64, with func([]float64, string) Estimate) Estimate {
 	tenths := make([]float64, blocks)
 	for b := range tenths {
 		tenths[b] = of(x[len(x)*b/blocks : len(x)*(b+1)/blocks])
 	}
+	watts := make([]float64, len(x))
+	for i, r := range x {
+		watts[i] = r.Watts
+	}
 	e := widened(with(tenths, "tenths of the time"), tenths)
 	value := of(x)
 	e.Low, e.High, e.Value = min(value, e.Low), max(value, e.High), value
+	if by := widening(watts, Median(watts)); float64(len(x)) < leastWorth*blocks*by*by {
+		readings := widened(with(watts, "readings"), watts)
+		e.Low, e.High = min(e.Low, value-(readings.Value-readings.Low)), max(e.High, value+(readings.High-readings.Value))
+	}
 	return e
 }
 

@@ -2,7 +2,6 @@ package fit
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -47,12 +46,16 @@ func (s *restSpan) units(length model.Duration) (out []gpuUnit) {
 	return out
 }
 
-// restFigure is the median over spans, over GPUs where these are enough, or over parts of few
-// spans.
+// restFigure is the median over spans of one GPU, over GPUs where these are enough, or over parts of
+// few spans. Between two and five GPUs it is their mean by Student's law, as spans of a GPU are alike
+// and say nothing of other GPUs.
 func restFigure(what string, spans []restSpan, sensor *Sensor, obtain string) Figure {
 	all, gpus := restValues(spans, longSpan)
 	if len(gpus) >= betweenGPUs {
 		return Figure{Estimate: sensor.corrected(middle(gpus, "GPUs"))}
+	}
+	if len(all) >= leastMedian && len(gpus) > 1 {
+		return Figure{Estimate: sensor.corrected(average(gpus, "GPUs"))}
 	}
 	if len(all) >= leastMedian {
 		return Figure{Estimate: sensor.corrected(widened(middle(all, "spans"), all))}
@@ -82,31 +85,4 @@ func restValues(spans []restSpan, length model.Duration) (all, gpus []float64) {
 		gpus = append(gpus, Median(all[first:]))
 	}
 	return all, gpus
-}
-
-// widened is an estimate from units in the order of time that depend on the ones before them:
-// n such units are worth n·(1 - r) ÷ (1 + r). The correlation r is that of normal values whose
-// signs about the median agree as often, so that wild values do not hide it. One that chance may
-// make is none.
-func widened(e Estimate, inOrder []float64) Estimate {
-	n := float64(len(inOrder))
-	m := Median(inOrder)
-	agree := 0.0
-	for i := 1; i < len(inOrder); i++ {
-		agree += float64(cmp.Compare(inOrder[i], m) * cmp.Compare(inOrder[i-1], m))
-	}
-	agree /= n
-	if agree < 1.5/math.Sqrt(n) {
-		return e
-	}
-	r := min(0.95, math.Sin(math.Pi/2*min(1, agree)))
-	by := math.Sqrt((1 + r) / (1 - r))
-	e.Low, e.High = e.Value-by*(e.Value-e.Low), e.Value+by*(e.High-e.Value)
-	return e
-}
-
-// MedianInOrder is the median of units in the order of time, which may depend on the ones before
-// them; there are six of them at least.
-func MedianInOrder(units []float64, name string) Estimate {
-	return widened(middle(units, name), units)
 }

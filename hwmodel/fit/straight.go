@@ -67,7 +67,7 @@ func theilSen(x, y []float64) (straight, bool) {
 	for i := range x {
 		out.left = append(out.left, y[i]-slope*x[i])
 	}
-	level := middle(out.left, "points")
+	level := middle(withoutWild(out.left, y), "points")
 	for i := range x {
 		out.left[i] -= level.Value
 		parts[i] = math.Abs(out.left[i] / y[i])
@@ -88,4 +88,24 @@ func (s *straight) at(x float64) hwmodel.Band {
 		below, above = (s.slope.Value-s.slope.Low)*off, (s.slope.High-s.slope.Value)*off
 	}
 	return hwmodel.Band{Value: value, Low: value - math.Hypot(s.about.Low, below), High: value + math.Hypot(s.about.High, above)}
+}
+
+// withoutWild are what is left of points without those that lie far from the line through the
+// middle of them, as a part of what the line says there. Where all wild ones lie on one side, such
+// as transfers that meet a busy store, the median of all would be beside the others.
+func withoutWild(left, y []float64) (out []float64) {
+	middle := Median(left)
+	off := make([]float64, len(left))
+	for i := range left {
+		if line := math.Abs(y[i] - left[i] + middle); line > 0 {
+			off[i] = math.Abs(left[i]-middle) / line
+		}
+	}
+	most := outlierScale * normalMAD * Median(off)
+	for i := range left {
+		if off[i] <= most || most == 0 {
+			out = append(out, left[i])
+		}
+	}
+	return out
 }
