@@ -49,7 +49,7 @@ func (a *analysis) shortest(g *grid, from, to model.Time) float64 {
 	case published > 0 && (!known || published >= r.WindowRange.Low && published <= r.WindowRange.High):
 		return published
 	case known && (r.WindowFrom == ByMeter || r.WindowRange.Low > 2*r.Period):
-		return r.WindowRange.Low
+		return a.explains.Low // whatever else the window may be, it reads this load alike
 	}
 	return a.shortestSeen(g, from, to)
 }
@@ -259,12 +259,12 @@ func (a *analysis) energy(from, to model.Time) Energy {
 		if !math.IsNaN(r.Lag) {
 			shift = r.Lag + r.Window/2 + notNaN(r.Period, r.Interval)/2
 		}
-		e.Corrected = (held(s, from, to, shift) - float64(r.Offset*e.Seconds)) / r.Gain
+		e.Corrected = (held(s, from, to, shift) + a.smeared(from, to, shift) - float64(r.Offset*e.Seconds)) / r.Gain
 		if best = e.Corrected; r.Levels > 1 { // of one level alone the offset is not known
 			share = min(max(leastBand, (r.GainRange.High-r.GainRange.Low)/2/r.Gain), CardBand)
 		}
 	}
-	edge := a.edges(!math.IsNaN(e.Corrected))
+	edge := a.edges(!math.IsNaN(e.Corrected)) + a.gaps(from, to)
 	e.Band = Range{best/(1+share)/(1+extra) - edge, best/(1-share)/(1-extra) + edge}
 	if !math.IsNaN(e.Meter) { // what was measured here is no surprise
 		e.Band.Low, e.Band.High = min(e.Band.Low, e.Meter), max(e.Band.High, e.Meter)
@@ -303,6 +303,51 @@ func held(s Series, from, to model.Time, shift float64) float64 {
 	return sum
 }
 
+// smeared is what an average puts beyond the edges of a load, J of the readings. Power steps there: the mean over a window about the step
+// is half of it at the edge, and all of it half a window on, so that an eighth of the window is lost.
+func (a *analysis) smeared(from, to model.Time, shift float64) float64 {
+	w := a.r.Window
+	if from != a.load[0] || to != a.load[1] || !a.r.Identified || to.Sub(from).Seconds() < 3*w {
+		return 0
+	}
+	first, last := a.in.Readings.Times[0], a.in.Readings.Times[len(a.in.Readings.Times)-1]
+	sum := 0.0
+	for _, edge := range []struct {
+		at     model.Time
+		inside float64
+	}{{from, 1}, {to, -1}} {
+		before, after := edge.at.Add(toTicks(-1.5*w)), edge.at.Add(toTicks(1.5*w))
+		if before < first || after.Add(toTicks(shift)) > last {
+			continue
+		}
+		rise := held(a.in.Readings, edge.at.Add(toTicks(w/2)), after, shift) - held(a.in.Readings, before, edge.at.Add(toTicks(-w/2)), shift)
+		sum += edge.inside * rise / 8 // W by the window
+	}
+	return sum
+}
+
+// gaps is what a reading that is held over a pause of the readings may be off by, J.
+func (a *analysis) gaps(from, to model.Time) float64 {
+	least := toTicks(gapSteps * max(a.r.Interval, notNaN(a.r.Period, 0)))
+	var paused model.Duration
+	t := a.in.Readings.Times
+	for i := 1; i < len(t); i++ {
+		if step := min(t[i], to).Sub(max(t[i-1], from)); t[i].Sub(t[i-1]) > least && step > 0 {
+			paused += step
+		}
+	}
+	return a.swing() * paused.Seconds()
+}
+
+// swing is between how much and how little is read.
+func (a *analysis) swing() float64 {
+	var all []float64
+	for _, u := range a.updates {
+		all = append(all, u.watts)
+	}
+	return quantile(0.95, all) - quantile(0.05, all)
+}
+
 // edges is what an average smears over the edges of a time, J, of the difference of power there. Readings that were set back by half a window
 // lose an eighth of it at each edge, and half of the time between readings; others come later by half a window and half a period.
 func (a *analysis) edges(setBack bool) float64 {
@@ -313,11 +358,7 @@ func (a *analysis) edges(setBack bool) float64 {
 	if math.IsNaN(w) {
 		w = 0
 	}
-	var all []float64
-	for _, u := range a.updates {
-		all = append(all, u.watts)
-	}
-	swing := quantile(0.95, all) - quantile(0.05, all)
+	swing := a.swing()
 	if setBack {
 		return swing * (w/4 + a.r.Interval/2)
 	}

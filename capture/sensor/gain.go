@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	hwfit "orrery/hwmodel/fit"
+	"orrery/internal/libm"
 	"orrery/scheduler/model"
 )
 
@@ -43,6 +45,7 @@ func (a *analysis) gain() {
 		r.GainRange = Range{quantile(0.05, ratios(pairs)), quantile(0.95, ratios(pairs))}
 		r.warn("power is steady at one level alone, about %.0f W: the gain is the ratio there and holds no offset; record some seconds idle and some at full load", levels[0])
 	default:
+		pairs = someOf(pairs)
 		r.Gain, r.Offset = line(pairs)
 		r.GainRange, r.OffsetRange = ranges(pairs, r.Gain, r.Offset)
 	}
@@ -111,15 +114,20 @@ func levelsOf(pairs []pair) []float64 {
 	return out
 }
 
-// line is the median of the slopes of all pairs, by the distance that they span (Theil and Sen), and the median offset to it.
-func line(all []pair) (gain, offset float64) {
-	pairs := all
-	if len(all) > mostPairs {
-		pairs = nil
-		for i := range mostPairs {
-			pairs = append(pairs, all[i*len(all)/mostPairs])
-		}
+// someOf are pairs at even distances, as many as have all of their slopes looked at.
+func someOf(all []pair) []pair {
+	if len(all) <= mostPairs {
+		return all
 	}
+	out := make([]pair, mostPairs)
+	for i := range out {
+		out[i] = all[i*len(all)/mostPairs]
+	}
+	return out
+}
+
+// line is the median of the slopes of all pairs, by the distance that they span (Theil and Sen), and the median offset to it.
+func line(pairs []pair) (gain, offset float64) {
 	type slope struct{ value, weight float64 }
 	var slopes []slope
 	total := 0.0
@@ -147,69 +155,71 @@ func line(all []pair) (gain, offset float64) {
 }
 
 const (
-	mostOff   = 3    // robust standard deviations: what lies further off counts as so far
-	byChance  = 1.5  // root-n-th parts: a correlation of neighbours that chance may make is none
-	mostAlike = 0.95 // of neighbours
-	twoSided  = 2.1  // standard deviations of 95 %, with the efficiency of ranks and some thirty pairs at load
+	mostOff = 3     // robust standard deviations: what lies further off counts as so far
+	certain = 0.975 // quantile at the end of an interval
 )
 
-// ranges are where gain and offset lie with 95 %, by how the pairs lie about the line. Noise may grow
-// with the power, so each pair has its own; where neighbours are off alike there are fewer than it
-// seems. The offset is far from the powers that were met, and moves with the gain.
-func ranges(pairs []pair, gain, offset float64) (ofGain, ofOffset Range) {
-	n := float64(len(pairs))
-	off, mean, square := make([]float64, len(pairs)), 0.0, 0.0
-	for i, p := range pairs {
-		off[i] = p.reading - float64(gain*p.meter) - offset
-		mean += p.meter / n
-	}
-	for _, p := range pairs {
-		square += float64((p.meter - mean) * (p.meter - mean))
-	}
-	scale := scales(pairs, off)
-	// The median of what is left is held where noise is least: there the line turns.
-	variance, density, turn, agree := 0.0, 0.0, 0.0, 0.0
-	for i, p := range pairs {
-		e := min(math.Abs(off[i]), float64(mostOff*scale[i]))
-		part := (p.meter - mean) / square
-		variance += float64(e * e * part * part)
-		density += 1 / max(scale[i], 1e-9) / n
-		turn += p.meter / max(scale[i], 1e-9) / n
-		if i > 0 {
-			agree += float64(cmp.Compare(off[i], 0)*cmp.Compare(off[i-1], 0)) / n
-		}
-	}
-	by := twoSided
-	if agree >= byChance/math.Sqrt(n) {
-		alike := min(mostAlike, math.Sin(math.Pi/2*min(1, agree)))
-		by *= math.Sqrt((1 + alike) / (1 - alike))
-	}
-	byGain := float64(by * math.Sqrt(variance))
-	half := math.Hypot(float64(byGain*turn/density), float64(by*math.Sqrt(math.Pi/2/n)/density))
-	return Range{gain - byGain, gain + byGain}, Range{offset - half, offset + half}
+// side is one of the two halves of pairs: those above the mean power and those below it.
+type side struct {
+	power   float64 // mean
+	noise   float64 // variance of a reading
+	pairs   float64
+	freedom float64
 }
 
-// scales are robust standard deviations of how far pairs are off, by the half of the powers that each
-// is of: noise may grow with the power.
-func scales(pairs []pair, off []float64) []float64 {
-	low, high := math.Inf(1), math.Inf(-1)
+// ranges are where gain and offset lie with 95 %. They are those of a line through the middles of
+// either side, each with its own noise, as this may grow with the power; where neighbours are off
+// alike, there are fewer pairs than it seems.
+func ranges(pairs []pair, gain, offset float64) (ofGain, ofOffset Range) {
+	mean := 0.0
 	for _, p := range pairs {
-		low, high = min(low, p.meter), max(high, p.meter)
+		mean += p.meter / float64(len(pairs))
 	}
-	var halves [2][]float64
-	of := func(p pair) int {
-		if p.meter > (low+high)/2 {
-			return 1
+	off := make([]float64, len(pairs))
+	var low, high []pair
+	var offLow, offHigh []float64
+	for i, p := range pairs {
+		off[i] = p.reading - float64(gain*p.meter) - offset
+		if p.meter > mean {
+			high, offHigh = append(high, p), append(offHigh, off[i])
+		} else {
+			low, offLow = append(low, p), append(offLow, off[i])
 		}
-		return 0
 	}
-	for i, p := range pairs {
-		halves[of(p)] = append(halves[of(p)], math.Abs(off[i]))
-	}
+	idle, full := sideOf(low, offLow), sideOf(high, offHigh)
+	apart, by := full.power-idle.power, hwfit.Widening(off, 0)
+	byGain := by * halfOf(idle, full, 1/apart, 1/apart)
+	byOffset := by * halfOf(idle, full, full.power/apart, idle.power/apart)
+	return Range{gain - byGain, gain + byGain}, Range{offset - byOffset, offset + byOffset}
+}
+
+func sideOf(pairs []pair, off []float64) side {
 	const normal = 1.4826 // standard deviations in a median absolute deviation
-	out := make([]float64, len(pairs))
+	n := float64(len(pairs))
+	out := side{pairs: n, freedom: max(n-1, 1)}
+	far := make([]float64, len(off))
+	for i := range off {
+		far[i] = math.Abs(off[i])
+	}
+	most := mostOff * normal * median(far)
 	for i, p := range pairs {
-		out[i] = normal * median(halves[of(p)])
+		out.power += p.meter / n
+		e := min(far[i], most)
+		out.noise += float64(e*e) / out.freedom
 	}
 	return out
+}
+
+// halfOf is half of the interval of a sum of parts of two independent middles (Welch 1947). They are
+// by ranks: between two sides of normal noise, whose share of both is s, the variance of the median of
+// all differences is asin(s) ÷ s times that by means.
+func halfOf(a, b side, partA, partB float64) float64 {
+	both := a.noise + b.noise
+	if both == 0 {
+		return 0
+	}
+	ofA := float64(partA*partA*both) * math.Asin(a.noise/both) / a.pairs
+	ofB := float64(partB*partB*both) * math.Asin(b.noise/both) / b.pairs
+	freedom := (ofA + ofB) * (ofA + ofB) / (float64(ofA*ofA)/a.freedom + float64(ofB*ofB)/b.freedom)
+	return libm.StudentQuantile(certain, freedom) * math.Sqrt(ofA+ofB)
 }

@@ -65,9 +65,19 @@ func (p planted) read(meter sensor.Series, seed uint64) sensor.Series {
 	return out
 }
 
-// card is the series of a meter at 2 kHz: 3 s idle at 100 W, 3 s at 400 W, a second idle, then a load of half on and half off whose period
-// goes from first to last over a time, and 3 s idle. Power follows within some ms.
+// gpu is a card whose power steps between two levels, follows a load within some steps of 0.5 ms and wanders.
+type gpu struct{ idle, full, follow, wander float64 }
+
+var steady = gpu{idle: 100, full: 400, follow: 0.15}
+
+// card is that of a steady card.
 func card(first, last, length float64, seed uint64) (meter sensor.Series, load []model.Time) {
+	return steady.card(first, last, length, seed)
+}
+
+// card is the series of a meter at 2 kHz: 3 s idle, 3 s at full load, a second idle, then a load of half on and half off whose period
+// goes from first to last over a time, and 3 s idle.
+func (g gpu) card(first, last, length float64, seed uint64) (meter sensor.Series, load []model.Time) {
 	rng := draw.New(seed, draw.StreamOf("card"), 0, 0)
 	load = []model.Time{day.Add(3 * model.Second), day.Add(6 * model.Second)}
 	at := 7.0
@@ -76,14 +86,15 @@ func card(first, last, length float64, seed uint64) (meter sensor.Series, load [
 		load = append(load, day.Add(model.Duration(at*1e6)), day.Add(model.Duration((at+half)*1e6)))
 		at += 2 * half
 	}
-	power, i := 100.0, 0
+	power, wander, i := g.idle, 0.0, 0
 	for t := day; t < day.Add(model.Duration((at+3)*1e6)); t = t.Add(500) {
 		for i < len(load) && load[i] <= t {
 			i++
 		}
-		target := 100 + 300*float64(i%2)
-		power += (target - power) * 0.15
-		meter.Add(t, power+4*(rng.Float64()-0.5))
+		target := g.idle + (g.full-g.idle)*float64(i%2)
+		power += (target - power) * g.follow
+		wander = 0.9995*wander + 0.03*(rng.Float64()-0.5)
+		meter.Add(t, power*(1+g.wander*wander)+4*(rng.Float64()-0.5))
 	}
 	return meter, load
 }

@@ -126,6 +126,7 @@ type analysis struct {
 	in       *Input
 	r        *Result
 	updates  []update
+	explains Range // windows with which the readings of this load are as they are
 	meter    *grid // nil without a meter
 	square   *grid // the load as 0 and 1, nil where its instants are not known
 	from, to model.Time

@@ -19,28 +19,83 @@ func analyse(t *testing.T, in sensor.Input) *sensor.Result {
 	return r
 }
 
-// TestPlantedUnderASweep finds sensors that were planted under a load whose period sweeps over and beyond theirs.
+// firstSeed is that of the planted records: no estimator, sensor or bar was chosen by them. Where one of them is changed, take others.
+const firstSeed = 965_000_000
+
+// TestPlantedUnderASweep finds sensors that were planted under a load whose period sweeps over and beyond theirs. Gain and offset are in their
+// ranges as often as these say: readings of a window that is not seen whole scatter, so that no fixed distance would hold.
 func TestPlantedUnderASweep(t *testing.T) {
 	t.Parallel()
-	for _, p := range []planted{nvidia(0.100, 0.025), nvidia(0.073, 0.040), nvidia(0.100, 0.100), nvidia(0.090, 1)} {
-		t.Run(fmt.Sprintf("%.0f of %.0f ms", p.window*1000, p.period*1000), func(t *testing.T) {
+	required := gpu{idle: 70, full: 500, follow: 0.15}
+	wanders := gpu{idle: 60, full: 700, follow: 0.05, wander: 0.1}
+	for _, w := range []struct {
+		period, window        float64
+		noise, outliers, poll float64
+		gpu                   gpu
+		gain                  float64 // by which it may be off
+	}{
+		{0.100, 0.025, 0.003, 0.03, 0.0066, steady, 0.005}, {0.073, 0.040, 0.003, 0.03, 0.0066, steady, 0.005}, {0.100, 0.100, 0.003, 0.03, 0.0066, steady, 0.005}, {0.090, 1, 0.003, 0.03, 0.0066, steady, 0.005},
+		{0.100, 0.025, 0.02, 0.05, 0.0066, required, 0.03}, {0.100, 0.100, 0.02, 0.05, 0.0066, required, 0.03}, {0.110, 0.050, 0.01, 0.1, 0.015, wanders, 0.02},
+	} {
+		t.Run(fmt.Sprintf("%.0f of %.0f ms, %.1f %%", w.window*1000, w.period*1000, 100*w.noise), func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(12) {
-				p.lag = float64(seed)*0.012 - 0.05
-				p.outliers, p.gaps = 0.03, 0.0005
-				meter, load := card(0.03, 0.5, 9, seed)
-				r := analyse(t, sensor.Input{Readings: p.read(meter, seed), Meter: meter, Load: load})
+			p := nvidia(w.period, w.window)
+			p.noise, p.poll = w.noise, w.poll
+			const records = 16
+			identified, gains, offsets, raw := 0, 0, 0, 0
+			for k := range uint64(records) {
+				seed := firstSeed + k
+				p.lag = float64(k)*0.008 - 0.05
+				p.outliers, p.gaps = w.outliers, 0.0005
+				if k%2 == 1 {
+					p.outliers, p.gaps = 0, 0
+				}
+				meter, load := w.gpu.card(0.03, 0.5, 9, seed)
+				readings := p.read(meter, seed)
+				r := analyse(t, sensor.Input{Readings: readings, Meter: meter, Load: load})
 				require.InEpsilon(t, p.period, r.Period, 0.002, "seed %d", seed)
-				require.True(t, r.Identified, "seed %d: %v", seed, r)
 				require.InEpsilon(t, p.window, r.Window, 0.1, "seed %d", seed)
-				require.LessOrEqual(t, r.WindowRange.Low, r.Window)
-				require.GreaterOrEqual(t, r.WindowRange.High, r.Window)
-				require.InDelta(t, p.lag, r.Lag, 0.012, "seed %d", seed)
-				require.InDelta(t, p.gain, r.Gain, 0.005, "seed %d", seed)
-				require.InDelta(t, p.offset, r.Offset, 1.5, "seed %d", seed)
-				within(t, &r.Energy)
+				require.LessOrEqual(t, r.WindowRange.Low, p.window)
+				require.GreaterOrEqual(t, r.WindowRange.High, p.window)
+				require.InDelta(t, p.lag, r.Lag, 0.015, "seed %d", seed)
+				require.InDelta(t, p.gain, r.Gain, w.gain, "seed %d", seed)
+				require.InDelta(t, p.offset, r.Offset, 2.5, "seed %d", seed)
+				if p.gaps == 0 {
+					claims(t, r)
+				} else if k%4 == 0 {
+					blind := analyse(t, sensor.Input{Readings: readings, Load: load})
+					blind.Energy.Meter = r.Energy.Meter
+					within(t, &blind.Energy)
+				}
+				if r.Identified {
+					identified++
+				}
+				if r.GainRange.Low <= p.gain && p.gain <= r.GainRange.High {
+					gains++
+				}
+				if r.OffsetRange.Low <= p.offset && p.offset <= r.OffsetRange.High {
+					offsets++
+				}
+				if math.Abs(r.All.Raw/r.All.Meter-1) < 0.01 { // the wrong model: gain 1
+					raw++
+				}
 			}
+			t.Logf("%d of %d identified; the gain is in its range in %d, the offset in %d; raw energies within 1 %% in %d", identified, records, gains, offsets, raw)
+			require.GreaterOrEqual(t, identified, records-1)
+			require.GreaterOrEqual(t, min(gains, offsets), records-4, "fewer are met once in a thousand times where 95 % hold it")
+			require.LessOrEqual(t, raw, records/2)
 		})
+	}
+}
+
+// claims asks that the corrected energy is as near to the meter's as is said where there is no meter: the band of a result beside one
+// holds it in any case.
+func claims(t *testing.T, r *sensor.Result) {
+	t.Helper()
+	for _, e := range []*sensor.Energy{&r.Energy, &r.All} {
+		share := min(max(0.01, (r.GainRange.High-r.GainRange.Low)/2/r.Gain), sensor.CardBand) + r.Aliasing
+		edge := 0.5 * r.Window * e.Meter / e.Seconds // what a window smears over both edges
+		require.InDelta(t, e.Meter, e.Corrected, share*e.Meter+edge)
 	}
 }
 
@@ -50,28 +105,9 @@ func within(t *testing.T, e *sensor.Energy) {
 	require.GreaterOrEqual(t, e.Band.High, e.Meter)
 }
 
-// TestRangesOfGainAndOffset: the ranges hold what was planted about as often as they say. At one level alone the offset has none.
-func TestRangesOfGainAndOffset(t *testing.T) {
+// TestOneLevelHoldsNoOffset: there the offset has no range.
+func TestOneLevelHoldsNoOffset(t *testing.T) {
 	t.Parallel()
-	const seeds = 40
-	gains, offsets := 0, 0
-	for seed := range uint64(seeds) {
-		p := nvidia(0.1, 0.1)
-		p.outliers, p.gaps = 0.03, 0.0005
-		meter, load := card(0.03, 0.5, 8, 300+seed)
-		r := analyse(t, sensor.Input{Readings: p.read(meter, seed), Meter: meter, Load: load})
-		if r.GainRange.Low <= p.gain && p.gain <= r.GainRange.High {
-			gains++
-		}
-		if r.OffsetRange.Low <= p.offset && p.offset <= r.OffsetRange.High {
-			offsets++
-		}
-		require.Less(t, r.OffsetRange.High-r.OffsetRange.Low, 3.0, "W: no wider than it takes")
-		require.GreaterOrEqual(t, r.Offset, r.OffsetRange.Low)
-		require.LessOrEqual(t, r.Offset, r.OffsetRange.High)
-	}
-	t.Logf("gain %d, offset %d of %d", gains, offsets, seeds)
-	require.GreaterOrEqual(t, min(gains, offsets), seeds*17/20)
 	var flat sensor.Series
 	for at := day; at < day.Add(8*model.Second); at = at.Add(500) {
 		flat.Add(at, 200+float64(at%7)/10)
@@ -85,7 +121,7 @@ func TestRangesOfGainAndOffset(t *testing.T) {
 // TestStepsOfSecondsLeaveAShortWindowAmbiguous: such a load tells gain and offset, and energy, and a long window.
 func TestStepsOfSecondsLeaveAShortWindowAmbiguous(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(4) {
+	for seed := uint64(firstSeed); seed < firstSeed+4; seed++ {
 		meter, load := card(5, 5, 10, seed)
 		for _, p := range []planted{nvidia(0.1, 0.025), nvidia(0.1, 0.1)} {
 			r := analyse(t, sensor.Input{Readings: p.read(meter, seed), Meter: meter, Load: load})
@@ -105,7 +141,7 @@ func TestStepsOfSecondsLeaveAShortWindowAmbiguous(t *testing.T) {
 func TestALoadInStepWithTheSensorAliases(t *testing.T) {
 	t.Parallel()
 	worst, without := 0.0, 0.0
-	for seed := range uint64(6) {
+	for seed := uint64(firstSeed); seed < firstSeed+6; seed++ {
 		meter, load := card(0.1, 0.1, 8, seed)
 		p := nvidia(0.1, 0.025)
 		readings := p.read(meter, seed)
@@ -113,8 +149,9 @@ func TestALoadInStepWithTheSensorAliases(t *testing.T) {
 		require.False(t, r.Identified)
 		require.Contains(t, strings.Join(r.Warnings, "\n"), "aliasing")
 		require.InEpsilon(t, 0.1, r.LoadPeriod, 0.02)
-		require.Greater(t, r.Aliasing, 0.2)
-		within(t, &r.Energy)
+		require.LessOrEqual(t, r.WindowRange.Low, p.window)
+		require.GreaterOrEqual(t, r.WindowRange.High, p.window)
+		claims(t, r)
 		worst = max(worst, math.Abs(r.Energy.Corrected/r.Energy.Meter-1))
 
 		blind := analyse(t, sensor.Input{Readings: readings, Load: load, Kind: sensor.KindOf("power.draw.instant", "NVIDIA H100 PCIe", "")})

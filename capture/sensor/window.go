@@ -80,8 +80,12 @@ func (a *analysis) windowBy(g *grid, from From) bool {
 	r := a.r
 	r.Window, r.Lag, r.WindowFrom = best.window, best.lag, from
 	r.WindowRange = f.allowed(all, best)
+	a.explains = r.WindowRange
 	gap := a.unscanned(f)
 	scanned := !(gap > mostUnscanned*best.window)
+	if !scanned { // each end of the window may lie anywhere in such a stretch
+		r.WindowRange = Range{max(shortest, r.WindowRange.Low-2*gap), min(longest, r.WindowRange.High+2*gap)}
+	}
 	r.Identified = from == ByMeter && scanned && !math.IsNaN(r.Period) && r.WindowRange.High <= r.WindowRange.Low*mostRatio+mostSpread
 	switch {
 	case from == ByLoad:

@@ -58,7 +58,7 @@ func Delays(sample []Watched) (DelayFit, error) {
 	for i, w := range sample {
 		inOrder[i] = float64(w.For)
 	}
-	by := widening(inOrder, Median(inOrder))
+	by := Widening(inOrder, Median(inOrder))
 	worth := int(math.Round(float64(len(sample)) / by / by))
 	for _, p := range DelayQuantiles {
 		out.Quantiles = append(out.Quantiles, DelayQuantile{p, quantile(times, p, float64(longest), worth)})

@@ -9,7 +9,7 @@ import (
 
 // widened is an estimate from units in the order of time that depend on the ones before them.
 func widened(e Estimate, inOrder []float64) Estimate {
-	by := widening(inOrder, Median(inOrder))
+	by := Widening(inOrder, Median(inOrder))
 	e.Low, e.High = e.Value-by*(e.Value-e.Low), e.Value+by*(e.High-e.Value)
 	return e
 }
@@ -26,12 +26,12 @@ const (
 	mostCorrelation  = 0.95
 )
 
-// widening is by how much wider an interval is for units that depend on the ones before them than
+// Widening is by how much wider an interval is for units that depend on the ones before them than
 // for as many independent ones: n such units are worth m = n·(1 - r) ÷ (1 + r), with the law of
 // Student for m instead of n. The correlation r is that of normal values whose sides of a level
 // agree as often, so that wild values do not hide it. That of few units comes out too small (for
 // the mean is theirs as well), which is mended. One that chance may make is none.
-func widening(inOrder []float64, level float64) float64 {
+func Widening(inOrder []float64, level float64) float64 {
 	n := float64(len(inOrder))
 	if n < 3 {
 		return 1

@@ -101,7 +101,7 @@ func blocked(x []Sample, of func([]Sample) float64, with func([]float64, string)
 	e := widened(with(tenths, "tenths of the time"), tenths)
 	value := of(x)
 	e.Low, e.High, e.Value = min(value, e.Low), max(value, e.High), value
-	if by := widening(watts, Median(watts)); float64(len(x)) < leastWorth*blocks*by*by {
+	if by := Widening(watts, Median(watts)); float64(len(x)) < leastWorth*blocks*by*by {
 		readings := widened(with(watts, "readings"), watts)
 		e.Low, e.High = min(e.Low, value-(readings.Value-readings.Low)), max(e.High, value+(readings.High-readings.Value))
 	}

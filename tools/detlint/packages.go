@@ -139,7 +139,7 @@ var packageTable = []packageRule{
 	{dir: "capture/history", may: []string{"internal/samehost", "capture", "capture/recorded", "scheduler/model", "traces"}, free: []exemption{{[]string{"outside"},
 		"it asks a server for what was measured; what it says is rows with instants, and no simulation imports it"}}},
 	{dir: "capture/meter", may: []string{"scheduler/model", "traces"}},
-	{dir: "capture/sensor", may: []string{"scheduler/model", "scheduler/model/draw", "gonum.org/v1/gonum/..."}, free: []exemption{judged}},
+	{dir: "capture/sensor", may: []string{"hwmodel/fit", "internal/libm", "scheduler/model", "scheduler/model/draw", "gonum.org/v1/gonum/..."}, free: []exemption{judged}},
 	{dir: "capture/join", may: []string{"capture", "capture/energy", "scheduler/model", "traces", "traces/hostlist"}},
 	{dir: "capture/sample", may: []string{"capture", "scheduler/model", "scheduler/model/draw", "traces"}, free: []exemption{drawn}},
 	{dir: "capture/slurm", may: []string{"capture", "internal/disk", "internal/seal", "scheduler/model", "traces", "traces/hostlist", "traces/importer/format", "traces/importer/slurm"},
