@@ -63,7 +63,12 @@ func nodeDrawsOf(src *Source, seen *observed, typ int, list []minute, spans []fi
 		return nil, err
 	}
 	for f, state := range map[*fit.Figure]string{&direct.Idle: "idle", &direct.Active: "at work"} { //detlint:ordered each on its own
-		if f.Units = "spans"; !f.Known() {
+		if f.Units == "GPUs" {
+			f.Units = "nodes"
+		} else {
+			f.Units = "spans"
+		}
+		if !f.Known() {
 			f.Refused = &fit.Refusal{What: "draw of a node with all GPUs " + state, Found: plural(f.N, "spans"), Want: "at least 6", Obtain: "record some minutes with all GPUs of a node " + state + ", six times or on six nodes"}
 		}
 	}

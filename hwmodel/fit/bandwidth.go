@@ -69,7 +69,7 @@ func Bandwidth(transfers []Transfer) (BandwidthFit, error) {
 	perByte.Band, latency.Band = l.slope, l.level
 	perByte, latency = widened(perByte, l.left), widened(latency, l.left)
 	if !(perByte.Low > 0) {
-		r := &Refusal{What: "bandwidth", Found: "times that do not grow with the bytes beyond spells in which the store is busy", Want: "transfers of more spells", Obtain: "record for longer"}
+		r := &Refusal{What: "bandwidth", Found: "times that do not grow with the bytes beyond times in which the store is busy", Want: "transfers over a longer time", Obtain: "record for longer"}
 		return BandwidthFit{Figure{Refused: r}, Figure{Refused: r}}, nil
 	}
 	out.Rate.Estimate, out.Latency.Estimate = of, latency

@@ -12,13 +12,31 @@ import (
 
 // transfers take 2 s and a second for each 5 GB, with noise of 5 % and 0.3 s; one in twenty
 // meets a busy store.
-func transfers(seed uint64, n int, least, most float64) (out []Transfer) {
-	for i := range n {
-		src := draw.New(seed, draw.StreamOf("transfers"), uint64(i), 0)
-		bytes := least * libm.Exp(math.Log(most/least)*src.Float64())
-		seconds := plantedLatency + bytes/plantedRate
-		seconds += 0.05*bytes/plantedRate*src.Normal() + 0.3*src.Normal()
-		if src.Bool(1.0 / 20) {
+func transfers(seed uint64, n int, least, most float64) []Transfer {
+	return store{n: n, least: least, most: most, part: 0.05, busy: 0.05, law: normal}.draw(seed)
+}
+
+// store is where transfers of some sizes go.
+type store struct {
+	n                 int
+	least, most       float64 // bytes
+	part, busy, alike float64 // noise, share of transfers that take three times as long, correlation of the noise in time
+	sizes             int     // of transfers, 0 for any
+	law               law
+}
+
+func (w store) draw(seed uint64) (out []Transfer) {
+	src := draw.New(seed, draw.StreamOf("transfers"), uint64(w.n), 0)
+	level := src.Normal()
+	for range w.n {
+		u := src.Float64()
+		if w.sizes > 0 {
+			u = float64(src.IntN(int64(w.sizes))) / float64(w.sizes-1)
+		}
+		bytes := w.least * libm.Exp(math.Log(w.most/w.least)*u)
+		level = w.alike*level + math.Sqrt(1-w.alike*w.alike)*w.law(&src)
+		seconds := plantedLatency + bytes/plantedRate + w.part*bytes/plantedRate*level + 0.3*src.Normal()
+		if src.Bool(w.busy) {
 			seconds *= 3
 		}
 		out = append(out, Transfer{bytes, max(0.1, seconds)})
@@ -31,36 +49,60 @@ const (
 	plantedLatency = 2.0
 )
 
-// TestBandwidthOfTransfers: rate and latency are in their intervals in 95 % of records. Wrong are
-// bytes ÷ time, which takes the latency for bandwidth, and least squares, which busy times move.
+// TestBandwidthOfTransfers: rate and latency are in their intervals in 95 % of records. That of the
+// latency is wide, as it is the line far from most transfers. Wrong are bytes ÷ time, which takes
+// the latency for bandwidth, least squares, which busy times move, and intervals as if transfers
+// that follow each other were independent.
 func TestBandwidthOfTransfers(t *testing.T) {
-	for _, n := range []int{20, 60} {
-		held := covered{}
-		quotient, off, offSquares := 0, 0.0, 0.0
-		for seed := range uint64(seeds) {
-			all := transfers(seed, n, 1e9, 200e9)
+	t.Parallel()
+	for _, w := range []store{
+		{n: 20, least: 1e9, most: 200e9, part: 0.05, busy: 0.05, law: normal},
+		{n: 60, least: 1e9, most: 200e9, part: 0.05, busy: 0.05, law: normal},
+		{n: 12, least: 1e9, most: 200e9, part: 0.1, busy: 0.1, law: normal},
+		{n: 40, least: 2e9, most: 80e9, part: 0.1, busy: 0.05, sizes: 2, law: normal},
+		{n: 40, least: 1e9, most: 200e9, part: 0.1, law: heavy},
+		{n: 100, least: 1e9, most: 200e9, part: 0.1, alike: 0.5, law: normal},
+		{n: 200, least: 1e9, most: 200e9, part: 0.05, busy: 0.05, law: normal},
+	} {
+		rate, latency, quotient, apart := covered{}, covered{}, covered{}, covered{}
+		off, offSquares, known := 0.0, 0.0, 0
+		for seed := range records {
+			if w.n > 100 && seed%4 > 0 {
+				continue
+			}
+			all := w.draw(seed)
 			f, err := Bandwidth(all)
 			require.NoError(t, err)
-			require.True(t, f.Rate.Known())
-			held.add("rate", holds(f.Rate.Band, plantedRate))
-			held.add("latency", holds(f.Latency.Band, plantedLatency))
+			if !f.Rate.Known() || !f.Latency.Known() {
+				require.LessOrEqual(t, w.n, 20, "few transfers may not tell it")
+				continue
+			}
+			known++
+			rate.add("rate", holds(f.Rate.Band, plantedRate))
+			latency.add("latency", holds(f.Latency.Band, plantedLatency))
 			var x, y, rates []float64
 			for _, a := range all {
 				x, y, rates = append(x, a.Bytes), append(y, a.Seconds), append(rates, a.Bytes/a.Seconds)
 			}
-			if holds(middle(rates, "transfers").Band, plantedRate) {
-				quotient++
+			quotient.add("bytes ÷ time", holds(middle(rates, "transfers").Band, plantedRate))
+			off += math.Abs(f.Rate.Value/plantedRate - 1)
+			offSquares += math.Abs(1/leastSquares(x, y)/plantedRate - 1)
+			if w.alike > 0 {
+				l, _ := theilSen(x, y)
+				apart.add("rate, as if independent", holds(l.slope, 1/plantedRate))
 			}
-			off += math.Abs(f.Rate.Value/plantedRate-1) / seeds
-			offSquares += math.Abs(1/leastSquares(x, y)/plantedRate-1) / seeds
 		}
-		t.Logf("%d transfers: off by %.1f %%, least squares %.1f %%; median of bytes ÷ time covers %.1f %%", n, 100*off, 100*offSquares, 100*float64(quotient)/seeds)
-		t.Logf("latency: %.1f %%", 100*float64(held["latency"])/seeds)
-		require.InDelta(t, 0.955, float64(held["latency"])/seeds, 0.025, "the interval of the latency is a little wide for few transfers")
-		delete(held, "latency")
-		held.within93to97(t)
-		require.Less(t, quotient, seeds/2)
-		require.Greater(t, offSquares, 2*off)
+		require.Greater(t, known, seeds/5)
+		t.Logf("%+v: off by %.1f %%, least squares %.1f %%", w, 100*off/float64(known), 100*offSquares/float64(known))
+		rate.about(t, 93, 97)
+		latency.about(t, 93, 100)
+		quotient.within(t, 0, 75)
+		if w.busy > 0 && w.n >= 20 {
+			require.Greater(t, offSquares, 2*off)
+		}
+		if w.alike > 0 {
+			apart.within(t, 0, 92)
+		}
 	}
 }
 

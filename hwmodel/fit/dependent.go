@@ -24,6 +24,7 @@ const (
 	certainAgreement = 0.75 // standard errors, up to which chance may make a correlation
 	lostCorrelation  = 1.5  // by how many n-ths a correlation that was read from n units is too small
 	mostCorrelation  = 0.95
+	leastUnits       = 2 // that any are worth: of fewer no correlation is told
 )
 
 // Widening is by how much wider an interval is for units that depend on the ones before them than
@@ -46,6 +47,6 @@ func Widening(inOrder []float64, level float64) float64 {
 	}
 	r := (math.Sin(math.Pi/2*agree) + lostCorrelation/n) / (1 - 1.5*lostCorrelation/n)
 	r = min(mostCorrelation, max(0, r))
-	worth := n * (1 - r) / (1 + r)
+	worth := max(leastUnits, n*(1-r)/(1+r))
 	return math.Sqrt(n/worth) * libm.StudentQuantile((1+Confidence)/2, max(2, worth-1)) / libm.StudentQuantile((1+Confidence)/2, n-1)
 }

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"fmt"
+	"slices"
 
 	"orrery/scheduler/model"
 )
@@ -80,7 +81,7 @@ func Load(readings []Sample) (LoadFit, error) {
 		out.Active, out.Low = Figure{Refused: r}, Figure{Refused: r}
 		return out, nil
 	}
-	out.Active.Estimate, out.Low.Estimate = blocked(at, weightedMean, average), blocked(rest, medianOf, middle)
+	out.Active.Estimate, out.Low.Estimate = blocked(at, weightedMean, average, dependentMean), blocked(rest, medianOf, middle, dependentMedian)
 	out.Modelled = out.Active.Value*out.AtLoad.Seconds() + out.Low.Value*out.AtRest.Seconds()
 	return out, nil
 }
@@ -89,7 +90,7 @@ func Load(readings []Sample) (LoadFit, error) {
 // tenths of them, widened where these depend on each other. Tenths that are worth few independent
 // readings do so, and ten of them do not tell it: then the interval is that of the readings, if
 // it is wider.
-func blocked(x []Sample, of func([]Sample) float64, with func([]float64, string) Estimate) Estimate {
+func blocked(x []Sample, of func([]Sample) float64, with func([]float64, string) Estimate, dependent func([]float64) Range) Estimate {
 	tenths := make([]float64, blocks)
 	for b := range tenths {
 		tenths[b] = of(x[len(x)*b/blocks : len(x)*(b+1)/blocks])
@@ -102,10 +103,26 @@ func blocked(x []Sample, of func([]Sample) float64, with func([]float64, string)
 	value := of(x)
 	e.Low, e.High, e.Value = min(value, e.Low), max(value, e.High), value
 	if by := Widening(watts, Median(watts)); float64(len(x)) < leastWorth*blocks*by*by {
-		readings := widened(with(watts, "readings"), watts)
-		e.Low, e.High = min(e.Low, value-(readings.Value-readings.Low)), max(e.High, value+(readings.High-readings.Value))
+		r := dependent(watts)
+		e.Low, e.High = min(e.Low, r.Low), max(e.High, r.High)
 	}
+	e.Low = max(0, e.Low)
 	return e
+}
+
+func dependentMean(inOrder []float64) Range {
+	e := widened(average(inOrder, "readings"), inOrder)
+	return Range{e.Low, e.High}
+}
+
+// dependentMedian is between order statistics, so that it is not beyond what was read.
+func dependentMedian(inOrder []float64) Range {
+	sorted := slices.Sorted(slices.Values(inOrder))
+	by := Widening(inOrder, Median(sorted))
+	worth := max(leastMedian, int(float64(len(sorted))/by/by))
+	low, _ := quantileOf(sorted, worth, 0.5, (1-Confidence)/2)
+	high, _ := quantileOf(sorted, worth, 0.5, (1+Confidence)/2)
+	return Range{low, high}
 }
 
 func weightedMean(x []Sample) float64 {

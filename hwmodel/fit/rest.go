@@ -10,7 +10,7 @@ import (
 const (
 	longSpan    = 5 * model.Minute // longer ones are several units
 	shortPart   = 5 * model.Second // of the parts of few spans, and ten windows and periods of the sensor
-	betweenGPUs = 6                // from so many GPUs on the GPU is the unit
+	betweenGPUs = 6                // from so many GPUs on their median is the figure
 )
 
 // restSpan are the readings of a span without work.

@@ -105,7 +105,7 @@ func (s *Sensor) Corrected(f Figure) Figure {
 
 // StateFit is what a type of GPU draws by state, in W.
 type StateFit struct {
-	Idle, Held Figure // medians over spans, over GPUs where there are six or more, or over parts of few spans
+	Idle, Held Figure // medians over spans of one GPU, over GPUs (of two to five the mean), or over parts of few spans
 	Active     Figure // median over jobs of all classes
 	Classes    []ClassDraw
 	Counts     StateCounts
