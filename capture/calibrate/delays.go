@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"orrery/capture"
-	"orrery/hwmodel"
 	"orrery/hwmodel/fit"
 	"orrery/scheduler/model"
 	"orrery/traces"
@@ -29,17 +28,16 @@ func heldOf(row *traces.Job) (bracket, error) {
 		return bracket{}, &traces.DataError{Column: "extra", Found: row.Extra, Expected: "a JSON object"}
 	}
 	b := bracket{ended: true, said: true}
-	for _, x := range []struct {
+	for _, end := range []struct {
 		name string
 		to   *model.Duration
 	}{{capture.CompletingLeast, &b.least}, {capture.CompletingMost, &b.most}} {
-		name, to := x.name, x.to
-		text, there := extra[name]
+		text, there := extra[end.name]
 		if !there {
 			return bracket{}, nil
 		}
-		if err := json.Unmarshal(text, to); err != nil || *to < 0 {
-			return bracket{}, &traces.DataError{Column: "extra", Found: name + " " + string(text), Expected: "a number of µs from 0"}
+		if err := json.Unmarshal(text, end.to); err != nil || *end.to < 0 {
+			return bracket{}, &traces.DataError{Column: "extra", Found: end.name + " " + string(text), Expected: "a number of µs from 0"}
 		}
 	}
 	if b.most < b.least {
@@ -106,7 +104,7 @@ func between(low, high fit.Figure) fit.Figure {
 		return high
 	}
 	out := low
-	out.Band = hwmodel.Band{Value: (low.Value + high.Value) / 2, Low: low.Low, High: high.High}
+	out.Value, out.Low, out.High = (low.Value+high.Value)/2, low.Low, high.High
 	if wide := high.Value - low.Value; wide > mostOfBracket*out.Value {
 		return fit.Figure{Refused: &fit.Refusal{What: "delay", Found: fmt.Sprintf("it is known to lie between %s and %s", Written(low.Value, "µs"), Written(high.Value, "µs")),
 			Want: fmt.Sprintf("ends that differ by %.0f %% of it at most", 100*mostOfBracket), Obtain: "ask Slurm more often, by --interval of orrery capture slurm, 1s at least"}}
@@ -167,7 +165,7 @@ func completions(_ *Source, jobs *jobTable, _ *observed) ([]Finding, error) {
 	key := found[0]
 	key.Target, key.Apart = whole(CompletionDelay), ""
 	if key.Figure.Known() {
-		key.Figure.Band = hwmodel.Band{Value: 2 * key.Figure.Value, Low: 2 * key.Figure.Low, High: 2 * key.Figure.High}
+		key.Figure.Value, key.Figure.Low, key.Figure.High = 2*key.Figure.Value, 2*key.Figure.Low, 2*key.Figure.High
 		key.Valid = "twice the median of delays that are uniform from 0 as far as their quantiles tell; " + key.Valid
 		if why := uneven(bands, key.Figure.Value); why != nil {
 			key.Figure = fit.Figure{Refused: why}
