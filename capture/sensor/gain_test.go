@@ -2,6 +2,7 @@ package sensor
 
 import (
 	"math"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,9 +66,9 @@ func TestRangesOfGainAndOffset(t *testing.T) {
 		}
 		t.Logf("%+v: gain %.1f %%, offset %.1f %%; as if all scattered alike %.1f %%", w, share(gains), share(offsets), share(alike))
 		for _, held := range []float64{share(gains), share(offsets)} {
-			deviation := math.Sqrt(held * (100 - held) / float64(records))
-			require.GreaterOrEqual(t, held+2*deviation, 93.0)
-			require.LessOrEqual(t, held-2*deviation, 98.0)
+			deviation := func(bar float64) float64 { return math.Sqrt(bar * (100 - bar) / float64(records)) }
+			require.GreaterOrEqual(t, held, 93-2*deviation(93))
+			require.LessOrEqual(t, held, 98+2*deviation(98))
 		}
 		if w.idle >= w.full {
 			require.Less(t, share(alike), 85.0)
@@ -75,6 +76,14 @@ func TestRangesOfGainAndOffset(t *testing.T) {
 	}
 }
 
-const records = 1000
+// Long asks for as many records as docs/CALIBRATION.md has the figures of.
+var Long = os.Getenv("ORRERY_LONG") == "1"
+
+var records = func() int {
+	if Long {
+		return 1000
+	}
+	return 100
+}()
 
 func share(n int) float64 { return 100 * float64(n) / float64(records) }

@@ -41,11 +41,14 @@ func TestPlantedUnderASweep(t *testing.T) {
 			t.Parallel()
 			p := nvidia(w.period, w.window)
 			p.noise, p.poll = w.noise, w.poll
-			const records = 8
+			records, most := 4, 2 // most that do not hold: more are met once in a thousand times where 95 % hold it
+			if sensor.Long {
+				records, most = 16, 4
+			}
 			identified, gains, offsets, raw := 0, 0, 0, 0
 			for k := range uint64(records) {
 				seed := firstSeed + k
-				p.lag = float64(k)*0.016 - 0.05
+				p.lag = float64(k)*0.128/float64(records) - 0.05
 				p.outliers, p.gaps = w.outliers, 0.0005
 				if k%2 == 1 {
 					p.outliers, p.gaps = 0, 0
@@ -82,7 +85,7 @@ func TestPlantedUnderASweep(t *testing.T) {
 			}
 			t.Logf("%d of %d identified; the gain is in its range in %d, the offset in %d; raw energies within 1 %% in %d", identified, records, gains, offsets, raw)
 			require.GreaterOrEqual(t, identified, records-1)
-			require.GreaterOrEqual(t, min(gains, offsets), records-3, "fewer are met once in a thousand times where 95 % hold it")
+			require.GreaterOrEqual(t, min(gains, offsets), records-most)
 			require.LessOrEqual(t, raw, records/2)
 		})
 	}

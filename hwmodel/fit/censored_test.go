@@ -61,7 +61,7 @@ func TestCensoredLifetimes(t *testing.T) {
 			sample := lifetimesOf(c.law, seed, c.n, c.most)
 			f, err := Censored(sample)
 			require.NoError(t, err)
-			censored += float64(f.Censored) / float64(c.n) / seeds
+			censored += float64(f.Censored) / float64(c.n) / float64(seeds)
 			if !c.of(f).Known() {
 				continue
 			}

@@ -68,7 +68,7 @@ func TestRatiosOfRuns(t *testing.T) {
 			require.Len(t, f, 1)
 			require.True(t, f[0].Ratio.Known())
 			held.add("ratio", holds(f[0].Ratio.Band, plantedRatio))
-			off += math.Abs(math.Log(f[0].Ratio.Value/plantedRatio)) / seeds
+			off += math.Abs(math.Log(f[0].Ratio.Value/plantedRatio)) / float64(seeds)
 			var ways [2][]float64
 			baseOf := map[int][]float64{}
 			for _, r := range runs {
@@ -77,7 +77,7 @@ func TestRatiosOfRuns(t *testing.T) {
 					baseOf[r.Key] = append(baseOf[r.Key], r.Seconds)
 				}
 			}
-			offUnmatched += math.Abs(math.Log(Median(ways[1])/Median(ways[0])/plantedRatio)) / seeds
+			offUnmatched += math.Abs(math.Log(Median(ways[1])/Median(ways[0])/plantedRatio)) / float64(seeds)
 			var logs []float64
 			for _, r := range runs {
 				if r.Way == 1 {

@@ -180,7 +180,7 @@ func TestDrawsOfStates(t *testing.T) {
 		}
 		t.Log(w.name)
 		if w.name == "card" {
-			known.within(t, 93, 97)
+			known.asked(t, 93, 97, chance)
 		} else {
 			known.about(t, 93, 97)
 		}
