@@ -62,5 +62,5 @@ var layerTable = []layered{
 		clocks delays caps nodes io minutes merge figures failures divided observe calibrate`},
 	{"hwmodel/fit", 3, `
 		restart ratios powers placement node load readings rest states delays censored lifetime types cap clock bandwidth
-		straight activity estimate fit`},
+		straight activity dependent estimate fit`},
 }
