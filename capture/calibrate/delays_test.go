@@ -78,7 +78,7 @@ func TestCompletionDelay(t *testing.T) {
 	_, by = outcomesOf(t, completing(300, 30, func(rng *rand.Rand) float64 { return 2 * rng.Float64() }))
 	require.False(t, by[CompletionDelay].Applied)
 	require.Contains(t, by[CompletionDelay].Why, "ask Slurm more often")
-	_, by = outcomesOf(t, completing(12, 1, uniform))
+	_, by = outcomesOf(t, completing(30, 1, uniform))
 	require.False(t, by[CompletionDelay].Applied)
 	require.Contains(t, by[CompletionDelay].Why, "quantiles at 10 and 90 %")
 	p := completing(1, 1, uniform)

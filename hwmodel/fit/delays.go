@@ -59,7 +59,7 @@ func Delays(sample []Watched) (DelayFit, error) {
 		inOrder[i] = float64(w.For)
 	}
 	by := Widening(inOrder, Median(inOrder))
-	worth := int(math.Round(float64(len(sample)) / by / by))
+	worth := max(1, int(math.Round(float64(len(sample))/by/by)))
 	for _, p := range DelayQuantiles {
 		out.Quantiles = append(out.Quantiles, DelayQuantile{p, quantile(times, p, float64(longest), worth)})
 	}
@@ -71,7 +71,12 @@ func Delays(sample []Watched) (DelayFit, error) {
 // quantile is that of delays which are worth so many independent ones.
 func quantile(sorted []float64, p, longest float64, worth int) Figure {
 	what := fmt.Sprintf("delay that %g %% stay below", 100*p)
-	if n := unitsFor(p); worth < n {
+	unended := refused(Refusal{What: what, Found: "delays that had not ended after less than that", Want: "a watch that sees them end", Obtain: "wait longer for each, or raise the time limit"})
+	n := unitsFor(p)
+	if high, known := quantileOf(sorted, len(sorted), p, (1+Confidence)/2); known && len(sorted) >= n && high >= longest {
+		return unended // whatever they are worth
+	}
+	if worth < n {
 		r := fewer(what, worth, n, "delays", "record more of them")
 		if worth < len(sorted) {
 			r.Found = fmt.Sprintf("%d delays, which are worth %d as neighbours are alike", len(sorted), worth)
@@ -81,7 +86,7 @@ func quantile(sorted []float64, p, longest float64, worth int) Figure {
 	low, _ := quantileOf(sorted, worth, p, (1-Confidence)/2)
 	high, known := quantileOf(sorted, worth, p, (1+Confidence)/2)
 	if !known || high >= longest {
-		return refused(Refusal{What: what, Found: "delays that had not ended after less than that", Want: "a watch that sees them end", Obtain: "wait longer for each, or raise the time limit"})
+		return unended
 	}
 	value := Quantile(p, sorted)
 	return Figure{Estimate: Estimate{Band: hwmodel.Band{Value: value, Low: min(low, value), High: max(high, value)}, N: worth, Units: "delays",

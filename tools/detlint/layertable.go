@@ -61,6 +61,6 @@ var layerTable = []layered{
 	{"capture/calibrate", 13, `
 		clocks delays caps nodes io minutes merge figures failures divided observe calibrate`},
 	{"hwmodel/fit", 3, `
-		restart ratios powers placement node load readings rest states delays censored lifetime types cap clock bandwidth
-		straight activity dependent estimate fit`},
+		activity bandwidth delays censored lifetime load node straight readings rest states dependent placement cap clock powers
+		types ratios estimate restart fit`},
 }
