@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"iter"
 	"maps"
 	"math"
 	"os"
@@ -35,10 +36,15 @@ var chance = func() float64 {
 }()
 
 // records are the seeds.
-func records(yield func(uint64) bool) {
-	for k := range uint64(seeds) {
-		if !yield(firstSeed + k) {
-			return
+func records(yield func(uint64) bool) { first(seeds)(yield) }
+
+// first are so many records, for tests whose records cost little.
+func first(n int) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for k := range uint64(n) {
+			if !yield(firstSeed + k) {
+				return
+			}
 		}
 	}
 }
