@@ -31,10 +31,7 @@ func leastFragmentation(w *siteWorld) bool {
 // left out would have found. Some schedules are others than without it.
 func TestLeastFragmentationOnRandomSites(t *testing.T) {
 	t.Parallel()
-	worlds := uint64(1500)
-	if testing.Short() {
-		worlds = 150
-	}
+	worlds := uint64(worldsOf(150, 600, 1500))
 	tried, others := 0, 0
 	for i := range worlds {
 		w := drawSite(longBytes(i))

@@ -48,10 +48,7 @@ func (w *siteWorld) losesRows(warm model.Time) (m *memory, lost [3]int) {
 // the log alone decides the same.
 func TestRowsThatNeverCome(t *testing.T) {
 	t.Parallel()
-	worlds := 600
-	if testing.Short() {
-		worlds = 80
-	}
+	worlds := worldsOf(80, 240, 600)
 	var lost [3]int
 	told, never := map[model.JobState]int{}, 0
 	for i := range worlds {

@@ -41,10 +41,7 @@ func TestConservativeKeepsItsWord(t *testing.T) {
 // TestInvariants watches replays of random small worlds.
 func TestInvariants(t *testing.T) {
 	t.Parallel()
-	worlds := 4000
-	if testing.Short() {
-		worlds = 1000
-	}
+	worlds := worldsOf(1000, 1600, 4000)
 	for i := range worlds {
 		m, spec := decodeWorld(randomBytes(uint64(i)))
 		if i%4 == 0 { // those in which reservations are checked

@@ -462,10 +462,7 @@ func (w *siteWorld) String() string {
 // TestSiteInvariants watches replays of random small sites.
 func TestSiteInvariants(t *testing.T) {
 	t.Parallel()
-	worlds := 2000
-	if testing.Short() {
-		worlds = 150
-	}
+	worlds := worldsOf(150, 700, 2000)
 	var facts, proposals, slips, resized, shed int64
 	for i := range worlds {
 		w := drawSite(longBytes(uint64(i)))

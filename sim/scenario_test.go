@@ -105,10 +105,7 @@ func (w *siteWorld) eventsLater(t testing.TB) plan.Spec {
 // instant on.
 func TestEventsOfAScenarioAreThoseOfTheClusterFile(t *testing.T) {
 	t.Parallel()
-	worlds, compared, moved := uint64(500), 0, 0
-	if testing.Short() {
-		worlds = 60
-	}
+	worlds, compared, moved := uint64(worldsOf(60, 200, 500)), 0, 0
 	for seed := range worlds {
 		w := drawSite(longBytes(seed))
 		ofNodes := len(w.events) > 0
@@ -139,10 +136,7 @@ func TestEventsOfAScenarioAreThoseOfTheClusterFile(t *testing.T) {
 // TestScenariosOfRandomSites: whatever changes at an instant, nothing before it does.
 func TestScenariosOfRandomSites(t *testing.T) {
 	t.Parallel()
-	worlds, changed := uint64(400), map[string]int{}
-	if testing.Short() {
-		worlds = 60
-	}
+	worlds, changed := uint64(worldsOf(60, 160, 400)), map[string]int{}
 	kinds := []string{"profile", "add", "down", "cap", "outage", "price"}
 	for seed := range worlds {
 		w := drawSite(longBytes(seed))

@@ -75,10 +75,7 @@ func (w *siteWorld) replayed(t *testing.T, spec plan.Spec, broken bool) *Result 
 // makes none, nothing is.
 func TestWatcherCatchesABrokenCore(t *testing.T) {
 	t.Parallel()
-	worlds := 1000
-	if testing.Short() {
-		worlds = 60
-	}
+	worlds := worldsOf(60, 400, 1000)
 	orders := append(slices.DeleteFunc(order.Names(), func(name string) bool { return !ordertest.Exact(name) }), "score", "multifactor", "f1")
 	differ := map[string]int{}
 	for k := range worlds + 1 {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"orrery/scheduler/model"
@@ -138,6 +139,17 @@ func stretch(m *memory, unit model.Duration) {
 	}
 }
 
+// worldsOf is how many worlds a test draws: with -short, usually, and in long runs.
+func worldsOf(short, usual, long int) int {
+	switch {
+	case testing.Short():
+		return short
+	case os.Getenv(envLong) == "1":
+		return long
+	}
+	return usual
+}
+
 // checkWorld holds the core and the naive implementation together, with and without the skipping of
 // empty cycles. It returns false where keys are too close to decide.
 func checkWorld(t testing.TB, data []byte) bool {
@@ -172,10 +184,7 @@ func FuzzAgainstNaive(f *testing.F) {
 // TestAgainstNaiveOnSmallWorlds does the same on thousands of random worlds.
 func TestAgainstNaiveOnSmallWorlds(t *testing.T) {
 	t.Parallel()
-	worlds := 4000
-	if testing.Short() {
-		worlds = 300
-	}
+	worlds := worldsOf(300, 1500, 4000)
 	undecided := 0
 	for i := range worlds {
 		data := randomBytes(uint64(i))
