@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -92,7 +93,7 @@ func TestWasteIsDalys(t *testing.T) {
 		{"young", 6 * model.Hour, 5 * model.Minute, 10 * model.Minute, 1000, 1000 * model.Hour},
 		{"daly", 24 * model.Hour, 2 * model.Minute, 20 * model.Minute, 1000, 4000 * model.Hour},
 	}
-	if testing.Short() {
+	if os.Getenv(envLong) != "1" {
 		cases = cases[:1]
 	}
 	for _, c := range cases {
