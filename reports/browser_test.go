@@ -43,7 +43,7 @@ func TestPageInABrowser(t *testing.T) {
 		chromedp.Evaluate(colorsOnCanvas, &colors),
 		chromedp.Evaluate(`document.querySelectorAll(".uplot canvas").length`, &charts),
 	))
-	require.Equal(t, "browser test: replay report", title)
+	require.Equal(t, "Replay of browser test", title)
 	require.Equal(t, "rgb(255, 255, 255)", background)
 	require.Greater(t, colors, 8, "the Gantt is not blank")
 	require.Equal(t, 2, charts)

@@ -3,24 +3,25 @@ package reports
 import (
 	_ "embed" // the parts of the page
 	"encoding/json"
-	"fmt"
 	"html/template"
-	"io"
 	"math"
+	"slices"
+	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/page"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/sim/metric"
 )
 
-// The page is one file: style, script and data stand in it, and its security
-// policy forbids it to ask for anything else. uPlot draws the time series,
-// since panning, zooming and cursors of curves are what it is for and it is
-// small; the Gantt is drawn by page.js.
+// uPlot draws the time series, since panning, zooming and cursors of curves are what it is for
+// and it is small; the Gantt is drawn by page.js.
 //
-//go:embed assets/page.html
-var pageHTML string
+//go:embed assets/series.html
+var seriesHTML string
+
+//go:embed assets/gantt.html
+var ganttHTML string
 
 //go:embed assets/page.js
 var pageJS string
@@ -34,99 +35,83 @@ var uplotCSS string
 //go:embed assets/uplot/LICENSE
 var uplotLicence string
 
-var pageTemplate = page.Template("page", pageHTML)
+// document is what the page and summary.md show of a run.
+func (r *run) document(title string, figures []*plot.Figure) *doc.Document {
+	d := &doc.Document{Title: "Replay of " + title, By: "orrery report from the tables in this directory"}
+	for _, text := range r.unheeded() {
+		d.Head = append(d.Head, doc.Part{Word: "UNHEEDED", Tone: doc.Bad, Text: text})
+	}
+	d.Head = append([]doc.Part{{Text: strings.Join(r.summary(), " "), Role: doc.Lead}}, d.Head...)
+	if v := r.Table.Verdict; v != "" {
+		tone := doc.Bad
+		if v == metric.Stable {
+			tone = doc.Good
+		}
+		d.Head = append(d.Head, doc.Part{Word: string(v), Tone: tone, Text: VerdictWords(v) + "."})
+	}
+	d.Head = append(d.Head, doc.Shown(doc.Part{Notes: r.warnings()}, doc.Part{Tiles: r.tiles()})...)
 
-// pageContent is what assets/page.html shows.
-type pageContent struct {
-	Policy      string // of security
-	Title       string
-	Style       template.CSS
-	Made        page.Made
-	Unheeded    []string
-	Verdict     string
-	Good        bool
-	VerdictSays string
-	Summary     []string
-	Warnings    []string
-	Tiles       []page.Tile
-	Metrics     page.Table
-	Figures     []page.Figure
-	Gantt       *page.Figure
-	Folds       bool // the drain is not shown at first
-	Series      *page.Figure
-	Site        []page.Figure
-	SiteTables  []page.Section
-	Sections    []page.Section
-	Glossary    []metric.Definition
-	Legend      string
-	Meta        template.JS
-	SeriesData  template.JS
-	GanttData   template.JS
-	GanttNote   string
-	Script      template.JS
+	of := func(wanted func(name string) bool) doc.Part {
+		return doc.Part{Figures: slices.DeleteFunc(page.Names(figures), func(name string) bool { return !wanted(name) })}
+	}
+	named := func(name string) doc.Part { return of(func(f string) bool { return f == name }) }
+	add := func(id, title, link string, parts ...doc.Part) {
+		d.Add(id, title, parts...)
+		d.Sections[len(d.Sections)-1].Link = link
+	}
+	add("time", "Over time", "", doc.Part{Slot: "series"}, doc.Part{Fold: "Figure", ID: "series-static", Open: true, Parts: []doc.Part{named("utilisation")}})
+	if r.site != nil {
+		parts := []doc.Part{of(func(name string) bool { return siteFigure[name] })}
+		for _, s := range r.siteTables() {
+			parts = append(parts, doc.Part{Text: s.title, ID: s.id, Role: doc.Heading}, doc.Show(s.table))
+		}
+		add("site", "The site", "Site", parts...)
+	}
+	add("gantt", "Nodes over time", "Nodes", doc.Part{Slot: "gantt"}, doc.Part{Fold: "Figure", ID: "gantt-static", Open: true, Parts: []doc.Part{named("gantt")}})
+	d.Add("jobs", "Jobs", of(func(name string) bool { return name != "utilisation" && name != "gantt" && !siteFigure[name] }))
+	d.Add("metrics", "Metrics", doc.Say("The steady window leaves out the warm-up at the start and what comes after the last submission; the glossary of the page has every formula."), doc.Show(metricTable(&r.Table)))
+	d.Add("policy", "Policy and cluster", doc.Show(r.policyTable()))
+	d.Add("states", "Jobs by final state", doc.Show(r.stateTable()))
+	d.Add("awkward", "Rows that needed special handling", doc.Show(r.awkwardTable()))
+	d.Add("provenance", "Provenance", doc.Show(r.provenanceTable()))
+	return d
 }
 
-// writeHTML writes report.html.
-func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
-	p := pageContent{
-		Title: o.Title, Made: madeOf(r.Files.Dir()), Folds: r.shown().Folds(), Style: template.CSS(uplotCSS + page.CSS), // our own files
-		Unheeded: r.unheeded(), Verdict: string(r.Table.Verdict), Good: r.Table.Verdict == metric.Stable, VerdictSays: VerdictWords(r.Table.Verdict),
-		Summary: page.Unbroken(r.summary()), Warnings: r.warnings(), Tiles: r.tiles(),
-		Metrics: page.TableOf(metricTable(&r.Table)), Glossary: metric.Definitions(), Legend: metric.Legend,
+// page is the document with what its script reads, and the glossary.
+func (r *run) page(d *doc.Document, figures []*plot.Figure) (*page.Page, error) {
+	script, folds := "/*\n"+uplotLicence+"*/\n"+uplotJS+"\n"+pageJS, ""
+	if r.shown().Folds() {
+		folds = " and its drain"
 	}
-	for _, f := range figures {
-		h, err := page.Inline(f)
-		if err != nil {
-			return err
-		}
-		switch f.Name {
-		case "utilisation":
-			p.Series = &h
-		case "gantt":
-			p.Gantt = &h
-		default:
-			if siteFigure[f.Name] {
-				p.Site = append(p.Site, h)
-				continue
-			}
-			p.Figures = append(p.Figures, h)
-		}
-	}
-	for _, s := range r.siteTables() {
-		p.SiteTables = append(p.SiteTables, page.Section{ID: s.id, Title: s.title, Table: page.TableOf(s.table)})
-	}
+	p := &page.Page{Document: *d, Made: madeOf(r.Files.Dir()), Figures: figures, Style: uplotCSS, Script: script}
+	definitions := metric.Definitions()
 	if r.site != nil {
-		p.Glossary = append(p.Glossary, metric.SiteDefinitions()...)
+		definitions = append(definitions, metric.SiteDefinitions()...)
 		if _, supplied := r.Table.Get("energy_beyond_supply", metric.All); supplied {
-			p.Glossary = append(p.Glossary, metric.SupplyDefinitions()...)
+			definitions = append(definitions, metric.SupplyDefinitions()...)
 		}
 		if _, services := r.Table.Get("service_missed", metric.All); services {
-			p.Glossary = append(p.Glossary, metric.ServiceDefinitions()...)
+			definitions = append(definitions, metric.ServiceDefinitions()...)
 		}
 	}
-	for _, s := range []struct {
-		id, title string
-		table     *table.Table
-	}{
-		{"policy", "Policy and cluster", r.policyTable()},
-		{"states", "Jobs by final state", r.stateTable()},
-		{"awkward", "Rows that needed special handling", r.awkwardTable()},
-		{"provenance", "Provenance", r.provenanceTable()},
-	} {
-		if s.table.Len() > 0 {
-			p.Sections = append(p.Sections, page.Section{ID: s.id, Title: s.title, Table: page.TableOf(s.table)})
+	var facts []doc.Fact
+	for _, m := range definitions {
+		f := doc.Fact{Name: m.Name, Value: m.Formula}
+		if m.Unit != "" {
+			f.Name += " (" + m.Unit + ")"
 		}
+		if m.Edge != "" {
+			f.More = append(f.More, m.Edge)
+		}
+		if m.Source != "" {
+			f.More = append(f.More, "Source: "+m.Source)
+		}
+		facts = append(facts, f)
 	}
-	if err := r.addData(&p); err != nil {
-		return err
-	}
-	script := "/*\n" + uplotLicence + "*/\n" + uplotJS + "\n" + pageJS
-	p.Script = template.JS(script) // our own files
-	p.Policy = page.ScriptPolicy(script)
-	if err := pageTemplate.Execute(w, p); err != nil {
-		return fmt.Errorf("filling the page: %w", err)
-	}
-	return nil
+	p.Add("glossary", "Glossary", doc.Say("The symbols in the formulas:"), doc.Part{Text: metric.Legend, Role: doc.Verbatim}, doc.Part{Facts: facts})
+	note, err := r.addData(p)
+	p.Slots = map[string]string{"series": strings.Replace(seriesHTML, "FOLDS", folds, 1), "gantt": strings.Replace(ganttHTML, "NOTE", note, 1)}
+	return p, err
 }
 
 // pageMeta is the head of the page's data.
@@ -155,8 +140,8 @@ type ganttMeta struct {
 	Most     float64      `json:"most,omitempty"` // cells are numbers of jobs on a node, 255 being so many
 }
 
-// addData puts the series and the Gantt into the page.
-func (r *run) addData(p *pageContent) error {
+// addData puts the series and the Gantt into the page, and says what there is to note of the Gantt.
+func (r *run) addData(p *page.Page) (note string, err error) {
 	const us = 1e6
 	meta := pageMeta{Epoch: float64(r.Files.Epoch()) / us, Known: r.About.EpochKnown, Unit: r.About.UnitWord()}
 	meta.Shown = float64(r.shown().ToUS) / us
@@ -165,10 +150,10 @@ func (r *run) addData(p *pageContent) error {
 	if r.detail != nil {
 		if cols, ok := r.detail.columns(); ok {
 			meta.Gantt.Layout, meta.Gantt.Users, raw = cols, r.Files.Users(), planes(cols)
-			p.GanttNote = "Times are rounded to whole seconds."
+			note = "Times are rounded to whole seconds."
 			if first := r.detail.first; first != nil {
 				meta.Gantt.Nodes, meta.Gantt.GPUs = first[len(first)-1], runsOf(r.About.Units)
-				p.GanttNote += " A row is a GPU; a job has the lowest of its nodes that are free, for which it had is not recorded. A job without GPUs has what is free of its nodes, and jobs that share a node with it may be drawn over it."
+				note += " A row is a GPU; a job has the lowest of its nodes that are free, for which it had is not recorded. A job without GPUs has what is free of its nodes, and jobs that share a node with it may be drawn over it."
 			}
 		}
 	}
@@ -179,28 +164,21 @@ func (r *run) addData(p *pageContent) error {
 			meta.Gantt.Most = r.raster.Most()
 		}
 		raw = cells(r.raster)
-		p.GanttNote = "There are too many allocations (" + plot.Count(r.attempts) + ") to embed each; they are summed up."
+		note = "There are too many allocations (" + plot.Count(r.attempts) + ") to embed each; they are summed up."
 	}
 	head, err := json.Marshal(meta)
 	if err != nil {
-		return err
+		return note, err
 	}
 	series, err := json.Marshal(r.pageSeries())
 	if err != nil {
-		return err
+		return note, err
 	}
-	p.Meta = template.JS(head) // made by encoding/json, which escapes < and >
-	for _, part := range []struct {
-		to  *template.JS
-		raw []byte
-	}{{&p.SeriesData, series}, {&p.GanttData, raw}} {
-		s, err := page.Packed(part.raw)
-		if err != nil {
-			return err
-		}
-		*part.to = template.JS(`"` + s + `"`) // base64
+	p.Data = []page.Data{{ID: "meta", JSON: template.JS(head)}} // made by encoding/json, which escapes < and >
+	if err := p.Pack("series-data", series); err != nil {
+		return note, err
 	}
-	return nil
+	return note, p.Pack("gantt-data", raw)
 }
 
 // runsOf counts equal neighbours.

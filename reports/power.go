@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/internal/rundata"
 	"orrery/reports/page"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/sim/metric"
 )
 
@@ -185,12 +185,12 @@ func figureRows(rows []energyRow, currency string) []plot.EnergyRow {
 }
 
 // energyTable has all groups.
-func (r *run) energyTable() *table.Table {
-	out := table.New("of", "name", "energy (kWh)", "at least", "at most", "part", "cost ("+r.power.currency+")")
+func (r *run) energyTable() *doc.Table {
+	out := doc.New("of", "name", "energy (kWh)", "at least", "at most", "part", "cost ("+r.power.currency+")")
 	all, _ := r.Table.Value("energy", metric.All)
-	quantity := func(x float64) table.Cell { return table.Quantity(page.Number(tidyEither(x)), x) }
+	quantity := func(x float64) doc.Cell { return doc.Quantity(page.Number(tidyEither(x)), x) }
 	for _, e := range r.energyRows() {
-		cost := table.Cell{}
+		cost := doc.Cell{}
 		if e.cost != nil {
 			cost = quantity(*e.cost)
 		}
@@ -248,16 +248,16 @@ func (r *run) timeSteps() []plot.TimeStep {
 }
 
 // timeTable is the waterfall in numbers.
-func (r *run) timeTable() *table.Table {
-	out := table.New("step", "GPU-hours", "of the time held")
+func (r *run) timeTable() *doc.Table {
+	out := doc.New("step", "GPU-hours", "of the time held")
 	steps := r.timeSteps()
 	for _, s := range steps {
 		if s.Says == unknownStep {
-			out.Row(s.Name, table.Cell{}, table.Cell{})
+			out.Row(s.Name, doc.Cell{}, doc.Cell{})
 			continue
 		}
 		part := s.Hours / steps[len(steps)-1].Hours
-		out.Row(s.Name, table.Quantity(page.Number(tidyEither(s.Hours)), s.Hours), percentCell(&part))
+		out.Row(s.Name, doc.Quantity(page.Number(tidyEither(s.Hours)), s.Hours), percentCell(&part))
 	}
 	return out
 }

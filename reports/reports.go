@@ -47,9 +47,12 @@ func Write(dir string, o Options) error {
 		o.Title = r.About.Title()
 	}
 	figures := r.figures()
-	return page.Write(dir, figures,
-		page.File{Name: FileMarkdown, Fill: func(w io.Writer) error { return r.writeMarkdown(w, o, figures) }},
-		page.File{Name: page.FileHTML, Fill: func(w io.Writer) error { return r.writeHTML(w, o, figures) }})
+	d := r.document(o.Title, figures)
+	p, err := r.page(d, figures)
+	if err != nil {
+		return err
+	}
+	return p.Write(dir, page.File{Name: FileMarkdown, Fill: func(w io.Writer) error { return page.Markdown(w, d, figures) }})
 }
 
 // figures draws the five figures of a run, in the order of the report, and

@@ -38,8 +38,11 @@ func pages(t testing.TB, dir string, o Options) (html, markdown string) {
 	}
 	var h, m bytes.Buffer
 	figures := r.figures()
-	require.NoError(t, r.writeHTML(&h, o, figures))
-	require.NoError(t, r.writeMarkdown(&m, o, figures))
+	d := r.document(o.Title, figures)
+	p, err := r.page(d, figures)
+	require.NoError(t, err)
+	require.NoError(t, p.HTML(&h))
+	require.NoError(t, page.Markdown(&m, d, figures))
 	return h.String(), m.String()
 }
 

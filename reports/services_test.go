@@ -19,7 +19,7 @@ func TestServiceTable(t *testing.T) {
 	var d rundata.Document
 	require.NoError(t, dec.Decode(&d))
 	var b strings.Builder
-	require.NoError(t, serviceTable([]rundata.Document{d}).Write(&b, table.Markdown, table.Options{}))
+	require.NoError(t, table.Write(&b, serviceTable([]rundata.Document{d}), table.Markdown, table.Options{}))
 	require.Contains(t, b.String(), "| chat | lattice | 2,000 | 12.5 | 25 | 2 | 9 | 5 | PRIORITY 1, RESOURCES 4 | 2 | 1 | 1.5 | 20 |")
 }
 
@@ -31,7 +31,7 @@ func TestTakingTable(t *testing.T) {
 	var d []rundata.Document
 	require.NoError(t, dec.Decode(&d))
 	var b strings.Builder
-	require.NoError(t, takingTable(d).Write(&b, table.Markdown, table.Options{}))
+	require.NoError(t, table.Write(&b, takingTable(d), table.Markdown, table.Options{}))
 	require.Contains(t, b.String(), "| jobs of ml | service chat | 1,200 | 3 | 2 | 1 | 0.5 | 0 |")
 	require.Contains(t, b.String(), "| service chat | jobs of x |")
 	require.Contains(t, b.String(), "| jobs without a tenant | service chat |")

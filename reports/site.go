@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/internal/rundata"
 	"orrery/reports/page"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/sim/metric"
 	"orrery/sim/record"
 )
@@ -224,7 +224,7 @@ func reasonWords(code string) string {
 // titled is a table of the report with its heading.
 type titled struct {
 	id, title string
-	table     *table.Table
+	table     *doc.Table
 }
 
 // siteTables are what was run and what came of it, group by group.
@@ -256,9 +256,9 @@ func (r *run) siteTables() []titled {
 }
 
 // serviceTable is what came of the services of the cluster file.
-func serviceTable(services []rundata.Document) *table.Table {
-	out := table.New("service", "policy", "requests", "missed %", "bad steps %", "node-hours", "demands", "not met", "reasons", "replicas sent home", "preempted", "theta under %", "theta over %")
-	decimals := func(x float64) table.Cell { return table.Quantity(fmt.Sprintf("%.3g", x), x) }
+func serviceTable(services []rundata.Document) *doc.Table {
+	out := doc.New("service", "policy", "requests", "missed %", "bad steps %", "node-hours", "demands", "not met", "reasons", "replicas sent home", "preempted", "theta under %", "theta over %")
+	decimals := func(x float64) doc.Cell { return doc.Quantity(fmt.Sprintf("%.3g", x), x) }
 	for _, s := range services {
 		reasons, unmet := "", int64(0)
 		if m, ok := s.At("unmet").(map[string]any); ok {
@@ -280,8 +280,8 @@ func serviceTable(services []rundata.Document) *table.Table {
 }
 
 // takingTable is what services, and the jobs of vClusters or tenants, took from each other.
-func takingTable(takings []rundata.Document) *table.Table {
-	out := table.New("from", "to", "preemptions", "nodes taken", "node-hours taken", "node-hours borrowed", "hours of delay", "GPU-hours lost")
+func takingTable(takings []rundata.Document) *doc.Table {
+	out := doc.New("from", "to", "preemptions", "nodes taken", "node-hours taken", "node-hours borrowed", "hours of delay", "GPU-hours lost")
 	party := func(t rundata.Document, side string) string {
 		switch service, vcluster, tenant := t.Text("", side+".service"), t.Text("", side+".vcluster"), t.Text("", side+".tenant"); {
 		case service != "":
@@ -301,21 +301,21 @@ func takingTable(takings []rundata.Document) *table.Table {
 }
 
 // spanCell is a number of seconds in words.
-func spanCell(x *float64) table.Cell {
+func spanCell(x *float64) doc.Cell {
 	if x == nil {
-		return table.Cell{}
+		return doc.Cell{}
 	}
-	return table.Quantity(plot.Span(*x), *x)
+	return doc.Quantity(plot.Span(*x), *x)
 }
 
-func percentCell(x *float64) table.Cell {
+func percentCell(x *float64) doc.Cell {
 	if x == nil {
-		return table.Cell{}
+		return doc.Cell{}
 	}
-	return table.Quantity(percent(*x), *x)
+	return doc.Quantity(percent(*x), *x)
 }
 
-func hourCell(us int64) table.Cell { return table.Quantity(page.Number(tidy(hours(us))), hours(us)) }
+func hourCell(us int64) doc.Cell { return doc.Quantity(page.Number(tidy(hours(us))), hours(us)) }
 
 // tidy leaves a tenth of an hour where that is enough.
 func tidy(h float64) float64 {
@@ -325,12 +325,12 @@ func tidy(h float64) float64 {
 	return float64(int64(h + 0.5))
 }
 
-func (s *site) vclusterTable() *table.Table {
-	out := table.New("vCluster", "profile", "lends", "borrows", "jobs", "started", "median wait", "p95 wait", "longest wait",
+func (s *site) vclusterTable() *doc.Table {
+	out := doc.New("vCluster", "profile", "lends", "borrows", "jobs", "started", "median wait", "p95 wait", "longest wait",
 		"node-hours", "borrowed", "lent", "preemptions", "requeues", "GPU-hours lost")
 	for _, g := range s.groups(metric.ByVCluster, metric.All) {
 		d := s.named("vclusters", g.Name)
-		lent := table.Cell{}
+		lent := doc.Cell{}
 		if g.LentUS != nil {
 			lent = hourCell(*g.LentUS)
 		}
@@ -349,18 +349,18 @@ func yes(d rundata.Document, key string) string {
 	return "yes"
 }
 
-func (s *site) tenantTable() *table.Table {
-	out := table.New("tenant", "most nodes", "most running", "fair share", "usage", "off by", "jobs", "started", "median wait", "p95 wait",
+func (s *site) tenantTable() *doc.Table {
+	out := doc.New("tenant", "most nodes", "most running", "fair share", "usage", "off by", "jobs", "started", "median wait", "p95 wait",
 		"longest wait", "held by limits (h)", "preemptions", "GPU-hours lost")
 	shares := s.groups(metric.ByTenant, s.window)
 	for i, g := range s.groups(metric.ByTenant, metric.All) {
 		d := s.named("tenants", g.Name)
-		held, off := table.Cell{}, table.Cell{}
+		held, off := doc.Cell{}, doc.Cell{}
 		if g.HeldUS != nil {
 			held = hourCell(*g.HeldUS)
 		}
 		if v := shares[i].Deviation; v != nil {
-			off = table.Quantity(fmt.Sprintf("%+.1f points", 100**v), *v)
+			off = doc.Quantity(fmt.Sprintf("%+.1f points", 100**v), *v)
 		}
 		out.Row(g.Name, limit(d, "max_nodes"), limit(d, "max_concurrent"), percentCell(g.Target), percentCell(shares[i].Share), off,
 			page.CountCell(g.Jobs), page.CountCell(g.Started), spanCell(g.WaitP50), spanCell(g.WaitP95), spanCell(g.WaitMax), held,
@@ -370,15 +370,15 @@ func (s *site) tenantTable() *table.Table {
 }
 
 // limit of a tenant; 0 and a missing one are none.
-func limit(d rundata.Document, key string) table.Cell {
+func limit(d rundata.Document, key string) doc.Cell {
 	if n := d.Integer(key); n > 0 {
 		return page.CountCell(n)
 	}
-	return table.Cell{}
+	return doc.Cell{}
 }
 
-func (s *site) classTable() *table.Table {
-	out := table.New("class", "jobs", "started", "median wait", "p95 wait", "longest wait", "started in time", "starved",
+func (s *site) classTable() *doc.Table {
+	out := doc.New("class", "jobs", "started", "median wait", "p95 wait", "longest wait", "started in time", "starved",
 		"preemptions", "requeues", "GPU-hours lost")
 	for _, g := range s.groups(metric.ByClass, metric.All) {
 		out.Row(g.Name, page.CountCell(g.Jobs), page.CountCell(g.Started), spanCell(g.WaitP50), spanCell(g.WaitP95), spanCell(g.WaitMax),

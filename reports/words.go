@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/page"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
 )
@@ -110,8 +110,8 @@ func (r *run) warnings() []string {
 	return out
 }
 
-func (r *run) tiles() []page.Tile {
-	var out []page.Tile
+func (r *run) tiles() []doc.Tile {
+	var out []doc.Tile
 	for _, t := range []struct{ name, window, label string }{
 		{page.MetricUtilisation, metric.Steady, "utilisation (steady window)"},
 		{metricWaitMedian, metric.All, "median wait"},
@@ -120,15 +120,15 @@ func (r *run) tiles() []page.Tile {
 		{page.MetricSlowdown, metric.All, "mean bounded slowdown"},
 	} {
 		if s := said(&r.Table, t.name, t.window); s != "" {
-			out = append(out, page.Tile{Value: s, Label: t.label})
+			out = append(out, doc.Tile{Value: s, Label: t.label})
 		}
 	}
-	return append([]page.Tile{{Value: plot.Count(r.jobs), Label: "jobs"}}, out...)
+	return append([]doc.Tile{{Value: plot.Count(r.jobs), Label: "jobs"}}, out...)
 }
 
 // metricTable shows each metric once, its windows side by side.
-func metricTable(t *metric.Table) *table.Table {
-	out := table.New("metric", "unit", "all", "steady", "in words", "jobs", "note")
+func metricTable(t *metric.Table) *doc.Table {
+	out := doc.New("metric", "unit", "all", "steady", "in words", "jobs", "note")
 	seen := map[string]bool{}
 	for _, m := range t.Metrics {
 		if seen[m.Name] {
@@ -137,36 +137,36 @@ func metricTable(t *metric.Table) *table.Table {
 		seen[m.Name] = true
 		all, _ := t.Get(m.Name, metric.All)
 		steady, _ := t.Get(m.Name, metric.Steady)
-		words, note := table.Cell{}, all.Note
+		words, note := doc.Cell{}, all.Note
 		if all.Value != nil && (m.Unit == "s" || page.IsShare(m.Name)) {
 			s := page.Reading(all)
-			words = table.Quantity(s, s)
+			words = doc.Quantity(s, s)
 		}
 		if note == "" {
 			note = steady.Note
 		}
-		out.Row(m.Name, m.Unit, metricCell(all), metricCell(steady), words, table.Quantity(plot.Count(all.Count), all.Count), note)
+		out.Row(m.Name, m.Unit, metricCell(all), metricCell(steady), words, doc.Quantity(plot.Count(all.Count), all.Count), note)
 	}
 	return out
 }
 
-func metricCell(m metric.Metric) table.Cell {
+func metricCell(m metric.Metric) doc.Cell {
 	if m.Value == nil {
-		return table.Cell{}
+		return doc.Cell{}
 	}
-	return table.Quantity(page.Number(*m.Value), *m.Value)
+	return doc.Quantity(page.Number(*m.Value), *m.Value)
 }
 
-func (r *run) awkwardTable() *table.Table {
-	out := table.New("rule", "rows", "what was done", "first ids")
+func (r *run) awkwardTable() *doc.Table {
+	out := doc.New("rule", "rows", "what was done", "first ids")
 	for _, a := range r.About.Awkward {
-		out.Row(a.Rule, table.Quantity(plot.Count(a.Count), a.Count), a.Doc, strings.Trim(fmt.Sprint(a.Examples), "[]"))
+		out.Row(a.Rule, doc.Quantity(plot.Count(a.Count), a.Count), a.Doc, strings.Trim(fmt.Sprint(a.Examples), "[]"))
 	}
 	return out
 }
 
-func (r *run) policyTable() *table.Table {
-	out := table.New("setting", "value")
+func (r *run) policyTable() *doc.Table {
+	out := doc.New("setting", "value")
 	out.Row("cluster", r.About.Machine())
 	if r.site != nil {
 		return out // each vCluster has its own
@@ -182,18 +182,18 @@ func (r *run) policyTable() *table.Table {
 	return out
 }
 
-func (r *run) stateTable() *table.Table {
-	out := table.New("final state", "jobs")
+func (r *run) stateTable() *doc.Table {
+	out := doc.New("final state", "jobs")
 	for s, n := range r.states {
 		if n > 0 {
-			out.Row(model.JobState(s).String(), table.Quantity(plot.Count(n), n))
+			out.Row(model.JobState(s).String(), doc.Quantity(plot.Count(n), n))
 		}
 	}
 	return out
 }
 
-func (r *run) provenanceTable() *table.Table {
-	out := table.New("key", "value")
+func (r *run) provenanceTable() *doc.Table {
+	out := doc.New("key", "value")
 	for _, f := range r.About.Rest {
 		out.Row(f.Key, f.Value)
 	}

@@ -4,9 +4,7 @@
 package page
 
 import (
-	_ "embed" // the page
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"slices"
@@ -15,6 +13,7 @@ import (
 
 	"orrery/capture"
 	"orrery/capture/review"
+	"orrery/internal/doc"
 	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/reports/table"
@@ -22,54 +21,28 @@ import (
 	"orrery/traces"
 )
 
-//go:embed page.html
-var text string
-
-var pageTemplate = page.Template("capture", text)
-
 // steps are those of a curve: more than a figure has pixels would not show.
 const steps = 900
 
-// content is what the template shows.
-type content struct {
-	Node          review.Node
-	Policy        string // of security
-	Style         template.CSS
-	Summary       []string
-	Figures       []page.Figure
-	Series        page.Table
-	Instances     page.Table
-	Gaps          page.Table
-	Alerts        page.Table
-	Facts         int
-	Missing       int
-	Inventory     page.Table
-	InventoryLack page.Table
-}
-
 // Write draws a node of a summary to w.
 func Write(w io.Writer, src review.Source, s *review.Summary, node review.Node) error {
-	c := content{Node: node, Style: template.CSS(page.CSS), // our own file
-		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"}
-	c.tables(s)
+	p := page.Page{Document: doc.Document{Title: node.Name + ": what was measured", By: "orrery capture inspect"}}
 	from, to, known := bounds(s, node.Name)
-	c.words(from, to, known)
+	p.Head = words(&node, from, to, known)
 	if known {
 		curves, err := review.Curves(src, s, node.Name, from, to, steps)
 		if err != nil {
 			return err
 		}
-		if c.Figures, err = page.InlineAll(figures(curves, from, to)); err != nil {
-			return err
-		}
+		p.Figures = figures(curves, from, to)
 	}
-	return pageTemplate.Execute(w, c)
+	addTables(&p, s, &node)
+	return p.HTML(w)
 }
 
-// words sums the node up.
-func (c *content) words(from, to model.Time, known bool) {
-	say := func(format string, args ...any) { c.Summary = append(c.Summary, fmt.Sprintf(format, args...)) }
-	n := &c.Node
+// words sum the node up.
+func words(n *review.Node, from, to model.Time, known bool) (out []doc.Part) {
+	say := func(format string, args ...any) { out = append(out, doc.Say(format, args...)) }
 	model := ""
 	if n.GPUModel != "" {
 		model = fmt.Sprintf("%d × %s. ", n.GPUs, n.GPUModel)
@@ -85,51 +58,57 @@ func (c *content) words(from, to model.Time, known bool) {
 	if n.ClockSteps > 0 {
 		say("The wall clock was set %s.", table.Counted(n.ClockSteps, "time"))
 	}
+	if n.Fingerprint != "" {
+		out = append(out, doc.Part{Text: "Conformance fingerprint", Code: n.Fingerprint})
+	}
+	return out
 }
 
-// tables are those of the node.
-func (c *content) tables(s *review.Summary) {
-	series := table.New("series", "rows", "utilisation (%)", "SM activity (%)", "power (W)", "peak (W)", "energy (kWh)", "memory, most (GiB)", "temperature, most (°C)", "held down (% of time)",
+// addTables adds the sections of the node: tables, and between them the figures.
+func addTables(p *page.Page, s *review.Summary, n *review.Node) {
+	series := doc.New("series", "rows", "utilisation (%)", "SM activity (%)", "power (W)", "peak (W)", "energy (kWh)", "memory, most (GiB)", "temperature, most (°C)", "held down (% of time)",
 		"samples missing", "unaccounted (s)")
-	gaps := table.New("series", "reason", "samples", "times")
-	alerts := table.New("time (UTC)", "subject", "alert", "text")
+	gaps := doc.New("series", "reason", "samples", "times")
+	alerts := doc.New("time (UTC)", "subject", "alert", "text")
+	gib := func(n traces.Opt[int64]) doc.Cell {
+		return shown(traces.Opt[float64]{V: float64(n.V), OK: n.OK}, 1.0/(1<<30), 1)
+	}
 	for i := range s.Series {
 		one := &s.Series[i]
-		if one.Node != c.Node.Name {
+		if one.Node != n.Name {
 			continue
 		}
-		memory := traces.Opt[float64]{V: float64(one.MemMax.V) / (1 << 30), OK: one.MemMax.OK}
 		series.Row(gpuName(one.GPU), one.Rows, shown(one.SMUtil, 100, 1), shown(one.SMActive, 100, 1), shown(one.Power, 1, 0), shown(one.PowerMax, 1, 0), shown(one.Energy, 1.0/3.6e6, 3),
-			shown(memory, 1, 1), shown(one.TempMax, 1, 0), shown(one.Throttled, 100, 1), one.Missing, table.Float(one.Unaccounted.Seconds(), 3))
+			gib(one.MemMax), shown(one.TempMax, 1, 0), shown(one.Throttled, 100, 1), one.Missing, doc.Float(one.Unaccounted.Seconds(), 3))
 		for _, g := range one.Gaps {
 			gaps.Row(gpuName(one.GPU), g.Reason, g.Samples, g.Times)
 		}
 	}
-	parts := table.New("GPU", "GPU instance", "profile", "rows", "SM activity (%)", "tensor activity (%)", "bandwidth of the memory (%)", "memory, most (GiB)", "of (GiB)")
-	gib := func(n traces.Opt[int64]) table.Cell {
-		return shown(traces.Opt[float64]{V: float64(n.V), OK: n.OK}, 1.0/(1<<30), 1)
-	}
+	parts := doc.New("GPU", "GPU instance", "profile", "rows", "SM activity (%)", "tensor activity (%)", "bandwidth of the memory (%)", "memory, most (GiB)", "of (GiB)")
 	for i := range s.Instances {
-		if one := &s.Instances[i]; one.Node == c.Node.Name {
+		if one := &s.Instances[i]; one.Node == n.Name {
 			parts.Row(gpuName(one.GPU), int64(one.GPUInstance), one.Profile, one.Rows, shown(one.SMActive, 100, 1), shown(one.TensorActive, 100, 1), shown(one.DRAMActive, 100, 1), gib(one.MemMax), gib(one.MemTotal))
 		}
 	}
-	c.Instances = page.TableOf(parts)
 	for _, a := range s.Alerts {
-		if name, _, _ := strings.Cut(a.Subject, "/"); name == c.Node.Name {
+		if name, _, _ := strings.Cut(a.Subject, "/"); name == n.Name {
 			alerts.Row(utc(a.Time), a.Subject, a.Kind, a.Text)
 		}
 	}
-	c.Series, c.Gaps, c.Alerts = page.TableOf(series), page.TableOf(gaps), page.TableOf(alerts)
-	if v := c.Node.Inventory; v != nil {
-		facts, missing := table.New("fact", "value"), table.New("missing", "why")
+	p.Add("series", "By GPU", doc.Say("Means are weighted by time. Held down: NVML gives a power cap, a slowdown of the hardware, heat or a power brake as the reason; such steps are marked in the figures."), doc.Show(series))
+	p.Add("instances", "By GPU instance", doc.Say("Parts of GPUs by MIG. The row of a GPU above has what its instances have together; power, energy, clocks and temperature are of the whole GPU alone."), doc.Show(parts))
+	p.Add("figures", "Figures", doc.Part{Figures: page.Names(p.Figures)})
+	p.Add("gaps", "What is missing", doc.Show(gaps))
+	p.Add("alerts", "Alerts", doc.Show(alerts))
+	if v := n.Inventory; v != nil {
+		facts, missing := doc.New("fact", "value"), doc.New("missing", "why")
 		for _, f := range v.Facts {
 			facts.Row(f.Name, f.Value)
 		}
 		for _, m := range v.Missing {
 			missing.Row(m.Name, m.Why)
 		}
-		c.Facts, c.Missing, c.Inventory, c.InventoryLack = len(v.Facts), len(v.Missing), page.TableOf(facts), page.TableOf(missing)
+		p.Add("inventory", "Inventory", doc.Part{Fold: fmt.Sprintf("%d facts, %d missing", len(v.Facts), len(v.Missing)), Parts: doc.Shown(doc.Show(facts), doc.Show(missing))})
 	}
 }
 
@@ -193,9 +172,9 @@ func gpuName(gpu int32) string {
 	return fmt.Sprintf("GPU %d", gpu)
 }
 
-func shown(v traces.Opt[float64], by float64, digits int) table.Cell {
+func shown(v traces.Opt[float64], by float64, digits int) doc.Cell {
 	if !v.OK {
-		return table.Cell{Text: "–", Number: true}
+		return doc.Cell{Text: "–", Number: true}
 	}
-	return table.Float(v.V*by, digits)
+	return doc.Float(v.V*by, digits)
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"orrery/internal/doc"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
@@ -17,7 +17,7 @@ func (p *printer) account(r traces.Report, dropped, kept string) error {
 	if p.json() {
 		return p.document(r)
 	}
-	t := table.New("rows", "rule", "count", "first")
+	t := doc.New("rows", "rule", "count", "first")
 	t.Row("read", "", r.Read, r.File)
 	one := func(of string, repaired, lost []traces.Rule) {
 		for _, d := range repaired {
@@ -51,8 +51,8 @@ func (p *printer) account(r traces.Report, dropped, kept string) error {
 }
 
 // asRecorded is what the tables of an import state of time, of what was in use and of requests.
-func asRecorded(tables []traces.TableReport) *table.Table {
-	t := table.New("table", "figure", "value")
+func asRecorded(tables []traces.TableReport) *doc.Table {
+	t := doc.New("table", "figure", "value")
 	for i := range tables {
 		of := &tables[i]
 		if of.FirstUS != nil && of.LastUS != nil {
@@ -69,7 +69,7 @@ func asRecorded(tables []traces.TableReport) *table.Table {
 			if u.What == "nodes" {
 				what += ", shared ones once for each job"
 			}
-			t.Row(of.Table, what, table.Quantity(amount(u.Peak)+" "+stated, u.Peak))
+			t.Row(of.Table, what, doc.Quantity(amount(u.Peak)+" "+stated, u.Peak))
 		}
 		if q := of.Requests; q != nil {
 			text := fmt.Sprintf("%s of %s (%.2f %%)", plot.Count(q.Exceeded), plot.Count(q.Jobs), 100*q.Share)
@@ -83,11 +83,11 @@ func asRecorded(tables []traces.TableReport) *table.Table {
 }
 
 // instant is a time of a report: a date, or where the date is not known the time since the zero of the source.
-func instant(us int64, times string) table.Cell {
+func instant(us int64, times string) doc.Cell {
 	if strings.HasPrefix(times, traces.TimesRelative) {
-		return table.Quantity(model.Time(us).String(), us)
+		return doc.Quantity(model.Time(us).String(), us)
 	}
-	return table.Quantity(time.UnixMicro(us).UTC().Format(time.RFC3339Nano), us)
+	return doc.Quantity(time.UnixMicro(us).UTC().Format(time.RFC3339Nano), us)
 }
 
 // amount is a number of processors, nodes or GPUs, of which thousandths are shared.

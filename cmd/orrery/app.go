@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"orrery/internal/doc"
 	"orrery/internal/spelling"
 	"orrery/profiles"
-	"orrery/reports/table"
 )
 
 // Main is the program with everything it takes from its surroundings, so that a
@@ -96,7 +96,7 @@ func (m *Main) complain(cmd *cobra.Command, err error) {
 	if text == "" {
 		return
 	}
-	fmt.Fprintf(m.Stderr, "%s: %s\n", cmd.CommandPath(), table.Escaped(text, "\n\t"))
+	fmt.Fprintf(m.Stderr, "%s: %s\n", cmd.CommandPath(), doc.Escaped(text, "\n\t"))
 	var file *profiles.Error // it says what is wrong with a file, and no flag can mend that
 	if exitCode(err) == exitUsage && !errors.As(err, &file) {
 		fmt.Fprintf(m.Stderr, "run '%s --help' for its flags and examples\n", cmd.CommandPath())

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/internal/disk"
+	"orrery/internal/doc"
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/traces/importer"
@@ -53,10 +54,10 @@ Exit codes: 0 counted, 1 failed, 2 usage.`,
 			if err != nil {
 				return err
 			}
-			t := table.New("what", "value")
+			t := doc.New("what", "value")
 			t.Row("directory", c.dir)
 			t.Row("imports", len(c.imports))
-			t.Row("bytes", table.Quantity(plot.Count(c.bytes), c.bytes))
+			t.Row("bytes", doc.Quantity(plot.Count(c.bytes), c.bytes))
 			t.Row("left by killed processes", len(c.litter))
 			return print.table(t)
 		},

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	recordings "orrery/capture/recorded"
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
@@ -257,7 +257,7 @@ func (v *convertVerb) write(rows []traces.Telemetry, account *recordings.Account
 	if err != nil {
 		return err
 	}
-	t := table.New("bundle", "rows", "rows twice", "series", "content hash")
+	t := doc.New("bundle", "rows", "rows twice", "series", "content hash")
 	t.Row(v.out, int64(len(rows)), read-int64(len(rows)), series, hash)
 	v.tell(account)
 	return v.print.table(t)

@@ -10,7 +10,7 @@ import (
 	"orrery/capture"
 	"orrery/capture/archive"
 	"orrery/capture/review"
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
@@ -123,8 +123,8 @@ func (f *follower) keep(agents []*capture.Live) (moved bool) {
 }
 
 // table is the last sample of each GPU.
-func (f *follower) table(agents []*capture.Live, now time.Time) *table.Table {
-	t := table.New("node", "gpu", "sampled (UTC)", "ago (s)", "utilisation (%)", "SM activity (%)", "power (W)", "power so far", "memory (GiB)",
+func (f *follower) table(agents []*capture.Live, now time.Time) *doc.Table {
+	t := doc.New("node", "gpu", "sampled (UTC)", "ago (s)", "utilisation (%)", "SM activity (%)", "power (W)", "power so far", "memory (GiB)",
 		"temperature (°C)", "SM clock (MHz)", "held down", "processes", "remark")
 	ascii := f.m.screen(f.m.Stdout).ascii
 	for _, a := range agents {
@@ -138,10 +138,10 @@ func (f *follower) table(agents []*capture.Live, now time.Time) *table.Table {
 			var sampled, ago, memory, clock, held any
 			if g.Time > 0 {
 				sampled = time.UnixMicro(int64(g.Time)).UTC().Format(time.TimeOnly)
-				ago = table.Float(model.Time(now.UnixMicro()).Sub(g.Time).Seconds(), 1)
+				ago = doc.Float(model.Time(now.UnixMicro()).Sub(g.Time).Seconds(), 1)
 			}
 			if g.MemUsed != nil {
-				memory = table.Float(float64(*g.MemUsed)/(1<<30), 1)
+				memory = doc.Float(float64(*g.MemUsed)/(1<<30), 1)
 			}
 			if g.SMClock != nil {
 				clock = int64(*g.SMClock)

@@ -13,6 +13,7 @@ import (
 	"orrery/capture/page"
 	"orrery/capture/review"
 	"orrery/internal/disk"
+	"orrery/internal/doc"
 	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/traces"
@@ -126,7 +127,7 @@ func pageName(node string) string {
 }
 
 func (v *inspectVerb) show(s *archive.Set, sum *review.Summary) error {
-	t := table.New("node", "gpu", "from (UTC)", "to (UTC)", "rows", "utilisation (%)", "SM activity (%)", "power (W)", "peak (W)", "energy (kWh)", "by power (s)", "no energy (s)", "doubted",
+	t := doc.New("node", "gpu", "from (UTC)", "to (UTC)", "rows", "utilisation (%)", "SM activity (%)", "power (W)", "peak (W)", "energy (kWh)", "by power (s)", "no energy (s)", "doubted",
 		"memory (GiB)", "temperature (°C)", "held down (%)", "missing", "reasons", "unaccounted (s)")
 	for _, k := range [][2]string{{"from (UTC)", "from_us"}, {"to (UTC)", "to_us"}, {"utilisation (%)", "utilisation_percent"}, {"SM activity (%)", "sm_activity_percent"},
 		{"power (W)", "power_w"}, {"peak (W)", "peak_w"}, {"energy (kWh)", "energy_kwh"}, {"memory (GiB)", "memory_gib"}, {"temperature (°C)", "temperature_c"},
@@ -141,11 +142,11 @@ func (v *inspectVerb) show(s *archive.Set, sum *review.Summary) error {
 		}
 		var memory any
 		if one.MemMax.OK {
-			memory = table.Float(float64(one.MemMax.V)/(1<<30), 1)
+			memory = doc.Float(float64(one.MemMax.V)/(1<<30), 1)
 		}
 		t.Row(one.Node, gpuCell(one.GPU), instantCell(one.First, one.Rows), instantCell(one.Last, one.Rows), one.Rows, realCell(one.SMUtil, 100, 1), realCell(one.SMActive, 100, 1),
-			realCell(one.Power, 1, 1), realCell(one.PowerMax, 1, 0), realCell(kWh(one.Energy), 1, 4), table.Float(one.ByPower, 1), table.Float(one.NoEnergy, 1), one.Doubts.Sum(), memory, realCell(one.TempMax, 1, 0), realCell(one.Throttled, 100, 1),
-			one.Missing, strings.Join(gaps, ", "), table.Float(one.Unaccounted.Seconds(), 3))
+			realCell(one.Power, 1, 1), realCell(one.PowerMax, 1, 0), realCell(kWh(one.Energy), 1, 4), doc.Float(one.ByPower, 1), doc.Float(one.NoEnergy, 1), one.Doubts.Sum(), memory, realCell(one.TempMax, 1, 0), realCell(one.Throttled, 100, 1),
+			one.Missing, strings.Join(gaps, ", "), doc.Float(one.Unaccounted.Seconds(), 3))
 	}
 	for _, c := range sum.LeftOut {
 		v.m.say("Left out when it was measured, %s: %d", c.Rule, c.Count)
@@ -157,7 +158,7 @@ func (v *inspectVerb) show(s *archive.Set, sum *review.Summary) error {
 		return v.print.table(t)
 	}
 	for _, a := range sum.Alerts {
-		fmt.Fprintf(v.m.Stderr, "%s %s %s: %s\n", instantText(a.Time), table.Escaped(a.Subject, ""), table.Escaped(a.Kind, ""), table.Escaped(a.Text, ""))
+		fmt.Fprintf(v.m.Stderr, "%s %s %s: %s\n", instantText(a.Time), doc.Escaped(a.Subject, ""), doc.Escaped(a.Kind, ""), doc.Escaped(a.Text, ""))
 	}
 	if v.pages != "" {
 		fmt.Fprintf(v.m.Stderr, "pages: %s\n", quoted(v.pages))
@@ -170,7 +171,7 @@ func (v *inspectVerb) show(s *archive.Set, sum *review.Summary) error {
 
 // showParts prints the GPU instances.
 func (v *inspectVerb) showParts(s *archive.Set, sum *review.Summary) error {
-	t := table.New("node", "gpu", "GPU instance", "profile", "uuid", "from (UTC)", "to (UTC)", "rows", "SM activity (%)", "tensor activity (%)", "bandwidth (%)", "memory (GiB)", "of (GiB)")
+	t := doc.New("node", "gpu", "GPU instance", "profile", "uuid", "from (UTC)", "to (UTC)", "rows", "SM activity (%)", "tensor activity (%)", "bandwidth (%)", "memory (GiB)", "of (GiB)")
 	for _, k := range [][2]string{{"GPU instance", "gpu_instance"}, {"from (UTC)", "from_us"}, {"to (UTC)", "to_us"}, {"SM activity (%)", "sm_activity_percent"}, {"tensor activity (%)", "tensor_activity_percent"},
 		{"bandwidth (%)", "bandwidth_percent"}, {"memory (GiB)", "memory_gib"}, {"of (GiB)", "memory_total_gib"}} {
 		t.Key(k[0], k[1])
@@ -204,14 +205,14 @@ func instantCell(t model.Time, rows int64) any {
 	if rows == 0 {
 		return nil
 	}
-	return table.Quantity(instantText(t), int64(t))
+	return doc.Quantity(instantText(t), int64(t))
 }
 
 func realCell(v traces.Opt[float64], by float64, digits int) any {
 	if !v.OK {
 		return nil
 	}
-	return table.Float(v.V*by, digits)
+	return doc.Float(v.V*by, digits)
 }
 
 func kWh(joules traces.Opt[float64]) traces.Opt[float64] {

@@ -7,7 +7,7 @@ import (
 
 	"orrery/capture/archive"
 	"orrery/capture/join"
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/traces"
 )
 
@@ -181,7 +181,7 @@ func sideTables(b *traces.Bundle, w *traces.Writer) error {
 
 func (v *joinVerb) show(set *archive.Set, j *join.Joiner) error {
 	found, a := j.Found(), j.Account
-	t := table.New("what", "samples")
+	t := doc.New("what", "samples")
 	t.Row("of a job by its processes", a.ByProcess)
 	t.Row("of several jobs on one GPU, split equally", a.Shared)
 	t.Row("of the only job recorded on the node", a.ByNode)

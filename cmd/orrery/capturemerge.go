@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/capture/archive"
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/traces"
 )
 
@@ -129,7 +129,7 @@ func (v *captureTo) write(args []string, source string, edit func(*archive.Set) 
 	for _, c := range s.LeftOutMIG {
 		v.m.say("Left out of the rows of GPU instances, %s: %d%s", c.Rule, c.Count, first(c.Example))
 	}
-	t := table.New("bundle", "bundles read", "rows", "rows of GPU instances", "rows twice", "nodes", "events", "content hash")
+	t := doc.New("bundle", "bundles read", "rows", "rows of GPU instances", "rows twice", "nodes", "events", "content hash")
 	t.Key("rows of GPU instances", "instance_rows")
 	t.Row(v.out, int64(s.Sampled()), done.Rows, done.Instances, done.Doubled, int64(len(s.Nodes)), int64(len(s.Events)), done.Hash)
 	return v.print.table(t)

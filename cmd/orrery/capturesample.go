@@ -7,7 +7,7 @@ import (
 
 	"orrery/capture/sample"
 	"orrery/internal/disk"
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/traces"
 )
 
@@ -76,7 +76,7 @@ func (v *sampleVerb) run(*cobra.Command, []string) error {
 		}
 	}
 	v.m.say("Nothing was measured: this capture comes from a model of a site.")
-	t := table.New("nodes", "jobs", "rows of telemetry", "bundle")
+	t := doc.New("nodes", "jobs", "rows of telemetry", "bundle")
 	t.Key("rows of telemetry", "rows")
 	t.Row(len(c.Nodes), len(c.Jobs), rows, filepath.Join(v.out, sampleTrace))
 	return v.print.table(t)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"orrery/capture/sensor"
-	"orrery/reports/table"
+	"orrery/internal/doc"
 )
 
 // show prints what was found, a row for each column of power.
@@ -41,15 +41,15 @@ func (c *sensed) name(many bool) string {
 }
 
 // sensorSummary is for people.
-func sensorSummary(columns []sensed, many bool) *table.Table {
-	t := table.New("column", "reading", "period (ms)", "window (ms)", "range (ms)", "window", "gain", "offset (W)", "energy (J)", "from (J)", "to (J)", "meter (J)", "error raw (%)", "error corrected (%)")
+func sensorSummary(columns []sensed, many bool) *doc.Table {
+	t := doc.New("column", "reading", "period (ms)", "window (ms)", "range (ms)", "window", "gain", "offset (W)", "energy (J)", "from (J)", "to (J)", "meter (J)", "error raw (%)", "error corrected (%)")
 	t.Optional("reading", "from (J)", "to (J)")
 	for i := range columns {
 		c := &columns[i]
 		r := c.result
 		e := &r.Energy
-		t.Row(c.name(many), string(c.kind.Reading), table.Float(thousandth(r.Period), 1), table.Float(thousandth(r.Window), 1), rangeText(r.WindowRange), windowWord(r), table.Float(r.Gain, 4), table.Float(r.Offset, 1),
-			table.Float(e.Best(), 0), table.Float(e.Band.Low, 0), table.Float(e.Band.High, 0), table.Float(e.Meter, 0), table.Float(100*ratio(e.Raw, e.Meter), 2), table.Float(100*ratio(e.Corrected, e.Meter), 2))
+		t.Row(c.name(many), string(c.kind.Reading), doc.Float(thousandth(r.Period), 1), doc.Float(thousandth(r.Window), 1), rangeText(r.WindowRange), windowWord(r), doc.Float(r.Gain, 4), doc.Float(r.Offset, 1),
+			doc.Float(e.Best(), 0), doc.Float(e.Band.Low, 0), doc.Float(e.Band.High, 0), doc.Float(e.Meter, 0), doc.Float(100*ratio(e.Raw, e.Meter), 2), doc.Float(100*ratio(e.Corrected, e.Meter), 2))
 	}
 	return t
 }
@@ -75,8 +75,8 @@ func windowWord(r *sensor.Result) string {
 }
 
 // sensorFigures is for programs.
-func sensorFigures(columns []sensed) *table.Table {
-	t := table.New("column", "node", "gpu", "generation", "reading", "taken", "zone", "readings", "interval_ms", "changes", "period_ms", "window_ms", "window_low_ms", "window_high_ms", "window", "window_identified", "window_from", "lag_ms",
+func sensorFigures(columns []sensed) *doc.Table {
+	t := doc.New("column", "node", "gpu", "generation", "reading", "taken", "zone", "readings", "interval_ms", "changes", "period_ms", "window_ms", "window_low_ms", "window_high_ms", "window", "window_identified", "window_from", "lag_ms",
 		"gain", "gain_low", "gain_high", "offset_w", "offset_low_w", "offset_high_w", "levels", "seconds", "energy_raw_j", "energy_j", "energy_low_j", "energy_high_j", "meter_j", "band_low", "band_high", "energy_error_raw", "energy_error_corrected",
 		"overlap_s", "overlap_error_raw", "overlap_error_corrected", "aliasing", "load_period_ms", "scatter", "warnings")
 	for i := range columns {
@@ -87,12 +87,12 @@ func sensorFigures(columns []sensed) *table.Table {
 		if warnings == nil {
 			warnings = []string{}
 		}
-		all := func(v float64) table.Cell { return table.Float(v, 6) }
+		all := func(v float64) doc.Cell { return doc.Float(v, 6) }
 		t.Row(c.column, wordOrNone(c.node), int64(c.gpu), wordOrNone(c.kind.Generation), string(c.kind.Reading), c.taken, wordOrNone(c.zone), int64(r.Readings), all(thousandth(r.Interval)), int64(r.Renewed), all(thousandth(r.Period)),
 			all(thousandth(r.Window)), all(thousandth(r.WindowRange.Low)), all(thousandth(r.WindowRange.High)), windowWord(r), r.Identified, string(r.WindowFrom), all(thousandth(r.Lag)),
 			all(r.Gain), all(r.GainRange.Low), all(r.GainRange.High), all(r.Offset), all(r.OffsetRange.Low), all(r.OffsetRange.High), int64(r.Levels), all(e.Seconds), all(e.Raw), all(e.Best()), all(e.Band.Low), all(e.Band.High), all(e.Meter),
 			all(ratio(e.Band.Low, e.Best())), all(ratio(e.Band.High, e.Best())), all(ratio(e.Raw, e.Meter)), all(ratio(e.Corrected, e.Meter)), all(r.Overlap), all(ratio(r.All.Raw, r.All.Meter)), all(ratio(r.All.Corrected, r.All.Meter)),
-			all(r.Aliasing), all(thousandth(r.LoadPeriod)), all(r.Scatter), table.Cell{Text: strings.Join(warnings, "; "), JSON: warnings})
+			all(r.Aliasing), all(thousandth(r.LoadPeriod)), all(r.Scatter), doc.Cell{Text: strings.Join(warnings, "; "), JSON: warnings})
 	}
 	return t
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/internal/doc"
 	"orrery/profiles"
-	"orrery/reports/table"
 	"orrery/reports/workload"
 	"orrery/sim/plan"
 	"orrery/traces"
@@ -161,12 +161,12 @@ func (m *Main) printChecked(print *printer, all []checked) error {
 		}
 		return print.document(map[string]any{"odd": all})
 	}
-	t := table.New("file", "what is odd", "count", "first", "what it does")
+	t := doc.New("file", "what is odd", "count", "first", "what it does")
 	for i := range all {
 		c := &all[i]
-		count := table.Cell{}
+		count := doc.Cell{}
 		if c.Count > 0 {
-			count = table.Int(c.Count)
+			count = doc.Int(c.Count)
 		}
 		t.Row(c.File, c.What, count, c.First, c.Effect)
 	}

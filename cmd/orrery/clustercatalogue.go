@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/hwmodel/catalogue"
+	"orrery/internal/doc"
 	"orrery/internal/spelling"
-	"orrery/reports/table"
 )
 
 func (m *Main) clusterCatalogueCommand() *cobra.Command {
@@ -60,17 +60,17 @@ func title(p *catalogue.Part) string {
 var inShort = []string{catalogue.GPUs, catalogue.Memory, catalogue.Bandwidth, catalogue.FP64, catalogue.FP16, catalogue.FP8, catalogue.Link, catalogue.PowerLimit, catalogue.Nameplate, catalogue.IdlePower, catalogue.BusyPower}
 
 // partsTable is a table of all parts; an empty cell is not known.
-func partsTable(parts []catalogue.Part) *table.Table {
-	t := table.New(append([]string{"name", "what"}, inShort...)...)
+func partsTable(parts []catalogue.Part) *doc.Table {
+	t := doc.New(append([]string{"name", "what"}, inShort...)...)
 	for i := range parts {
 		row := []any{parts[i].Name, title(&parts[i])}
 		for _, name := range inShort {
 			f, known := parts[i].Figure(name)
 			if !known {
-				row = append(row, table.Cell{})
+				row = append(row, doc.Cell{})
 				continue
 			}
-			row = append(row, table.Quantity(plain(f.Value), f.Value))
+			row = append(row, doc.Quantity(plain(f.Value), f.Value))
 		}
 		t.Row(row...)
 	}
@@ -78,14 +78,14 @@ func partsTable(parts []catalogue.Part) *table.Table {
 }
 
 // figuresTable has all that is known of a part.
-func figuresTable(p *catalogue.Part) *table.Table {
-	t := table.New("figure", "unit", "value", "from", "to", "basis", "source", "doubt").Optional("from", "to")
+func figuresTable(p *catalogue.Part) *doc.Table {
+	t := doc.New("figure", "unit", "value", "from", "to", "basis", "source", "doubt").Optional("from", "to")
 	for _, f := range p.Figures {
-		from, to := table.Cell{}, table.Cell{}
+		from, to := doc.Cell{}, doc.Cell{}
 		if f.Low < f.High {
-			from, to = table.Quantity(plain(f.Low), f.Low), table.Quantity(plain(f.High), f.High)
+			from, to = doc.Quantity(plain(f.Low), f.Low), doc.Quantity(plain(f.High), f.High)
 		}
-		t.Row(f.Name, f.Unit, table.Quantity(plain(f.Value), f.Value), from, to, string(f.Basis), f.Source, f.Doubt)
+		t.Row(f.Name, f.Unit, doc.Quantity(plain(f.Value), f.Value), from, to, string(f.Basis), f.Source, f.Doubt)
 	}
 	return t
 }

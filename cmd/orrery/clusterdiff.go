@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"orrery/internal/doc"
 	"orrery/profiles"
-	"orrery/reports/table"
 )
 
 func (m *Main) clusterDiffCommand() *cobra.Command {
@@ -38,8 +38,8 @@ Exit codes: 0 printed, differences or none, 2 usage or not valid, 3 no such file
 	return cmd
 }
 
-func diffTable(a, b *profiles.Cluster) *table.Table {
-	t := table.New("sign", "key", "before", "after", "range", "n", "of", "from")
+func diffTable(a, b *profiles.Cluster) *doc.Table {
+	t := doc.New("sign", "key", "before", "after", "range", "n", "of", "from")
 	source := map[string]*profiles.Calibrated{}
 	for i := range b.Calibration {
 		source[b.Calibration[i].Key] = &b.Calibration[i]
@@ -49,7 +49,7 @@ func diffTable(a, b *profiles.Cluster) *table.Table {
 			t.Row(d.Sign(), d.Key, d.Before, d.After, c.Low+" to "+c.High, c.N, c.Of, c.From)
 			continue
 		}
-		t.Row(d.Sign(), d.Key, d.Before, d.After, "", table.Cell{}, "", "")
+		t.Row(d.Sign(), d.Key, d.Before, d.After, "", doc.Cell{}, "", "")
 	}
 	return t
 }

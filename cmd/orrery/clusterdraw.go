@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/internal/doc"
 	"orrery/profiles"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/traces"
 	"orrery/traces/importer"
@@ -248,21 +248,21 @@ func islandsOf(bandwidth [][]int64) [][]int {
 
 // printPlan prints what the picture shows.
 func (v *clusterDraw) printPlan(p *plot.ClusterPlan) error {
-	kinds := table.New("kind", "nodes", "GPUs", "GPU", "islands", "idle (W)", "at work (W)")
-	groups := table.New("group", "kind", "home", "nodes", "GPUs", "idle (W)", "at work (W)")
+	kinds := doc.New("kind", "nodes", "GPUs", "GPU", "islands", "idle (W)", "at work (W)")
+	groups := doc.New("group", "kind", "home", "nodes", "GPUs", "idle (W)", "at work (W)")
 	nodes := make([]int, len(p.Kinds))
-	number := func(n int64) table.Cell { return table.Quantity(plot.Count(n), n) }
-	watts := func(n int, w int64) table.Cell {
+	number := func(n int64) doc.Cell { return doc.Quantity(plot.Count(n), n) }
+	watts := func(n int, w int64) doc.Cell {
 		if w == 0 {
-			return table.Cell{}
+			return doc.Cell{}
 		}
 		return number(int64(n) * w)
 	}
-	word := func(s string) table.Cell {
+	word := func(s string) doc.Cell {
 		if s == "" {
-			return table.Cell{}
+			return doc.Cell{}
 		}
-		return table.Cell{Text: s, JSON: s}
+		return doc.Cell{Text: s, JSON: s}
 	}
 	for _, g := range p.Groups {
 		for _, r := range g.Runs {

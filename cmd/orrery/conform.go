@@ -10,6 +10,7 @@ import (
 
 	"orrery/autoscale/conform"
 	"orrery/internal/disk"
+	"orrery/internal/doc"
 	"orrery/reports/table"
 )
 
@@ -99,7 +100,7 @@ func conformOf(dir string) (*conformed, error) {
 
 // show prints the counts, and what is not well.
 func (c *conformed) show(m *Main, print *printer) error {
-	t := table.New("file", "system", "cases", "passed", "failed", "skipped", "refused")
+	t := doc.New("file", "system", "cases", "passed", "failed", "skipped", "refused")
 	for i := range c.Files {
 		f := &c.Files[i]
 		t.Row(f.Name, f.System, f.Cases, f.Passed, f.Failed, f.Skipped, len(f.Refused))

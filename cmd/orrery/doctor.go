@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/sim/sweep"
 )
 
@@ -79,11 +79,11 @@ func (v *doctorVerb) run(cmd *cobra.Command, _ []string) error {
 
 // show prints the findings; one that is bad is an error.
 func (v *doctorVerb) show(found []sweep.Finding) error {
-	t := table.New("test", "verdict", "found", "needed because")
+	t := doc.New("test", "verdict", "found", "needed because")
 	bad := 0
 	for _, f := range found {
-		tone := map[sweep.FindingVerdict]table.Tone{sweep.FindingGood: table.Good, sweep.FindingBad: table.Bad}[f.Verdict]
-		t.Row(f.Test, table.Cell{Text: string(f.Verdict), JSON: strings.ToLower(string(f.Verdict)), Tone: tone}, f.Found, f.Why)
+		tone := map[sweep.FindingVerdict]doc.Tone{sweep.FindingGood: doc.Good, sweep.FindingBad: doc.Bad}[f.Verdict]
+		t.Row(f.Test, doc.Cell{Text: string(f.Verdict), JSON: strings.ToLower(string(f.Verdict)), Tone: tone}, f.Found, f.Why)
 		if f.Verdict == sweep.FindingBad {
 			bad++
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/internal/doc"
 	"orrery/reports/table"
 	"orrery/scheduler/ascoded"
 )
@@ -109,7 +110,7 @@ func (v *explainVerb) run(cmd *cobra.Command, args []string) error {
 // differences prints in what the modes differ, as text a paragraph each: a table
 // of sentences fits no terminal.
 func (p *printer) differences() error {
-	rows := table.New("topic", "documented", "as-coded", "source")
+	rows := doc.New("topic", "documented", "as-coded", "source")
 	for _, d := range ascoded.Differences() {
 		if p.format == string(table.Text) {
 			fmt.Fprintf(p.m.Stdout, "%s\n  documented  %s\n  as-coded    %s\n  source      %s\n\n", d.Topic, d.Documented, d.AsCoded, d.Source)

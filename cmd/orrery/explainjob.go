@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/scheduler/model"
 	"orrery/sim/explain"
 	"orrery/sim/record"
@@ -184,9 +184,9 @@ func leftOut(shown, all int, which string) string {
 }
 
 // sizes lists what a service had and was to have, the latest where that changed often.
-func sizes(e *explain.Explanation) (t *table.Table, left string) {
+func sizes(e *explain.Explanation) (t *doc.Table, left string) {
 	const most = 12
-	t = table.New("from", "nodes", "to have", "lacks them for")
+	t = doc.New("from", "nodes", "to have", "lacks them for")
 	from := max(0, len(e.Sizes)-most)
 	for i := range e.Sizes[from:] {
 		z := &e.Sizes[from+i]
@@ -201,7 +201,7 @@ func sizes(e *explain.Explanation) (t *table.Table, left string) {
 
 // rejected lists the best sets of nodes that the job did not start on, where they
 // changed, the latest ones where there are many.
-func rejected(e *explain.Explanation) (t *table.Table, left string) {
+func rejected(e *explain.Explanation) (t *doc.Table, left string) {
 	const most = 8
 	var at []*explain.Interval
 	var before []explain.RejectedSet
@@ -216,7 +216,7 @@ func rejected(e *explain.Explanation) (t *table.Table, left string) {
 	}
 	all := len(at)
 	at = at[max(0, all-most):]
-	t = table.New("from", "nodes", "why not")
+	t = doc.New("from", "nodes", "why not")
 	for _, s := range at {
 		from := e.Moment(s.From)
 		for k := range s.Rejected {
@@ -302,9 +302,9 @@ func ran(e *explain.Explanation, a *explain.Attempt) string {
 func seconds(s float64) model.Duration { return model.Duration(s * float64(model.Second)) }
 
 // waits lists the spells of waiting that took time.
-func waits(e *explain.Explanation) (t *table.Table, left string) {
+func waits(e *explain.Explanation) (t *doc.Table, left string) {
 	none := 0
-	t = table.New("from", "for", "what", "free", "best group", "set aside")
+	t = doc.New("from", "for", "what", "free", "best group", "set aside")
 	for i := range e.Intervals {
 		s := &e.Intervals[i]
 		if s.Seconds == 0 {
@@ -348,7 +348,7 @@ func roomy(reason string) bool {
 
 // scores lists the score at each change, a column each, the first and the latest
 // ones where there are many.
-func scores(e *explain.Explanation) (t *table.Table, order, left string) {
+func scores(e *explain.Explanation) (t *doc.Table, order, left string) {
 	const most = 4
 	var at []*explain.Interval
 	for i := range e.Intervals {
@@ -364,7 +364,7 @@ func scores(e *explain.Explanation) (t *table.Table, order, left string) {
 	for _, s := range at {
 		head = append(head, e.Moment(s.From))
 	}
-	t = table.New(head...)
+	t = doc.New(head...)
 	if len(at) == 0 {
 		return t, "", ""
 	}

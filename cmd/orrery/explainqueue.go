@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/scheduler/model"
 	"orrery/sim/explain"
 	"orrery/sim/record"
@@ -73,7 +73,7 @@ func sameQueue(a, b *explain.Queued) bool {
 }
 
 // lined is the jobs of one queue, with what each factor adds to their scores.
-func lined(q *explain.Queue, jobs []explain.Queued) *table.Table {
+func lined(q *explain.Queue, jobs []explain.Queued) *doc.Table {
 	head := []string{"position", "job", "user", "size", "waited"}
 	var of *explain.Score
 	for i := range jobs {
@@ -89,7 +89,7 @@ func lined(q *explain.Queue, jobs []explain.Queued) *table.Table {
 			head = append(head, of.Factors[i].Name)
 		}
 	}
-	t := table.New(append(head, "waits", "predicted start")...)
+	t := doc.New(append(head, "waits", "predicted start")...)
 	for i := range jobs {
 		j := &jobs[i]
 		position, start := fmt.Sprint(j.Position), ""

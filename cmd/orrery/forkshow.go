@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
+	"orrery/internal/doc"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/sim/whatif"
 )
@@ -48,17 +48,17 @@ func equalText(f *forked) string {
 }
 
 // countTable is how starts moved, and what jobs wait.
-func (f *forked) countTable() *table.Table {
-	t := table.New("from "+f.At.String()+" on", "run", "fork")
+func (f *forked) countTable() *doc.Table {
+	t := doc.New("from "+f.At.String()+" on", "run", "fork")
 	count := func(name string, n int64) {
 		if n > 0 {
-			t.Row(name, "", table.Quantity(plot.Count(n), n))
+			t.Row(name, "", doc.Quantity(plot.Count(n), n))
 		}
 	}
 	n := &f.Jobs
-	t.Row("jobs that start earlier", "", table.Quantity(plot.Count(n.Earlier), n.Earlier))
-	t.Row("jobs that start later", "", table.Quantity(plot.Count(n.Later), n.Later))
-	t.Row("jobs that start at the same time", "", table.Quantity(plot.Count(n.Same), n.Same))
+	t.Row("jobs that start earlier", "", doc.Quantity(plot.Count(n.Earlier), n.Earlier))
+	t.Row("jobs that start later", "", doc.Quantity(plot.Count(n.Later), n.Later))
+	t.Row("jobs that start at the same time", "", doc.Quantity(plot.Count(n.Same), n.Same))
 	count("jobs that start in the fork alone", n.OnlyFork)
 	count("jobs that start in the run alone", n.OnlyFirst)
 	count("jobs that start in neither", n.Never)
@@ -70,27 +70,27 @@ func (f *forked) countTable() *table.Table {
 		t.Row("hours lost in all", "", hoursCell(w.Lost))
 	}
 	for _, m := range f.Metrics {
-		cell := func(x *float64) table.Cell {
+		cell := func(x *float64) doc.Cell {
 			if x == nil {
-				return table.Cell{}
+				return doc.Cell{}
 			}
-			return table.Float(*x, 4)
+			return doc.Float(*x, 4)
 		}
 		t.Row(m.Name+" of the whole run ("+m.Unit+")", cell(m.A), cell(m.B))
 	}
 	return t
 }
 
-func regretTable(p *whatif.Preferred) *table.Table {
-	t := table.New("", "hours")
+func regretTable(p *whatif.Preferred) *doc.Table {
+	t := doc.New("", "hours")
 	t.Row("it waits less by", hoursCell(p.Gain))
 	t.Row("all others wait more by", hoursCell(p.Cost))
 	t.Row("regret", hoursCell(p.Regret))
 	return t
 }
 
-func movedTable(list []whatif.Moved) *table.Table {
-	t := table.New("job", "user", "procs", "wait", "wait in the fork", "hours")
+func movedTable(list []whatif.Moved) *doc.Table {
+	t := doc.New("job", "user", "procs", "wait", "wait in the fork", "hours")
 	for i := range list {
 		m := &list[i]
 		t.Row(fmt.Sprint(m.ID), m.User, fmt.Sprint(m.Procs), wait(m.Wait), wait(m.Fork), hoursCell(m.Wait-m.Fork))
@@ -99,10 +99,10 @@ func movedTable(list []whatif.Moved) *table.Table {
 }
 
 // wait is a span of seconds as the tables write it.
-func wait(s float64) table.Cell {
+func wait(s float64) doc.Cell {
 	d := model.Duration(s * float64(model.Second))
-	return table.Quantity(d.String(), s)
+	return doc.Quantity(d.String(), s)
 }
 
 // hoursCell is a span of seconds in hours.
-func hoursCell(s float64) table.Cell { return table.Float(s/3600, 2) }
+func hoursCell(s float64) doc.Cell { return doc.Float(s/3600, 2) }

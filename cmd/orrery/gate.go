@@ -16,7 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/internal/disk"
+	"orrery/internal/doc"
 	"orrery/profiles"
+	"orrery/reports/page"
 	"orrery/reports/table"
 	"orrery/sim/gate"
 	"orrery/sim/plan"
@@ -327,7 +329,7 @@ func (v *gateVerb) show(r *gate.Report, g *profiles.Gate, file string) error {
 	for _, file := range []struct {
 		path  string
 		write func(io.Writer) error
-	}{{v.junit, r.WriteJUnit}, {v.markdown, r.WriteMarkdown}} {
+	}{{v.junit, r.WriteJUnit}, {v.markdown, pageOf(r.Page())}} {
 		if file.path == "" {
 			continue
 		}
@@ -347,14 +349,14 @@ func (v *gateVerb) show(r *gate.Report, g *profiles.Gate, file string) error {
 	for _, text := range r.Unheeded() {
 		v.m.say("UNHEEDED: %s", text)
 	}
-	tone := map[gate.Verdict]table.Tone{gate.Holds: table.Good, gate.Regression: table.Bad, gate.Undecided: table.Faint}
-	t := table.New("kind", "check", "verdict", "found", "want", "why")
+	tone := map[gate.Verdict]doc.Tone{gate.Holds: doc.Good, gate.Regression: doc.Bad, gate.Undecided: doc.Faint}
+	t := doc.New("kind", "check", "verdict", "found", "want", "why")
 	for _, f := range r.Checks {
 		why := f.Why
 		if f.Verdict == gate.Holds {
 			why = findsText(&f)
 		}
-		t.Row(f.Kind, f.Check, table.Cell{Text: string(f.Verdict), JSON: string(f.Verdict), Tone: tone[f.Verdict]}, f.Found, f.Want, why)
+		t.Row(f.Kind, f.Check, doc.Cell{Text: string(f.Verdict), JSON: string(f.Verdict), Tone: tone[f.Verdict]}, f.Found, f.Want, why)
 	}
 	return v.print.table(t)
 }
@@ -367,6 +369,11 @@ func findsText(f *gate.Finding) string {
 		return ""
 	}
 	return fmt.Sprintf("(finds %.1f %%)", 100**f.Numbers[i].Value)
+}
+
+// pageOf writes a document as Markdown.
+func pageOf(d *doc.Document) func(io.Writer) error {
+	return func(w io.Writer) error { return page.Markdown(w, d, nil) }
 }
 
 // summaryVariable names the file that GitHub Actions shows as the summary of a job.
@@ -383,7 +390,7 @@ func (v *gateVerb) summarise(r *gate.Report) error {
 	if err != nil {
 		return fmt.Errorf("appending to the summary that $%s names: %w", summaryVariable, err)
 	}
-	err = r.WriteMarkdown(f)
+	err = page.Markdown(f, r.Page(), nil)
 	if st, known := f.Stat(); err == nil && known == nil && st.Mode().IsRegular() { // else there is nothing to sync
 		err = f.Sync()
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/sim/gate"
 	"orrery/sim/metric"
 )
@@ -29,7 +29,7 @@ within_target of class 10. Gates know it by vcluster, tenant and class; sweep an
 tune by kind (bounded, service, reactive, session) and size (1, 2-4, 5-16, …) too.
 
 `)
-	t := table.New("number", "unit", "formula", "of")
+	t := doc.New("number", "unit", "formula", "of")
 	for _, c := range metric.Columns() {
 		t.Row(c.Name, c.Unit, c.Formula, strings.Join(c.Of, ", "))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/internal/doc"
 	"orrery/internal/spelling"
 	"orrery/reports/table"
 	"orrery/sim/record"
@@ -96,9 +97,9 @@ files, and the same command replaces or passes over it.
 }
 
 // pageTable writes a table of a page as wide as the terminal.
-func (m *Main) pageTable(t *table.Table) string {
+func (m *Main) pageTable(t *doc.Table) string {
 	var b strings.Builder
-	if err := t.Write(&b, table.Text, table.Options{Width: m.screen(m.Stdout).width}); err != nil {
+	if err := table.Write(&b, t, table.Text, table.Options{Width: m.screen(m.Stdout).width}); err != nil {
 		panic(err) // a strings.Builder takes everything
 	}
 	return b.String()
@@ -117,7 +118,7 @@ recognised by content: logs in the Standard Workload Format (SWF) and the format
 Columns of the table jobs (? may be null):
 
 `, traces.SchemaVersion)
-	t := table.New("column", "type", "unit", "meaning")
+	t := doc.New("column", "type", "unit", "meaning")
 	for _, c := range traces.JobColumns() {
 		name := c.Name
 		if c.Optional {
@@ -152,7 +153,7 @@ Imports that another version kept in the cache are made anew. Files that people 
 have no version: a key that is gone is refused with what to write instead.
 
 `)
-	versions := table.New("version of", "written", "read", "where it stands")
+	versions := doc.New("version of", "written", "read", "where it stands")
 	for _, f := range allFormats {
 		versions.Row(f.name, f.now, f.reads(), f.key)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/internal/doc"
 	"orrery/profiles"
 	"orrery/reports/table"
 	"orrery/sim/gate"
@@ -198,7 +199,7 @@ func lintGate(path string) ([]profiles.Problem, error) {
 // printFindings prints them; one error makes the exit code that of bad usage.
 func (m *Main) printFindings(print *printer, all []finding) error {
 	wrong := 0
-	rows := table.New("file", "line", "column", "severity", "key", "what")
+	rows := doc.New("file", "line", "column", "severity", "key", "what")
 	for _, f := range all {
 		if f.severity == "error" {
 			wrong++

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"orrery/internal/doc"
 	"orrery/internal/spelling"
 	"orrery/reports/table"
 	"orrery/sim/record"
@@ -98,17 +99,17 @@ func (p *printer) json() bool { return p.format == string(table.JSON) }
 func (p *printer) forPrograms() bool { return p.json() || p.format == string(table.CSV) }
 
 // table prints t.
-func (p *printer) table(t *table.Table) error {
+func (p *printer) table(t *doc.Table) error {
 	f, err := table.ParseFormat(p.format)
 	if err != nil {
 		return err
 	}
 	s := p.m.screen(p.m.Stdout)
 	o := table.Options{Width: p.width(), Color: s.color, Safe: p.safe}
-	if err := t.Write(p.m.Stdout, f, o); err != nil || f != table.Text || p.told {
+	if err := table.Write(p.m.Stdout, t, f, o); err != nil || f != table.Text || p.told {
 		return err
 	}
-	if out := t.LeftOut(o.Width); len(out) > 0 {
+	if out := table.LeftOut(t, o.Width); len(out) > 0 {
 		p.told = true
 		p.m.say("(too narrow for: %s; --wide shows all)", strings.Join(out, ", "))
 	}
@@ -126,13 +127,13 @@ func (p *printer) width() int {
 // paragraph prints text for people, wrapped at the width of the terminal.
 func (p *printer) paragraph(text string) {
 	for _, line := range table.Wrap(text, p.width()) {
-		fmt.Fprintln(p.m.Stdout, table.Escaped(line, "\t"))
+		fmt.Fprintln(p.m.Stdout, doc.Escaped(line, "\t"))
 	}
 }
 
 // section prints t under a heading, which JSON output, one document, leaves out. In
 // CSV, which is one table, there are no further ones.
-func (p *printer) section(heading string, t *table.Table) error {
+func (p *printer) section(heading string, t *doc.Table) error {
 	if t.Len() == 0 || p.format == string(table.CSV) {
 		return nil
 	}
@@ -161,7 +162,7 @@ type escaped struct{ w io.Writer }
 
 // Write implements io.Writer.
 func (o escaped) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(o.w, table.Escaped(string(p), "\n\t")); err != nil {
+	if _, err := io.WriteString(o.w, doc.Escaped(string(p), "\n\t")); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -169,7 +170,7 @@ func (o escaped) Write(p []byte) (int, error) {
 
 // say prints a remark to standard error.
 func (m *Main) say(format string, args ...any) {
-	fmt.Fprintln(m.Stderr, table.Escaped(fmt.Sprintf(format, args...), "\n\t"))
+	fmt.Fprintln(m.Stderr, doc.Escaped(fmt.Sprintf(format, args...), "\n\t"))
 }
 
 // screen is what is known about where text goes. The zero value is a pipe.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/internal/doc"
 	"orrery/profiles"
 	"orrery/reports/table"
 )
@@ -75,7 +76,7 @@ Exit codes: 0 printed, 2 usage.`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			rows := table.New("name", "source", "description")
+			rows := doc.New("name", "source", "description")
 			for _, name := range profiles.Names() {
 				p, err := profiles.Load(name)
 				if err != nil {
@@ -175,9 +176,9 @@ Exit codes: 0 printed, differences or none, 2 usage or not valid, 3 no such file
 func (m *Main) printDiff(print *printer, a, b *profiles.Profile) error {
 	found := profiles.Diff(a, b)
 	if print.format != string(table.Text) {
-		rows := table.New("sign", "key", "before", "after", "unit")
+		rows := doc.New("sign", "key", "before", "after", "unit")
 		for _, d := range found {
-			rows.Row(d.Sign(), d.Key, table.Cell{Text: d.Before, JSON: d.BeforeValue}, table.Cell{Text: d.After, JSON: d.AfterValue}, d.Unit)
+			rows.Row(d.Sign(), d.Key, doc.Cell{Text: d.Before, JSON: d.BeforeValue}, doc.Cell{Text: d.After, JSON: d.AfterValue}, d.Unit)
 		}
 		return print.table(rows)
 	}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/internal/doc"
 	"orrery/profiles"
 	"orrery/reports"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/sim"
 	"orrery/sim/metric"
 	"orrery/sim/record"
@@ -226,12 +226,12 @@ func routedText(c *profiles.Cluster, rule string) string {
 }
 
 // metricTable lists the metrics of a run, with all their digits.
-func metricTable(m *metric.Table) *table.Table {
-	t := table.New("metric", "window", "unit", "value", "count", "note")
+func metricTable(m *metric.Table) *doc.Table {
+	t := doc.New("metric", "window", "unit", "value", "count", "note")
 	for _, x := range m.Metrics {
-		value := table.Cell{}
+		value := doc.Cell{}
 		if x.Value != nil {
-			value = table.Float(*x.Value, -1)
+			value = doc.Float(*x.Value, -1)
 		}
 		t.Row(x.Name, x.Window, x.Unit, value, x.Count, x.Note)
 	}

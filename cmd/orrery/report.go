@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/internal/doc"
 	"orrery/reports"
 	"orrery/reports/page"
 	"orrery/reports/study"
-	"orrery/reports/table"
 )
 
 func (m *Main) reportCommand() *cobra.Command {
@@ -56,7 +56,7 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 			if quiet && !print.forPrograms() {
 				return nil
 			}
-			t := table.New("file", "what")
+			t := doc.New("file", "what")
 			t.Row(filepath.Join(dir, page.FileHTML), "the report, for a browser")
 			if study == "" {
 				t.Row(filepath.Join(dir, reports.FileMarkdown), "the same in short, as Markdown")

@@ -190,7 +190,7 @@ func (v *scaleVerb) write(c *scaling.Comparison) error {
 		return err
 	}
 	decisions := page.File{Name: scaleDecisions, Fill: func(w io.Writer) error {
-		return scalingpage.DecisionTable(c, 0).Write(w, table.CSV, table.Options{Safe: true})
+		return table.Write(w, scalingpage.DecisionTable(c, 0), table.CSV, table.Options{Safe: true})
 	}}
 	if err := scalingpage.Write(v.out, c, v.m.made(), decisions, page.File{Name: scaleResult, Fill: writing(text)}); err != nil {
 		return err

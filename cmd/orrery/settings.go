@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"orrery/internal/doc"
 	"orrery/profiles"
-	"orrery/reports/table"
 	"orrery/scheduler/order"
 	"orrery/sim/plan"
 )
@@ -234,9 +234,9 @@ func (s *settings) printConfig(p *printer, spec plan.Spec, t *trace) error {
 		return p.document(configuration{1, spec.ID(), list})
 	}
 	if p.forPrograms() {
-		t := table.New("key", "value", "origin", "doc")
+		t := doc.New("key", "value", "origin", "doc")
 		for _, e := range list {
-			t.Row(e.Key, table.Cell{JSON: e.Value}, e.Origin, e.Doc)
+			t.Row(e.Key, doc.Cell{JSON: e.Value}, e.Origin, e.Doc)
 		}
 		return p.table(t)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"orrery/cmd/orrery/internal/studypage"
 	"orrery/internal/disk"
+	"orrery/internal/doc"
 	"orrery/reports/page"
 	"orrery/reports/study"
 	"orrery/reports/table"
@@ -79,7 +80,7 @@ func (m *Main) status(s *sweep.Study, print *printer) error {
 		}
 		return statusVerdict(s, &st)
 	}
-	t := table.New("what", "count", "remark")
+	t := doc.New("what", "count", "remark")
 	for _, row := range []struct {
 		what, remark string
 		n            int

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"orrery/internal/doc"
 	"orrery/reports"
 	"orrery/reports/page"
 	"orrery/reports/plot"
@@ -27,16 +28,16 @@ type summary struct {
 }
 
 // table has one line a question: its value, and what one should know about it.
-func (s *summary) table() *table.Table {
-	t := table.New("result", "value", "remark")
+func (s *summary) table() *doc.Table {
+	t := doc.New("result", "value", "remark")
 	d := s.out.Document
 	for i := range d.Unheeded {
 		u := &d.Unheeded[i]
-		t.Row("UNHEEDED", table.Quantity(fmt.Sprintf("%.3g %% of the work", float64(100*u.Share)), u.Share).In(table.Bad), u.Text)
+		t.Row("UNHEEDED", doc.Quantity(fmt.Sprintf("%.3g %% of the work", float64(100*u.Share)), u.Share).In(doc.Bad), u.Text)
 	}
 	t.Row("trace", d.Trace.Name, fmt.Sprintf("%s rows, %s", plot.Count(d.Trace.Rows), s.began()))
 	if r := s.trace.report; r != nil {
-		t.Row("import", table.Quantity(plot.Count(r.Kept), r.Kept), imported(r))
+		t.Row("import", doc.Quantity(plot.Count(r.Kept), r.Kept), imported(r))
 	}
 	t.Row("cluster", s.cluster(), "")
 	t.Row("policy", s.policy(), s.cycle())
@@ -46,20 +47,20 @@ func (s *summary) table() *table.Table {
 		if c.Shed > 0 {
 			words += fmt.Sprintf("; %s were shed for the power cap", plot.Count(c.Shed))
 		}
-		t.Row("preempted", table.Quantity(plot.Count(c.Preempted), c.Preempted), words)
-		t.Row("failed attempts", table.Quantity(plot.Count(c.Requeued+c.Failed), c.Requeued+c.Failed), fmt.Sprintf("%s of them requeued; %s nodes were lost", plot.Count(c.Requeued), plot.Count(c.NodesLost)))
+		t.Row("preempted", doc.Quantity(plot.Count(c.Preempted), c.Preempted), words)
+		t.Row("failed attempts", doc.Quantity(plot.Count(c.Requeued+c.Failed), c.Requeued+c.Failed), fmt.Sprintf("%s of them requeued; %s nodes were lost", plot.Count(c.Requeued), plot.Count(c.NodesLost)))
 		if c.Resized > 0 {
-			t.Row("resized", table.Quantity(plot.Count(c.Resized), c.Resized), "times that a reactive service got more nodes or gave some back")
+			t.Row("resized", doc.Quantity(plot.Count(c.Resized), c.Resized), "times that a reactive service got more nodes or gave some back")
 		}
 		s.failureRows(t)
 		if c.Moot > 0 {
-			t.Row("moot changes", table.Quantity(plot.Count(c.Moot), c.Moot), "of the cluster file or the trace, that found nothing to change")
+			t.Row("moot changes", doc.Quantity(plot.Count(c.Moot), c.Moot), "of the cluster file or the trace, that found nothing to change")
 		}
 	}
 	s.powerRows(t)
 	for i := range d.Services {
 		x := &d.Services[i]
-		t.Row("service "+x.Name, table.Quantity(fmt.Sprintf("%.3g %%", float64(100*x.Missed)), x.Missed), servedWords(x))
+		t.Row("service "+x.Name, doc.Quantity(fmt.Sprintf("%.3g %%", float64(100*x.Missed)), x.Missed), servedWords(x))
 	}
 	for _, p := range []struct{ name, label string }{
 		{"wait_mean", "mean wait"}, {"wait_p50", "p50 wait"}, {"wait_p95", "p95 wait"}, {"wait_max", "longest wait"},
@@ -72,13 +73,13 @@ func (s *summary) table() *table.Table {
 		t.Row(p.label, s.cell(p.name, metric.All), s.steady(p.name))
 	}
 	v := s.out.Table.Verdict
-	t.Row("verdict", table.Quantity(string(v), string(v)).In(tone(v)), reports.VerdictWords(v))
+	t.Row("verdict", doc.Quantity(string(v), string(v)).In(tone(v)), reports.VerdictWords(v))
 	t.Row("fingerprint", d.Fingerprint, "over what happened when and on which nodes; equal runs have equal ones")
 	return t
 }
 
 // failureRows are counts of what breaks, those that are not 0.
-func (s *summary) failureRows(t *table.Table) {
+func (s *summary) failureRows(t *doc.Table) {
 	c := s.out.Document.Site
 	for _, p := range []struct {
 		name string
@@ -93,7 +94,7 @@ func (s *summary) failureRows(t *table.Table) {
 		{"broken starts", c.BrokenStarts, "on nodes that were broken and not yet known to be"},
 	} {
 		if p.n > 0 {
-			t.Row(p.name, table.Quantity(plot.Count(p.n), p.n), p.note)
+			t.Row(p.name, doc.Quantity(plot.Count(p.n), p.n), p.note)
 		}
 	}
 }
@@ -110,11 +111,11 @@ func imported(r *traces.Report) string {
 	return text
 }
 
-func tone(v metric.Verdict) table.Tone {
+func tone(v metric.Verdict) doc.Tone {
 	if v == metric.Stable {
-		return table.Good
+		return doc.Good
 	}
-	return table.Bad
+	return doc.Bad
 }
 
 func (s *summary) began() string {
@@ -180,9 +181,9 @@ func (s *summary) value(name string) int64 {
 	return int64(v)
 }
 
-func (s *summary) count(name string) table.Cell {
+func (s *summary) count(name string) doc.Cell {
 	n := s.value(name)
-	return table.Quantity(plot.Count(n), n)
+	return doc.Quantity(plot.Count(n), n)
 }
 
 // outcomes says how the jobs left the system, leaving out what did not occur.
@@ -204,19 +205,19 @@ func (s *summary) outcomes() string {
 }
 
 // cell spells a metric as people read it.
-func (s *summary) cell(name, window string) table.Cell {
+func (s *summary) cell(name, window string) doc.Cell {
 	m, _ := s.out.Table.Get(name, window)
 	if m.Value == nil {
-		return table.Cell{}
+		return doc.Cell{}
 	}
 	v := *m.Value
 	switch {
 	case m.Unit == "s":
-		return table.Quantity(table.Span(v), v)
+		return doc.Quantity(table.Span(v), v)
 	case name == "utilisation" || name == "loss_of_capacity":
-		return table.Quantity(fmt.Sprintf("%.1f %%", 100*v), v)
+		return doc.Quantity(fmt.Sprintf("%.1f %%", 100*v), v)
 	}
-	return table.Float(v, 2)
+	return doc.Float(v, 2)
 }
 
 func (s *summary) note(name string) string {
@@ -233,8 +234,8 @@ func (s *summary) steady(name string) string {
 }
 
 // awkward lists the rows that a replay had to decide about.
-func (s *summary) awkward() *table.Table {
-	t := table.New("rule", "rows", "what was done", "first ids")
+func (s *summary) awkward() *doc.Table {
+	t := doc.New("rule", "rows", "what was done", "first ids")
 	for _, r := range s.out.Document.Awkward {
 		t.Row(r.Rule, r.Count, r.Doc, strings.Trim(fmt.Sprint(r.Examples), "[]"))
 	}

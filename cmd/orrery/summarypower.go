@@ -5,13 +5,14 @@ import (
 	"math"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/sim/metric"
 )
 
 // powerRows say what the run drew, and how much of it was modelled.
-func (s *summary) powerRows(t *table.Table) {
+func (s *summary) powerRows(t *doc.Table) {
 	d := s.out.Document
 	if h := d.Hardware; h != nil {
 		t.Row("modelled", percentOf(h.ModelledUS, h.GPUUS), fmt.Sprintf("of GPU time at work; %s in a class of work. What is not known counts as recorded", percentOf(h.ClassedUS, h.GPUUS)))
@@ -33,10 +34,10 @@ func (s *summary) powerRows(t *table.Table) {
 		}
 		low, _ := s.out.Table.Value(m.name+"_low", metric.All)
 		high, _ := s.out.Table.Value(m.name+"_high", metric.All)
-		t.Row(m.label, table.Quantity(amountWords(v)+" "+m.unit, v), amountWords(low)+" to "+amountWords(high))
+		t.Row(m.label, doc.Quantity(amountWords(v)+" "+m.unit, v), amountWords(low)+" to "+amountWords(high))
 	}
 	if d.Power.OverCapUS > 0 {
-		t.Row("above the cap", table.Quantity(table.Span(float64(d.Power.OverCapUS)/1e6), d.Power.OverCapUS).In(table.Bad), "that the nodes drew more than power_cap")
+		t.Row("above the cap", doc.Quantity(table.Span(float64(d.Power.OverCapUS)/1e6), d.Power.OverCapUS).In(doc.Bad), "that the nodes drew more than power_cap")
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/internal/doc"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/traces/synth"
 )
 
@@ -259,10 +259,10 @@ func (v *synthVerb) show(w *synth.Workload, hash string) error {
 	if v.print.json() {
 		return v.print.document(synthesised{v.out, v.model, i.Rows, v.seed, i.MaxProcs, i.MaxNodes, hash})
 	}
-	t := table.New("what", "value")
+	t := doc.New("what", "value")
 	t.Row("trace", v.out)
 	t.Row("model", v.model)
-	t.Row("jobs", table.Quantity(plot.Count(i.Rows), i.Rows))
+	t.Row("jobs", doc.Quantity(plot.Count(i.Rows), i.Rows))
 	t.Row("seed", int64(v.seed))
 	t.Row("processors", i.MaxProcs)
 	t.Row("nodes", i.MaxNodes)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/scheduler/model"
 	"orrery/traces"
 	"orrery/traces/importer/swf"
@@ -73,7 +73,7 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
 			if print.json() {
 				return print.document(aboutTrace(t, b.Meta()))
 			}
-			rows := table.New("what", "value")
+			rows := doc.New("what", "value")
 			describe(rows, t, b.Meta())
 			return print.table(rows)
 		}),
@@ -127,19 +127,19 @@ func aboutTrace(t *trace, meta traces.Meta) traceInfo {
 	return out
 }
 
-func describe(rows *table.Table, t *trace, meta traces.Meta) {
+func describe(rows *doc.Table, t *trace, meta traces.Meta) {
 	i := t.info
-	known := func(n int32) table.Cell {
+	known := func(n int32) doc.Cell {
 		if n == 0 {
-			return table.Cell{}
+			return doc.Cell{}
 		}
-		return table.Int(int64(n))
+		return doc.Int(int64(n))
 	}
-	text := func(s string) table.Cell {
+	text := func(s string) doc.Cell {
 		if s == "" {
-			return table.Cell{}
+			return doc.Cell{}
 		}
-		return table.Cell{Text: s, JSON: s}
+		return doc.Cell{Text: s, JSON: s}
 	}
 	rows.Row("name", i.Name)
 	rows.Row("hash", i.Hash)
@@ -160,9 +160,9 @@ func describe(rows *table.Table, t *trace, meta traces.Meta) {
 	}
 	rows.Row("sorted", i.Sorted)
 	if i.WarmStart.OK {
-		rows.Row("warm start", table.Quantity(i.WarmStart.V.String(), int64(i.WarmStart.V)))
+		rows.Row("warm start", doc.Quantity(i.WarmStart.V.String(), int64(i.WarmStart.V)))
 		if i.History > 0 {
-			rows.Row("history before it", table.Quantity(model.Time(i.History).String(), int64(i.History)))
+			rows.Row("history before it", doc.Quantity(model.Time(i.History).String(), int64(i.History)))
 		}
 	}
 	rows.Row("source", text(meta.Source))
@@ -187,7 +187,7 @@ func describe(rows *table.Table, t *trace, meta traces.Meta) {
 	for _, d := range r.Repaired {
 		rows.Row("repaired: "+d.Rule, d.Count)
 	}
-	for _, figure := range asRecorded(r.Tables).Rows() {
+	for _, figure := range asRecorded(r.Tables).Rows {
 		rows.Row(figure[0].Text+": "+figure[1].Text, figure[2])
 	}
 	for _, a := range r.Assumed {
@@ -305,15 +305,15 @@ func headTable(print *printer, b *traces.Bundle, name string, left int) error {
 	return print.table(rows)
 }
 
-func newHead() *table.Table {
-	t := table.New("id", "user", "submit", "start", "runtime", "walltime", "procs", "allocated", "nodes", "gpus per node", "kind", "state")
+func newHead() *doc.Table {
+	t := doc.New("id", "user", "submit", "start", "runtime", "walltime", "procs", "allocated", "nodes", "gpus per node", "kind", "state")
 	for _, name := range []string{"submit", "start", "runtime", "walltime"} {
 		t.Key(name, name+"_us")
 	}
 	return t
 }
 
-func headRow(t *table.Table, j *traces.Job) {
+func headRow(t *doc.Table, j *traces.Job) {
 	text := func(s string) any {
 		if s == "" {
 			return nil
@@ -324,13 +324,13 @@ func headRow(t *table.Table, j *traces.Job) {
 		if !o.OK {
 			return nil
 		}
-		return table.Quantity(o.V.String(), int64(o.V))
+		return doc.Quantity(o.V.String(), int64(o.V))
 	}
 	span := func(o traces.Opt[model.Duration]) any {
 		if !o.OK {
 			return nil
 		}
-		return table.Quantity(o.V.String(), int64(o.V))
+		return doc.Quantity(o.V.String(), int64(o.V))
 	}
 	count := func(o traces.Opt[int32]) any {
 		if !o.OK {

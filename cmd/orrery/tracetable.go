@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
@@ -35,12 +35,12 @@ func tableOf(t *trace, asked string) (string, error) {
 }
 
 // header are the columns of any table, with the unit where there is one.
-func header(columns []traces.Column) *table.Table {
+func header(columns []traces.Column) *doc.Table {
 	var names []string
 	for _, c := range columns {
 		names = append(names, c.Name)
 	}
-	t := table.New(names...)
+	t := doc.New(names...)
 	for _, c := range columns {
 		if c.Type == traces.Timestamp || spanColumn(&c) {
 			t.Key(c.Name, c.Name+"_us")
@@ -66,9 +66,9 @@ func cells(columns []traces.Column, row []traces.Value) []any {
 		case c.Type == traces.Bool:
 			out[i] = v.Number != 0
 		case c.Type == traces.Timestamp:
-			out[i] = table.Quantity(model.Time(v.Number).String(), v.Number)
+			out[i] = doc.Quantity(model.Time(v.Number).String(), v.Number)
 		case spanColumn(c):
-			out[i] = table.Quantity(model.Duration(v.Number).String(), v.Number)
+			out[i] = doc.Quantity(model.Duration(v.Number).String(), v.Number)
 		default:
 			out[i] = v.Number
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/traces"
 	"orrery/traces/transform"
 )
@@ -204,7 +204,7 @@ func (v *transformVerb) show(res transform.Result, out string) error {
 	if v.quiet && !v.print.forPrograms() {
 		return nil
 	}
-	t := table.New("step", "jobs", "rule", "count", "first")
+	t := doc.New("step", "jobs", "rule", "count", "first")
 	for _, a := range res.Accounts {
 		step := a.Step
 		if a.Table != "" {

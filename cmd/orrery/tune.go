@@ -330,7 +330,11 @@ func (v *tuneVerb) write(r *tune.Report, p *tune.Problem) error {
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{"tune.json": doc, "page.md": r.Markdown()}
+	var text bytes.Buffer
+	if err := page.Markdown(&text, r.Page(), nil); err != nil {
+		return err
+	}
+	files := map[string][]byte{"tune.json": doc, "page.md": text.Bytes()}
 	for _, p := range r.Profiles() {
 		files[v.profileFile(r, p.VCluster)] = p.Profile.YAML()
 	}
@@ -383,7 +387,7 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 			return err
 		}
 	case "markdown":
-		if _, err := v.m.Stdout.Write(r.Markdown()); err != nil {
+		if err := page.Markdown(v.m.Stdout, r.Page(), nil); err != nil {
 			return err
 		}
 	default:
@@ -398,13 +402,13 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 		if r.Verdict != tune.Change {
 			what = "What the best of the others changes"
 		}
-		if err := v.print.section(what, tunepage.Changes(r)); err != nil {
+		if err := v.print.section(what, r.ChangeTable()); err != nil {
 			return err
 		}
 		if err := v.print.section("Who pays, and who gains", tunepage.Payers(r)); err != nil {
 			return err
 		}
-		if err := v.print.section("What it costs the scheduler, on the whole log", tunepage.Costs(r)); err != nil {
+		if err := v.print.section("What it costs the scheduler, on the whole log", r.Costs()); err != nil {
 			return err
 		}
 		for i := range r.Sensitivity {

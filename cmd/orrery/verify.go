@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/internal/disk"
+	"orrery/internal/doc"
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/sim/record"
@@ -294,13 +295,13 @@ func (v *verifyVerb) show(found *verify.Verification) error {
 }
 
 func (v *verifyVerb) tables(found *verify.Verification) error {
-	files := table.New("file", "equal bytes", "result")
+	files := doc.New("file", "equal bytes", "result")
 	for _, f := range found.Files {
-		result := table.Cell{Text: "identical", JSON: "identical", Tone: table.Good}
+		result := doc.Cell{Text: "identical", JSON: "identical", Tone: doc.Good}
 		if !f.Equal {
-			result = table.Cell{Text: "DIFFERS", JSON: "differs", Tone: table.Bad}
+			result = doc.Cell{Text: "DIFFERS", JSON: "differs", Tone: doc.Bad}
 		}
-		files.Row(f.Name, table.Quantity(plot.Count(f.Bytes), f.Bytes), result)
+		files.Row(f.Name, doc.Quantity(plot.Count(f.Bytes), f.Bytes), result)
 	}
 	if err := v.print.table(files); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/sim"
 	"orrery/sim/record"
 	"orrery/sim/verify"
@@ -110,13 +110,13 @@ func (v *verifyVerb) showStored(found *checkedRun) error {
 	if v.quiet {
 		return nil
 	}
-	list := table.New("file", "bytes", "result")
+	list := doc.New("file", "bytes", "result")
 	for _, name := range found.Files {
 		bytes := int64(0)
 		if st, err := os.Stat(filepath.Join(found.Run, name)); err == nil {
 			bytes = st.Size()
 		}
-		list.Row(name, table.Quantity(plot.Count(bytes), bytes), table.Cell{Text: "as written", JSON: "as written", Tone: table.Good})
+		list.Row(name, doc.Quantity(plot.Count(bytes), bytes), doc.Cell{Text: "as written", JSON: "as written", Tone: doc.Good})
 	}
 	if err := v.print.table(list); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"orrery/internal/disk"
+	"orrery/internal/doc"
 	"orrery/reports/study"
-	"orrery/reports/table"
 	"orrery/sim/gate"
 	"orrery/sim/record"
 	"orrery/sim/sweep"
@@ -277,7 +277,7 @@ func (v *verifyVerb) showStudy(c *checkedStudy) error {
 			return err
 		}
 	case !v.quiet || len(c.Altered)+len(c.Differ) > 0:
-		list := table.New("what", "number", "held to")
+		list := doc.New("what", "number", "held to")
 		for _, k := range c.Checked {
 			list.Row(k.Kind, k.Number, k.By)
 		}

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"orrery/internal/doc"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/sim"
 	"orrery/sim/plan"
 	"orrery/sim/record"
@@ -124,7 +124,7 @@ func (v *verifyVerb) breaches(w watched) error {
 		}
 		return nil
 	}
-	list := table.New("no.", "time", "row", "job", "found", "expected")
+	list := doc.New("no.", "time", "row", "job", "found", "expected")
 	for _, b := range w.Breaches {
 		row, id := "", ""
 		if b.Job >= 0 {

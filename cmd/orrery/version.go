@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/sim/metric"
 	"orrery/sim/plan"
 	"orrery/sim/record"
@@ -97,10 +97,10 @@ Exit codes: 0 printed, 2 usage.`,
 			if print.json() {
 				return print.document(aboutProgram())
 			}
-			t := table.New("what", "value")
+			t := doc.New("what", "value")
 			t.Row("orrery", version())
 			t.Row("version from", versionSource())
-			t.Row("revision", table.Quantity(cmp.Or(revision(), "unknown"), revision()))
+			t.Row("revision", doc.Quantity(cmp.Or(revision(), "unknown"), revision()))
 			t.Row("semantics", plan.Semantics)
 			t.Row("trace schema", traces.SchemaVersion)
 			t.Row("run schema", record.RunVersion)

@@ -3,38 +3,18 @@
 package calibration
 
 import (
-	_ "embed" // the page
 	"fmt"
-	"html/template"
 	"slices"
 
 	"orrery/capture/calibrate"
+	"orrery/internal/doc"
 	"orrery/reports/page"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 )
 
-//go:embed assets/page.html
-var pageHTML string
-
-var pageTemplate = page.Template("calibration", pageHTML)
-
-// pageContent is what assets/page.html shows. It has no script.
-type pageContent struct {
-	Name    string
-	Policy  string // of security
-	Made    page.Made
-	Style   template.CSS
-	Summary []string
-	Figures []page.Figure
-	Fitted  page.Table
-	Refused page.Table
-	Read    page.Table
-}
-
 // Table has a row for each figure, put into the file or not.
-func Table(list []calibrate.Outcome) *table.Table {
-	t := table.New("key", "value", "low", "high", "unit", "range", "n", "of", "rows", "days", "off by (%)", "put in", "why not")
+func Table(list []calibrate.Outcome) *doc.Table {
+	t := doc.New("key", "value", "low", "high", "unit", "range", "n", "of", "rows", "days", "off by (%)", "put in", "why not")
 	t.Key("off by (%)", "residual_percent")
 	for _, o := range list {
 		f := o.Finding
@@ -43,17 +23,17 @@ func Table(list []calibrate.Outcome) *table.Table {
 			continue
 		}
 		low, high := f.Ends()
-		t.Row(o.Key, figure(o.Value, f.Figure.Value), figure(o.Low, low), figure(o.High, high), f.Unit, f.Range(), f.Figure.N, f.Figure.Units, f.Rows, table.Float(f.Days(), 3), table.Float(100*f.Figure.Residual, 1), o.Applied, o.Why)
+		t.Row(o.Key, figure(o.Value, f.Figure.Value), figure(o.Low, low), figure(o.High, high), f.Unit, f.Range(), f.Figure.N, f.Figure.Units, f.Rows, doc.Float(f.Days(), 3), doc.Float(100*f.Figure.Residual, 1), o.Applied, o.Why)
 	}
 	return t
 }
 
 // nothing is a cell of a figure that is not there.
-var nothing = table.Cell{Number: true}
+var nothing = doc.Cell{Number: true}
 
 // figure is a number as the file has it for people, and in its unit for programs.
-func figure(text string, value float64) table.Cell {
-	return table.Cell{Text: text, JSON: value, Number: true}
+func figure(text string, value float64) doc.Cell {
+	return doc.Cell{Text: text, JSON: value, Number: true}
 }
 
 // Write writes the page of a calibration into dir, which is made when it is missing: report.html,
@@ -61,10 +41,10 @@ func figure(text string, value float64) table.Cell {
 func Write(dir, name string, list []calibrate.Outcome, counts []calibrate.Count, made page.Made) error {
 	applied := slices.Clone(list)
 	applied = slices.DeleteFunc(applied, func(o calibrate.Outcome) bool { return !o.Applied })
-	fitted, refused, read := table.New("key", "value", "low", "high", "range", "n", "of", "rows", "usually off by (%)", "holds for"), table.New("key", "value", "why not"), table.New("what", "number")
+	fitted, refused, read := doc.New("key", "value", "low", "high", "range", "n", "of", "rows", "usually off by (%)", "holds for"), doc.New("key", "value", "why not"), doc.New("what", "number")
 	for _, o := range list {
 		if f := o.Finding; o.Applied {
-			fitted.Row(o.Key, o.Value, o.Low, o.High, f.Range(), f.Figure.N, f.Figure.Units, f.Rows, table.Float(100*f.Figure.Residual, 1), f.Valid)
+			fitted.Row(o.Key, o.Value, o.Low, o.High, f.Range(), f.Figure.N, f.Figure.Units, f.Rows, doc.Float(100*f.Figure.Residual, 1), f.Valid)
 		} else {
 			refused.Row(o.Key, o.Value, o.Why)
 		}
@@ -76,17 +56,15 @@ func Write(dir, name string, list []calibrate.Outcome, counts []calibrate.Count,
 	if rows := fitRows(list); len(rows) > 0 {
 		drawn = append(drawn, plot.Fits(rows))
 	}
-	p := pageContent{Name: name, Made: made, Style: template.CSS(page.CSS), // our own file
-		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
-		Fitted: page.TableOf(fitted), Refused: page.TableOf(refused), Read: page.TableOf(read),
-		Summary: []string{fmt.Sprintf("%s of the cluster file %s fitted to what was measured; %s refused or left out.",
-			page.Count(int64(len(applied)), "key", "keys"), was(len(applied)), page.Count(int64(len(list)-len(applied)), "was", "were"))},
-	}
-	var err error
-	if p.Figures, err = page.InlineAll(drawn); err != nil {
-		return err
-	}
-	return page.Write(dir, drawn, page.Filled(pageTemplate, p))
+	p := page.Page{Made: made, Figures: drawn, Document: doc.Document{Title: name + ": what was measured of its hardware", By: "orrery calibrate", Head: []doc.Part{
+		doc.Say("%s of the cluster file %s fitted to what was measured; %s refused or left out.",
+			page.Count(int64(len(applied)), "key", "keys"), was(len(applied)), page.Count(int64(len(list)-len(applied)), "was", "were")),
+	}}}
+	p.Add("figures", "Fits", doc.Part{Figures: page.Names(drawn)})
+	p.Add("fitted", "Figures", doc.Say("Each with its range, how many independent measurements it rests on, how far these usually lie from it, and where it holds."), doc.Show(fitted))
+	p.Add("refused", "Refused, or not put into the file", doc.Say("The file keeps what it had for these."), doc.Show(refused))
+	p.Add("read", "What was read", doc.Show(read))
+	return p.Write(dir)
 }
 
 func was(n int) string {

@@ -8,10 +8,10 @@ import (
 	"math"
 	"slices"
 
+	"orrery/internal/doc"
 	"orrery/reports/internal/rundata"
 	"orrery/reports/page"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
 	"orrery/sim/paired"
@@ -361,50 +361,50 @@ func (c *Comparison) ownFigures() []*plot.Figure {
 }
 
 // MetricTable shows the metrics of both runs with their differences.
-func (c *Comparison) MetricTable() *table.Table {
-	t := table.New("metric", "unit", "window", "A", "B", "difference", "relative", "better", "change")
+func (c *Comparison) MetricTable() *doc.Table {
+	t := doc.New("metric", "unit", "window", "A", "B", "difference", "relative", "better", "change")
 	for _, d := range c.Metrics {
-		rel := table.Cell{}
+		rel := doc.Cell{}
 		if d.Relative != nil {
-			rel = table.Quantity(fmt.Sprintf("%+.2f %%", 100**d.Relative), *d.Relative)
+			rel = doc.Quantity(fmt.Sprintf("%+.2f %%", 100**d.Relative), *d.Relative)
 		}
 		t.Row(d.Name, d.Unit, d.Window, optional(d.A, ""), optional(d.B, ""), optional(d.Diff, "+"), rel, optionalText(d.Better), changeCell(d.Change))
 	}
 	return t
 }
 
-func optionalText(s string) table.Cell {
+func optionalText(s string) doc.Cell {
 	if s == "" {
-		return table.Cell{}
+		return doc.Cell{}
 	}
-	return table.Cell{Text: s, JSON: s}
+	return doc.Cell{Text: s, JSON: s}
 }
 
-func optional(v *float64, sign string) table.Cell {
+func optional(v *float64, sign string) doc.Cell {
 	if v == nil {
-		return table.Cell{}
+		return doc.Cell{}
 	}
 	s := page.Number(*v)
 	if *v > 0 {
 		s = sign + s
 	}
-	return table.Quantity(s, *v)
+	return doc.Quantity(s, *v)
 }
 
-func changeCell(change string) table.Cell {
+func changeCell(change string) doc.Cell {
 	if change == "" {
-		return table.Cell{}
+		return doc.Cell{}
 	}
-	c := table.Cell{Text: change, JSON: change}
+	c := doc.Cell{Text: change, JSON: change}
 	if change == differs {
 		return c
 	}
-	return c.In(table.Faint)
+	return c.In(doc.Faint)
 }
 
 // CountTable shows how many jobs started earlier, later or not at all.
-func (c *Comparison) CountTable() *table.Table {
-	t := table.New("jobs from A to B", "count")
+func (c *Comparison) CountTable() *doc.Table {
+	t := doc.New("jobs from A to B", "count")
 	for _, row := range []struct {
 		name  string
 		count int64
@@ -424,8 +424,8 @@ func (c *Comparison) CountTable() *table.Table {
 }
 
 // MovedTable shows the jobs that moved most.
-func (c *Comparison) MovedTable() *table.Table {
-	t := table.New("job", "user", "procs", "wait in A", "wait in B", "moved")
+func (c *Comparison) MovedTable() *doc.Table {
+	t := doc.New("job", "user", "procs", "wait in A", "wait in B", "moved")
 	for i := range c.Moved {
 		m := &c.Moved[i]
 		sign := "+"
@@ -441,6 +441,6 @@ func (c *Comparison) MovedTable() *table.Table {
 	return t
 }
 
-func span(d model.Duration, sign string) table.Cell {
-	return table.Quantity(sign+d.String(), d.Seconds())
+func span(d model.Duration, sign string) doc.Cell {
+	return doc.Quantity(sign+d.String(), d.Seconds())
 }

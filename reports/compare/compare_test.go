@@ -58,7 +58,7 @@ func TestCompare(t *testing.T) {
 	require.Nil(t, byName["queue_growth"].Diff, "undefined in this window")
 
 	var b bytes.Buffer
-	require.NoError(t, c.MovedTable().Write(&b, table.Text, table.Options{}))
+	require.NoError(t, table.Write(&b, c.MovedTable(), table.Text, table.Options{}))
 	require.Equal(t, ""+
 		"job  user  procs  wait in A  wait in B      moved\n"+
 		" 12  bob       2   00:00:00   00:02:30  +00:02:30\n"+
@@ -66,8 +66,8 @@ func TestCompare(t *testing.T) {
 	for _, f := range c.ownFigures() {
 		require.NoError(t, f.WriteSVG(&bytes.Buffer{}))
 	}
-	require.NoError(t, c.CountTable().Write(&b, table.Markdown, table.Options{}))
-	require.NoError(t, c.MetricTable().Write(&b, table.JSON, table.Options{}))
+	require.NoError(t, table.Write(&b, c.CountTable(), table.Markdown, table.Options{}))
+	require.NoError(t, table.Write(&b, c.MetricTable(), table.JSON, table.Options{}))
 }
 
 func TestMetricDifferences(t *testing.T) {
@@ -204,7 +204,7 @@ func TestCompareSchedule(t *testing.T) {
 	got, err := Schedule(dir, csvFile(t, "job_id,start\n11,0\n12,12\n13,100\n", false))
 	require.NoError(t, err)
 	var b bytes.Buffer
-	require.NoError(t, got.Table().Write(&b, table.Text, table.Options{}))
+	require.NoError(t, table.Write(&b, got.Table(), table.Text, table.Options{}))
 	require.Equal(t, ""+
 		"job  start in schedule  start in run      moved\n"+
 		" 12           00:00:12      00:00:10  -00:00:02\n", b.String())

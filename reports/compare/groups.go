@@ -1,8 +1,8 @@
 package compare
 
 import (
+	"orrery/internal/doc"
 	"orrery/reports/page"
-	"orrery/reports/table"
 	"orrery/sim/metric"
 	"orrery/sim/record"
 )
@@ -95,8 +95,8 @@ func diffGroup(a, b *record.Group) GroupDiff {
 // GroupTable shows the vClusters, tenants and classes of both runs over the whole
 // run: mean waits in seconds and shares of what was held. It is empty for runs of no
 // site.
-func (c *Comparison) GroupTable() *table.Table {
-	t := table.New("group", "name", "jobs A", "jobs B", "mean wait A", "mean wait B", "difference", "change", "share A", "share B", "preemptions A", "preemptions B")
+func (c *Comparison) GroupTable() *doc.Table {
+	t := doc.New("group", "name", "jobs A", "jobs B", "mean wait A", "mean wait B", "difference", "change", "share A", "share B", "preemptions A", "preemptions B")
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		if g.Window != metric.All {
@@ -119,9 +119,9 @@ func (g *GroupDiff) metric(name string) *MetricDiff {
 	return &MetricDiff{}
 }
 
-func jobsCell(n *int64) table.Cell {
+func jobsCell(n *int64) doc.Cell {
 	if n == nil {
-		return table.Cell{}
+		return doc.Cell{}
 	}
 	return page.CountCell(*n)
 }

@@ -40,7 +40,7 @@ func TestGanttOfMoves(t *testing.T) {
 		require.NoError(t, err)
 		f, _, err := c.ganttOfMoves()
 		require.NoError(t, err)
-		require.NoError(t, page.Write(dir, []*plot.Figure{f}))
+		require.NoError(t, (&page.Page{Figures: []*plot.Figure{f}}).Write(dir))
 	}
 }
 

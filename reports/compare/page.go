@@ -1,14 +1,12 @@
 package compare
 
 import (
-	_ "embed" // the page
 	"fmt"
-	"html/template"
-	"io"
 	"math"
 	"path/filepath"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/internal/rundata"
 	"orrery/reports/page"
 	"orrery/reports/plot"
@@ -18,44 +16,8 @@ import (
 	"orrery/sim/stat"
 )
 
-//go:embed assets/page.html
-var pageHTML string
-
-//go:embed assets/page.css
-var pageCSS string
-
-var pageTemplate = page.Template("compare", pageHTML)
-
-// pageContent is what assets/page.html shows. It has no script.
-type pageContent struct {
-	*Comparison
-	Policy  string // of security
-	Made    page.Made
-	Style   template.CSS
-	Names   [2]string
-	Verdict string
-	Good    bool
-	Summary []string
-	Tiles   []tile
-	Figures []page.Figure
-	Jobs    []page.Figure
-	Moved   page.Table
-	Why     page.Table
-	Counts  page.Table
-	Power   page.Table
-	Groups  page.Table
-	Metrics page.Table
-	Windows page.Table // by windows of submission
-	About   string     // what they rest on
-	// Measured says that the noise is in the intervals.
-	Measured bool
-}
-
 // metricWaitMax is the metric that a comparison speaks of, beside those of package page.
 const metricWaitMax = "wait_max"
-
-// tile is a metric of both runs.
-type tile struct{ A, B, Label, Change, Class string }
 
 // Write draws both runs into dir, which is made when it is missing:
 // report.html (one page that opens without a network) and figures/*.svg and *.png,
@@ -67,7 +29,12 @@ func Write(dir string, c *Comparison, made page.Made) error {
 	if err != nil {
 		return err
 	}
-	return page.Write(dir, figures, page.File{Name: page.FileHTML, Fill: func(w io.Writer) error { return c.writeHTML(w, figures, made) }})
+	p, err := c.page(figures)
+	if err != nil {
+		return err
+	}
+	p.Made = made
+	return p.Write(dir)
 }
 
 // allFigures draws the state of both runs over time, beside each other, and their
@@ -166,22 +133,16 @@ func (c *Comparison) headline(name string) (d MetricDiff, ok bool) {
 
 // tiles are the figures by windows with their intervals, and other metrics of the
 // whole runs, which have none.
-func (c *Comparison) tiles() (out []tile) {
+func (c *Comparison) tiles() (out []doc.Tile) {
 	for i := range c.windowRows() {
 		row := &c.Windows.Rows[i]
-		t := tile{
-			A: windowReading(row, row.First.Estimate), B: windowReading(row, row.This.Estimate),
-			Label:  fmt.Sprintf("%s, %d windows", byWindows[row.Metric], row.Windows),
-			Change: row.Verdict,
+		t := doc.Tile{
+			From: windowReading(row, row.First.Estimate), Value: windowReading(row, row.This.Estimate),
+			Label: fmt.Sprintf("%s, %d windows, A → B", byWindows[row.Metric], row.Windows), Change: row.Verdict,
+			Good: row.Verdict == stat.Better.String(), Bad: row.Verdict == stat.Worse.String(),
 		}
 		if row.Relative.Low.Defined() {
 			t.Change = fmt.Sprintf("%s (%s to %s), %s", percentage(float64(row.Relative.Estimate)), percentage(float64(row.Relative.Low)), percentage(float64(row.Relative.High)), row.Verdict)
-		}
-		switch row.Verdict {
-		case stat.Better.String():
-			t.Class = "good"
-		case stat.Worse.String():
-			t.Class = "bad"
 		}
 		out = append(out, t)
 	}
@@ -190,7 +151,7 @@ func (c *Comparison) tiles() (out []tile) {
 		if !ok {
 			continue
 		}
-		t := tile{A: page.Reading(d.of(d.A)), B: page.Reading(d.of(d.B)), Label: h.label + ", " + d.Window, Change: d.Change}
+		t := doc.Tile{From: page.Reading(d.of(d.A)), Value: page.Reading(d.of(d.B)), Label: h.label + ", " + d.Window + ", A → B", Change: d.Change}
 		if d.Relative != nil && *d.Diff != 0 {
 			t.Change = strings.TrimSpace(fmt.Sprintf("%s %s", percentage(*d.Relative), t.Change))
 		}
@@ -308,37 +269,43 @@ func longestWait(d MetricDiff) string {
 	return "the longest wait stays " + a
 }
 
-func (c *Comparison) writeHTML(w io.Writer, figures []*plot.Figure, made page.Made) error {
-	p := pageContent{
-		Made:       made,
-		Comparison: c, Style: template.CSS(page.CSS + pageCSS), Names: c.names(), Summary: page.Unbroken(c.summary()), // our own files
-		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
-		Moved:  page.TableOf(c.MovedTable()), Counts: page.TableOf(c.CountTable()), Power: page.TableOf(c.PowerTable()), Groups: page.Coloured(c.GroupTable()), Metrics: page.Coloured(c.MetricTable()),
+// page is what the page shows.
+func (c *Comparison) page(figures []*plot.Figure) (*page.Page, error) {
+	p := &page.Page{Figures: figures, Document: doc.Document{Title: "Two runs of one trace", By: "orrery compare"}}
+	verdict, good := c.verdict()
+	names, tone := c.names(), doc.Bad
+	if good {
+		tone = doc.Good
 	}
-	p.Tiles = c.tiles()
-	p.Verdict, p.Good = c.verdict()
+	p.Head = []doc.Part{{Text: names[0]}, {Text: names[1]}, {Word: verdict, Tone: tone}, {Text: strings.Join(c.summary(), " "), Role: doc.Lead}}
+	if c.Windows == nil || !c.Windows.Measured() {
+		p.Head = append(p.Head, doc.Part{Text: "Whether this is more than noise is not known. This measures it:", Code: "orrery compare A B --noise LOG"})
+	}
+	p.Head = append(p.Head, doc.Part{Tiles: c.tiles()})
 	if c.Windows != nil {
-		p.Windows, p.About = page.Coloured(WindowTable(c.Windows)), AboutWindows(c.Windows)
-		p.Measured = c.Windows.Measured()
+		p.Add("windows", "By windows", doc.Part{Text: AboutWindows(c.Windows)}, doc.Show(WindowTable(c.Windows)))
 	}
-	for _, f := range figures {
-		h, err := page.Inline(f)
-		if err != nil {
-			return err
-		}
-		if f.Name == "gantt-moves" {
-			p.Jobs = append(p.Jobs, h)
-			continue
-		}
-		p.Figures = append(p.Figures, h)
-	}
+	drawn := page.Names(figures)
+	last := len(drawn) - 1 // which jobs moved
+	p.Add("figures", "Side by side", doc.Part{Figures: drawn[:last]})
 	why, err := c.WhyTable()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.Why = page.TableOf(why)
-	if err := pageTemplate.Execute(w, p); err != nil {
-		return fmt.Errorf("filling the page: %w", err)
+	p.Add("moved", "Jobs that moved", doc.Part{Figures: drawn[last:]}, doc.Show(c.CountTable()),
+		doc.Titled("Those that moved most"), or(c.MovedTable(), "No job moved."),
+		doc.Titled("For what they waited"), or(why, "Not known: replay both with --decisions to have it here."))
+	p.Add("power", "Energy, cost and carbon, over the whole run",
+		doc.Say("The range of the difference is that of both runs at their least and at their most: what is wrong with a power is wrong in both."), doc.Show(c.PowerTable()))
+	p.Add("groups", "Groups, over the whole run", doc.Say("Waits are in seconds."), doc.Show(c.GroupTable()))
+	p.Add("metrics", "Metrics", doc.Show(c.MetricTable()))
+	return p, nil
+}
+
+// or is a table, or what is said where it has no row.
+func or(t *doc.Table, otherwise string) doc.Part {
+	if t.Len() == 0 {
+		return doc.Part{Text: otherwise}
 	}
-	return nil
+	return doc.Show(t)
 }

@@ -3,8 +3,8 @@ package compare
 import (
 	"fmt"
 
+	"orrery/internal/doc"
 	"orrery/reports/page"
-	"orrery/reports/table"
 	"orrery/sim/metric"
 )
 
@@ -15,17 +15,17 @@ var powerMetrics = []string{"energy", "energy_cost", "carbon"}
 // within which they lie. The range of the difference is that of both runs at their least and
 // at their most, since the powers are wrong in both alike. It is empty where neither run has
 // them.
-func (c *Comparison) PowerTable() *table.Table {
-	t := table.New("metric", "unit", "A", "A between", "B", "B between", "difference", "difference between", "relative")
+func (c *Comparison) PowerTable() *doc.Table {
+	t := doc.New("metric", "unit", "A", "A between", "B", "B between", "difference", "difference between", "relative")
 	for _, name := range powerMetrics {
 		d := c.overAll(name)
 		if d.A == nil && d.B == nil {
 			continue
 		}
 		low, high := c.overAll(name+"_low"), c.overAll(name+"_high")
-		relative := table.Cell{}
+		relative := doc.Cell{}
 		if d.Relative != nil {
-			relative = table.Quantity(fmt.Sprintf("%+.2f %%", 100**d.Relative), *d.Relative)
+			relative = doc.Quantity(fmt.Sprintf("%+.2f %%", 100**d.Relative), *d.Relative)
 		}
 		t.Row(name, d.Unit, optional(d.A, ""), between(low.A, high.A, ""), optional(d.B, ""), between(low.B, high.B, ""),
 			optional(d.Diff, "+"), between(low.Diff, high.Diff, "+"), relative)
@@ -44,9 +44,9 @@ func (c *Comparison) overAll(name string) MetricDiff {
 }
 
 // between is a range, empty where an end is not known.
-func between(low, high *float64, sign string) table.Cell {
+func between(low, high *float64, sign string) doc.Cell {
 	if low == nil || high == nil {
-		return table.Cell{}
+		return doc.Cell{}
 	}
 	a, b := min(*low, *high), max(*low, *high)
 	text := func(x float64) string {
@@ -56,5 +56,5 @@ func between(low, high *float64, sign string) table.Cell {
 		return page.Number(x)
 	}
 	both := text(a) + " to " + text(b)
-	return table.Cell{Text: both, JSON: both}
+	return doc.Cell{Text: both, JSON: both}
 }

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/scheduler/model"
 	"orrery/sim/record"
 )
@@ -104,24 +104,24 @@ func (c *ScheduleComparison) differ(id, schedule, run int64) {
 }
 
 // Table shows the first differing jobs.
-func (c *ScheduleComparison) Table() *table.Table {
-	t := table.New("job", "start in schedule", "start in run", "moved")
+func (c *ScheduleComparison) Table() *doc.Table {
+	t := doc.New("job", "start in schedule", "start in run", "moved")
 	for _, d := range c.First {
 		t.Row(d.ID, instant(d.Schedule), instant(d.Run), moved(d))
 	}
 	return t
 }
 
-func instant(at model.Time) table.Cell {
+func instant(at model.Time) doc.Cell {
 	if at == model.AbsentTime {
-		return table.Cell{}
+		return doc.Cell{}
 	}
-	return table.Quantity(at.String(), model.Duration(at).Seconds())
+	return doc.Quantity(at.String(), model.Duration(at).Seconds())
 }
 
-func moved(d ScheduleDiff) table.Cell {
+func moved(d ScheduleDiff) doc.Cell {
 	if d.Schedule == model.AbsentTime || d.Run == model.AbsentTime {
-		return table.Cell{}
+		return doc.Cell{}
 	}
 	by := d.Run.Sub(d.Schedule)
 	if by > 0 {

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/scheduler/model"
 	"orrery/sim/record"
 )
@@ -44,8 +44,8 @@ func waitedFor(dir string, of map[model.JobID]bool) (map[model.JobID]map[string]
 // WhyTable says for what the jobs that moved most waited longest in each run. It is
 // empty unless both runs recorded decisions, which it reads once. Complaints about
 // content are *record.DataError.
-func (c *Comparison) WhyTable() (*table.Table, error) {
-	t := table.New("job", "moved", "waited most in A for", "waited most in B for")
+func (c *Comparison) WhyTable() (*doc.Table, error) {
+	t := doc.New("job", "moved", "waited most in A for", "waited most in B for")
 	of := map[model.JobID]bool{}
 	for i := range c.Moved {
 		of[model.JobID(c.Moved[i].Job)] = true

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/page"
-	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
 	"orrery/sim/paired"
@@ -15,8 +15,8 @@ import (
 // WindowTable shows a comparison by windows in the manner of benchstat: both values,
 // the change with its interval, p and what may be said. JSON output has the result
 // itself instead.
-func WindowTable(r *paired.Result) *table.Table {
-	t := table.New("run", "metric", "unit", "first", "this", "change", "95 % interval", "p", "noise", "verdict", "reason")
+func WindowTable(r *paired.Result) *doc.Table {
+	t := doc.New("run", "metric", "unit", "first", "this", "change", "95 % interval", "p", "noise", "verdict", "reason")
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		t.Row(row.Run, row.Metric, row.Unit, short(row.First.Estimate), short(row.This.Estimate),
@@ -27,14 +27,14 @@ func WindowTable(r *paired.Result) *table.Table {
 
 // change is the change as a part of the first side, or in the unit where there is no
 // such part.
-func change(row *paired.Row) table.Cell {
+func change(row *paired.Row) doc.Cell {
 	if row.Relative.Estimate.Defined() {
-		return table.Quantity(signedPart(row.Relative.Estimate), float64(row.Relative.Estimate))
+		return doc.Quantity(signedPart(row.Relative.Estimate), float64(row.Relative.Estimate))
 	}
 	if !row.Difference.Estimate.Defined() {
-		return table.Cell{}
+		return doc.Cell{}
 	}
-	return table.Quantity(fmt.Sprintf("%+.4g %s", float64(row.Difference.Estimate), unitAfter(row.Unit)), float64(row.Difference.Estimate))
+	return doc.Quantity(fmt.Sprintf("%+.4g %s", float64(row.Difference.Estimate), unitAfter(row.Unit)), float64(row.Difference.Estimate))
 }
 
 // interval is that of change.
@@ -58,39 +58,39 @@ func unitAfter(unit string) string {
 // signedPart is a part in per cent.
 func signedPart(x metric.Number) string { return fmt.Sprintf("%+.2f %%", 100*float64(x)) }
 
-func short(x metric.Number) table.Cell {
+func short(x metric.Number) doc.Cell {
 	if !x.Defined() {
-		return table.Cell{}
+		return doc.Cell{}
 	}
-	return table.Quantity(page.Number(float64(x)), float64(x))
+	return doc.Quantity(page.Number(float64(x)), float64(x))
 }
 
-func probability(p metric.Number) table.Cell {
+func probability(p metric.Number) doc.Cell {
 	if !p.Defined() {
-		return table.Cell{}
+		return doc.Cell{}
 	}
-	return table.Quantity(fmt.Sprintf("%.2g", float64(p)), float64(p))
+	return doc.Quantity(fmt.Sprintf("%.2g", float64(p)), float64(p))
 }
 
 // noiseOf is the part of the variance of the change that the noise explains.
-func noiseOf(row *paired.Row) table.Cell {
+func noiseOf(row *paired.Row) doc.Cell {
 	if row.Noise.Measured == stat.NoNoise {
-		return table.Cell{}
+		return doc.Cell{}
 	}
-	return table.Quantity(fmt.Sprintf("%.0f %%", 100*row.Noise.Share), row.Noise.Share)
+	return doc.Quantity(fmt.Sprintf("%.0f %%", 100*row.Noise.Share), row.Noise.Share)
 }
 
-func verdictCell(row *paired.Row) table.Cell {
-	c := table.Cell{Text: row.Verdict, JSON: row.Verdict}
+func verdictCell(row *paired.Row) doc.Cell {
+	c := doc.Cell{Text: row.Verdict, JSON: row.Verdict}
 	switch row.Verdict {
 	case stat.Better.String():
-		return c.In(table.Good)
+		return c.In(doc.Good)
 	case stat.Worse.String():
-		return c.In(table.Bad)
+		return c.In(doc.Bad)
 	case paired.Differs:
 		return c
 	}
-	return c.In(table.Faint)
+	return c.In(doc.Faint)
 }
 
 // AboutWindows says what the intervals of a comparison rest on and hold for.

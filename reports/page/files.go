@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"fmt"
-	"html/template"
 	"io"
 	"path/filepath"
 
@@ -17,21 +16,11 @@ type File struct {
 	Fill func(io.Writer) error
 }
 
-// Filled is the page that a template makes of its content.
-func Filled(t *template.Template, content any) File {
-	return File{Name: FileHTML, Fill: func(w io.Writer) error {
-		if err := t.Execute(w, content); err != nil {
-			return fmt.Errorf("filling the page: %w", err)
-		}
-		return nil
-	}}
-}
-
-// Write writes each figure as NAME.svg and NAME.png into the folder of figures of dir, which is
+// write writes each figure as NAME.svg and NAME.png into the folder of figures of dir, which is
 // made when it is missing, and then the files into dir. All is drawn before the first is
 // written, and all are on the disk before the first is in its place: an interrupt or a full disk
 // finds all there, or, but for an instant, what was there before.
-func Write(dir string, figures []*plot.Figure, files ...File) error {
+func write(dir string, figures []*plot.Figure, files ...File) error {
 	var all []File
 	for _, f := range figures {
 		all = append(all, File{filepath.Join(DirFigures, f.Name+".svg"), f.WriteSVG}, File{filepath.Join(DirFigures, f.Name+".png"), f.WritePNG})

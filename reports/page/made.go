@@ -3,7 +3,7 @@ package page
 import (
 	"strings"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 )
 
 // Made is what made the results of a page, and when. A page has it in its foot, in
@@ -27,5 +27,5 @@ func CommandLine(args []string) string {
 		}
 		words = append(words, a)
 	}
-	return table.Escaped(strings.Join(words, " "), "")
+	return doc.Escaped(strings.Join(words, " "), "")
 }

@@ -1,23 +1,24 @@
-// Package page is what the pages of a run, a comparison and a study have in common: the
-// style, the figures and tables in HTML, the words for numbers, what made the results,
-// and the files that a page is written to. It knows nothing of what a page is about.
+// Package page writes documents as HTML: one file with its style, figures and script, which opens
+// without a network, and the files beside it. It has the words for numbers too, and what made the
+// results. It knows nothing of what a page is about.
 package page
 
 import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	_ "embed" // the style and the parts
+	_ "embed" // the style and the template
 	"encoding/base64"
 	"fmt"
 	"html/template"
 	"image/color"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 )
 
 // Names of the page and of the folder of its figures.
@@ -26,20 +27,70 @@ const (
 	DirFigures = "figures"
 )
 
-// CSS is the style that all pages share.
-//
 //go:embed assets/page.css
-var CSS string
+var css string
 
-//go:embed assets/parts.html
-var parts string
+//go:embed assets/page.html
+var text string
 
-// Template is a page that has the parts of all pages: "head" up to its style, in which it
-// puts the "title" that the page defines, "figure" of a Figure, "table" of a Table, and "made"
-// of a Made. It panics where the text is no template, as it is part of the program.
-func Template(name, text string) *template.Template {
-	t := template.New(name).Funcs(template.FuncMap{"soft": soft})
-	return template.Must(template.Must(t.Parse(parts)).Parse(text))
+// Page is a document with what its HTML has beside it.
+type Page struct {
+	doc.Document
+	Made    Made
+	Figures []*plot.Figure    // which the document names
+	Style   string            // of this page, beside that of all
+	Script  string            // "" is none
+	Data    []Data            // that the script reads
+	Slots   map[string]string // HTML of the program's own, by the name of the slot
+}
+
+// Data is what the script of a page reads in the element of this id.
+type Data struct {
+	ID   string
+	JSON template.JS
+}
+
+// policy is the security policy of all pages: they run their own script alone, and ask for nothing.
+const policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+// HTML writes the page as one file.
+func (p *Page) HTML(w io.Writer) error {
+	content := struct {
+		*Page
+		Policy string
+		Style  template.CSS
+		Script template.JS
+	}{p, policy, template.CSS(css + p.Style), template.JS(p.Script)} // our own files
+	if p.Script != "" {
+		sum := sha256.Sum256([]byte(p.Script))
+		content.Policy += "; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"soft": soft, "fixed": fixed, "laid": lay,
+		"tone":   func(t doc.Tone) string { return map[doc.Tone]string{doc.Good: "good", doc.Bad: "bad"}[t] },
+		"slot":   func(name string) template.HTML { return template.HTML(p.Slots[name]) }, // our own
+		"figure": p.figure,
+	}).Parse(text)
+	if err == nil {
+		err = t.Execute(w, content)
+	}
+	if err != nil {
+		return fmt.Errorf("filling the page: %w", err)
+	}
+	return nil
+}
+
+// Write writes the page and its figures into dir, and other files, as write says.
+func (p *Page) Write(dir string, others ...File) error {
+	return write(dir, p.Figures, append(others, File{FileHTML, p.HTML})...)
+}
+
+// Names are those of figures, for a part of a document.
+func Names(figures []*plot.Figure) (names []string) {
+	for _, f := range figures {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // soft lets a text of a table break behind its underscores, for narrow screens.
@@ -47,89 +98,27 @@ func soft(text string) template.HTML {
 	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(text), "_", "_<wbr>")) // escaped
 }
 
-// Section is a table with its heading, and the id by which a link finds it.
-type Section struct {
-	ID, Title string
-	Table     Table
-}
-
-// Figure is a figure as a page has it.
-type Figure struct {
-	Name, Title, Note, Alt string
-	SVG                    template.HTML
-}
-
-// Table is a table.Table with the alignment of each cell decided.
-type Table struct {
-	Heads []Cell
-	Rows  [][]Cell
-}
-
-// Cell is a text and the class that aligns or colours it.
-type Cell struct{ Text, Class string }
-
-// TableOf aligns numbers right, with their heads.
-func TableOf(t *table.Table) Table {
-	var out Table
-	rows := t.Rows()
-	for i, name := range t.Columns() {
-		class := ""
-		if len(rows) > 0 && rows[0][i].Number {
-			class = "n"
-		}
-		out.Heads = append(out.Heads, Cell{name, class})
-	}
-	for _, row := range rows {
-		cells := make([]Cell, len(row))
-		for i, c := range row {
-			cells[i].Text = c.Text
-			if c.Number || out.Heads[i].Class == "n" {
-				cells[i].Class = "n"
-			}
-		}
-		out.Rows = append(out.Rows, cells)
-	}
-	return out
-}
-
-// Coloured is TableOf with the verdicts in colour.
-func Coloured(t *table.Table) Table {
-	out := TableOf(t)
-	for i, row := range t.Rows() {
-		for k, c := range row {
-			switch c.Text {
-			case "better":
-				out.Rows[i][k].Class = "good"
-			case "worse":
-				out.Rows[i][k].Class = "bad"
-			}
-		}
-	}
-	return out
-}
-
 var quantity = regexp.MustCompile(`(\d) (s\b|min\b|h\b|d\b|%)`)
 
-// Unbroken keeps numbers and their units on one line.
-func Unbroken(lines []string) []string {
-	for i, s := range lines {
-		lines[i] = quantity.ReplaceAllString(s, "$1\u00a0$2")
-	}
-	return lines
-}
+// fixed keeps numbers and their units on one line.
+func fixed(text string) string { return quantity.ReplaceAllString(text, "$1\u00a0$2") }
 
-// Inline makes both forms of a figure part of the page, which shows the one that fits
+// figure makes both forms of a figure part of the page, which shows the one that fits
 // the screen: their size is left to the page, and their colours become the page's
 // variables, so that they follow light and dark.
-func Inline(f *plot.Figure) (Figure, error) {
-	both := ""
+func (p *Page) figure(name string) (template.HTML, error) {
+	i := slices.IndexFunc(p.Figures, func(f *plot.Figure) bool { return f.Name == name })
+	if i < 0 {
+		return "", fmt.Errorf("there is no figure %s", name)
+	}
+	f, both := p.Figures[i], ""
 	for _, form := range []struct {
 		class string
 		write func(io.Writer) error
 	}{{"wide", f.WriteSVG}, {"narrow", f.WriteNarrowSVG}} {
 		var b bytes.Buffer
 		if err := form.write(&b); err != nil {
-			return Figure{}, err
+			return "", err
 		}
 		svg := b.String()
 		svg = svg[strings.Index(svg, "<svg"):]
@@ -138,20 +127,7 @@ func Inline(f *plot.Figure) (Figure, error) {
 		view = view[:strings.Index(view[9:], `"`)+10]
 		both += `<svg class="` + form.class + `" role="img" aria-label="` + template.HTMLEscapeString(f.Alt) + `" ` + view + `>` + themed(rest)
 	}
-	return Figure{f.Name, f.Title, f.Note, f.Alt, template.HTML(both)}, nil // drawn here, text escaped by the canvas
-}
-
-// InlineAll makes figures part of the page.
-func InlineAll(figures []*plot.Figure) ([]Figure, error) {
-	var all []Figure
-	for _, f := range figures {
-		h, err := Inline(f)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, h)
-	}
-	return all, nil
+	return template.HTML(both), nil // drawn here, text escaped by the canvas
 }
 
 // themeColors are the palette of the figures and the page's variables of the
@@ -185,27 +161,16 @@ func themed(svg string) string {
 
 func similar(v int, c uint8) bool { return v-int(c) <= 1 && int(c)-v <= 1 }
 
-// Packed is gzip and then base64: what unpack in page.js reads.
-func Packed(raw []byte) (string, error) {
+// Pack adds data as gzip and then base64: what unpack in page.js reads.
+func (p *Page) Pack(id string, raw []byte) error {
 	var z bytes.Buffer
 	w, err := gzip.NewWriterLevel(&z, gzip.BestCompression)
-	if err != nil {
-		return "", err
+	if err == nil {
+		_, err = w.Write(raw)
 	}
-	if _, err := w.Write(raw); err != nil {
-		return "", err
+	if err == nil {
+		err = w.Close()
 	}
-	if err := w.Close(); err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	b.WriteString(base64.StdEncoding.EncodeToString(z.Bytes()))
-	return b.String(), nil
-}
-
-// ScriptPolicy is the security policy of a page that runs one script and asks for nothing.
-func ScriptPolicy(script string) string {
-	sum := sha256.Sum256([]byte(script))
-	return "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; script-src 'sha256-" +
-		base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	p.Data = append(p.Data, Data{id, template.JS(`"` + base64.StdEncoding.EncodeToString(z.Bytes()) + `"`)}) // base64
+	return err
 }

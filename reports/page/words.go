@@ -4,8 +4,8 @@ import (
 	"math"
 	"strconv"
 
+	"orrery/internal/doc"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/sim/metric"
 )
 
@@ -23,9 +23,6 @@ var shares = map[string]bool{MetricUtilisation: true, "loss_of_capacity": true, 
 
 // IsShare says whether a metric of unit 1 is read in percent.
 func IsShare(name string) bool { return shares[name] }
-
-// Tile is one of the few numbers shown large.
-type Tile struct{ Value, Label, Class string }
 
 // Count writes a number of things: "1 job", "2,000 jobs".
 func Count(n int64, one, many string) string {
@@ -63,4 +60,4 @@ func Number(v float64) string {
 }
 
 // CountCell is a whole number in a table.
-func CountCell(n int64) table.Cell { return table.Quantity(plot.Count(n), n) }
+func CountCell(n int64) doc.Cell { return doc.Quantity(plot.Count(n), n) }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/scheduler/model"
@@ -58,7 +59,7 @@ type headed struct{ name, head string }
 
 // PolicyTable has the measures of each policy that tell most, as means over the seeds with
 // how far their 95 % intervals reach.
-func PolicyTable(c *scaling.Comparison) *table.Table {
+func PolicyTable(c *scaling.Comparison) *doc.Table {
 	shown := []headed{
 		{"missed", "missed %"}, {"bad_intervals", "bad steps %"}, {"latency_p95", "p95 s"}, {"cost", "cost"}, {"utilisation", "util %"},
 		{"theta_under", "θ under %"}, {"theta_over", "θ over %"}, {"tau_under", "τ under %"}, {"tau_over", "τ over %"}, {"instability", "υ %"}, {"changes", "changes"}, {"reversals", "reversals"},
@@ -70,15 +71,15 @@ func PolicyTable(c *scaling.Comparison) *table.Table {
 	for _, s := range shown {
 		heads = append(heads, s.head)
 	}
-	t := table.New(append(heads, "won")...)
+	t := doc.New(append(heads, "won")...)
 	for i := range c.Policies {
 		p := &c.Policies[i]
 		row := []any{p.Name, p.Start.String()}
 		for _, s := range shown {
 			v := p.Mean[measureAt(c, s.name)]
-			row = append(row, table.Quantity(withReach(v), v.Estimate))
+			row = append(row, doc.Quantity(withReach(v), v.Estimate))
 		}
-		t.Row(append(row, table.Quantity(fmt.Sprintf("%.0f %%", 100*p.Won), p.Won))...)
+		t.Row(append(row, doc.Quantity(fmt.Sprintf("%.0f %%", 100*p.Won), p.Won))...)
 	}
 	if c.Machines != nil {
 		return t.Optional("changes").Optional("unanswered").Optional("won")
@@ -88,7 +89,7 @@ func PolicyTable(c *scaling.Comparison) *table.Table {
 
 // ResponseTable has how each policy answered the step of the demand, as means over the seeds
 // in which it reacted; nil where the demand has no step.
-func ResponseTable(c *scaling.Comparison) *table.Table {
+func ResponseTable(c *scaling.Comparison) *doc.Table {
 	if c.Onset == nil {
 		return nil
 	}
@@ -96,13 +97,13 @@ func ResponseTable(c *scaling.Comparison) *table.Table {
 	for _, m := range scaling.ResponseMeasures() {
 		heads = append(heads, m.Name+" "+m.Unit)
 	}
-	t := table.New(append(heads, "note")...)
+	t := doc.New(append(heads, "note")...)
 	for i := range c.Policies {
 		p := &c.Policies[i]
 		row := []any{p.Name}
 		for k := range p.Answers {
 			if v := p.Answers[k].Mean; v != nil {
-				row = append(row, table.Quantity(withReach(*v), v.Estimate))
+				row = append(row, doc.Quantity(withReach(*v), v.Estimate))
 				continue
 			}
 			row = append(row, "-")
@@ -122,8 +123,8 @@ func OnsetText(c *scaling.Comparison) string {
 
 // AgainstTable compares each policy with the first by what matters most: paired over the
 // seeds.
-func AgainstTable(c *scaling.Comparison) *table.Table {
-	t := table.New("policy", "measure", "difference", "low", "high", "verdict")
+func AgainstTable(c *scaling.Comparison) *doc.Table {
+	t := doc.New("policy", "measure", "difference", "low", "high", "verdict")
 	for i := range c.Policies {
 		p := &c.Policies[i]
 		if len(p.Against) == 0 {
@@ -136,15 +137,15 @@ func AgainstTable(c *scaling.Comparison) *table.Table {
 		for _, name := range names {
 			k := measureAt(c, name)
 			d, m := p.Against[k], c.Measures()[k]
-			t.Row(p.Name, m.Says+" ("+m.Unit+")", table.Quantity(figureText(d.Estimate), d.Estimate), table.Quantity(figureText(d.Low), d.Low), table.Quantity(figureText(d.High), d.High), p.Verdict(k))
+			t.Row(p.Name, m.Says+" ("+m.Unit+")", doc.Quantity(figureText(d.Estimate), d.Estimate), doc.Quantity(figureText(d.Low), d.Low), doc.Quantity(figureText(d.High), d.High), p.Verdict(k))
 		}
 	}
 	return t
 }
 
 // GuardTable counts which rules fired and which guards stopped them, of the first seed.
-func GuardTable(c *scaling.Comparison) *table.Table {
-	t := table.New("policy", "rule", "guard", "proposed", "decisions")
+func GuardTable(c *scaling.Comparison) *doc.Table {
+	t := doc.New("policy", "rule", "guard", "proposed", "decisions")
 	for i := range c.Policies {
 		for _, r := range c.Policies[i].First.Rules {
 			proposed := ""
@@ -159,12 +160,12 @@ func GuardTable(c *scaling.Comparison) *table.Table {
 
 // DecisionTable is the log of the decisions that wanted a change, up to so many of each
 // policy; 0 is all that was kept.
-func DecisionTable(c *scaling.Comparison, most int) *table.Table {
+func DecisionTable(c *scaling.Comparison, most int) *doc.Table {
 	heads := []string{"policy", "time", "size", "rule", "wanted", "guard", "proposed", "repeated"}
 	if c.Machines != nil {
 		heads = slices.Insert(heads, 2, "machine")
 	}
-	t := table.New(heads...)
+	t := doc.New(heads...)
 	for i := range c.Policies {
 		p := &c.Policies[i]
 		for k, d := range p.Decisions {

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
+	"orrery/internal/doc"
 	"orrery/reports/internal/reporttest"
 	"orrery/reports/page"
 )
@@ -263,8 +264,10 @@ func TestColumnsAndCommands(t *testing.T) {
 		s.Rows[i].Commands = []string{"orrery study materialize . " + s.Rows[i].ID, "orrery study profile . " + s.Rows[i].ID + " --out profile.yaml"}
 		s.Rows[i].Low, s.Rows[i].High = slices.Clone(s.Rows[i].Metrics), slices.Clone(s.Rows[i].Metrics)
 	}
-	s.Headlines = []Headline{{Value: "-31 %", Label: "wait_p95 on acceptance windows", Good: true}}
-	s.Sections = []Section{{"What changes", []SectionPart{{Text: "Two keys."}, {Head: []string{"key", "now", "then"}, Cells: [][]string{{"backfill", "easy", "none"}}}}}}
+	s.Headlines = []doc.Tile{{Value: "-31 %", Label: "wait_p95 on acceptance windows", Good: true}}
+	keys := doc.New("key", "now", "then")
+	keys.Row("backfill", "easy", "none")
+	s.Sections = []doc.Section{{Title: "What changes", Parts: []doc.Part{doc.Say("Two keys."), doc.Show(keys)}}}
 	p := openStudy(t, s)
 	require.Equal(t, "-31 %", p.text(`document.querySelector(".tiles b.good").textContent`))
 	require.Equal(t, "true", p.text(`String(document.querySelector("#section-1 td").getBoundingClientRect().top < document.getElementById("candidates").getBoundingClientRect().top)`))

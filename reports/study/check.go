@@ -140,9 +140,12 @@ func (s *Study) checkHistories() error {
 func (s *Study) checkSections() error {
 	for i := range s.Sections {
 		for _, p := range s.Sections[i].Parts {
-			for k, row := range p.Cells {
-				if len(row) != len(p.Head) {
-					return fmt.Errorf("section %q: row %d of a table has %d cells under %d heads", s.Sections[i].Title, k+1, len(row), len(p.Head))
+			if p.Table == nil {
+				continue
+			}
+			for k, row := range p.Rows {
+				if len(row) != len(p.Columns) {
+					return fmt.Errorf("section %q: row %d of a table has %d cells under %d heads", s.Sections[i].Title, k+1, len(row), len(p.Columns))
 				}
 			}
 		}

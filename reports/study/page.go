@@ -1,29 +1,28 @@
 package study
 
 import (
+	"cmp"
 	_ "embed" // the parts of the page
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/sim/metric"
 	"orrery/sim/record"
-	"orrery/sim/stat"
 )
 
 // fileName is the data of a study's report, beside the page.
 const fileName = "report.json"
 
-//go:embed assets/page.html
-var pageHTML string
+//go:embed assets/explore.html
+var exploreHTML string
 
 //go:embed assets/page.css
 var pageCSS string
@@ -33,8 +32,6 @@ var pageJS string
 
 //go:embed assets/draw.js
 var drawJS string
-
-var pageTemplate = page.Template("study", pageHTML)
 
 // Write draws a study into dir, which is made when it is missing:
 // report.html (one page that opens without a network), report.json (the study
@@ -56,10 +53,12 @@ func Write(dir string, s *Study, made page.Made) error {
 	if err != nil {
 		return err
 	}
-	err = page.Write(dir, figures,
-		page.File{Name: fileName, Fill: func(w io.Writer) error { _, err := w.Write(raw); return err }},
-		page.File{Name: page.FileHTML, Fill: func(w io.Writer) error { return s.writeHTML(w, figures, made) }})
+	p, err := s.page(figures)
 	if err != nil {
+		return err
+	}
+	p.Made = made
+	if err = p.Write(dir, page.File{Name: fileName, Fill: func(w io.Writer) error { _, err := w.Write(raw); return err }}); err != nil {
 		return err
 	}
 	return writeMade(dir, made)
@@ -84,179 +83,73 @@ func In(path string) string {
 	return inside
 }
 
-// pageContent is what assets/page.html shows.
-type pageContent struct {
-	*Study
-	Policy  string
-	Style   template.CSS
-	Made    page.Made
-	Tiles   []page.Tile
-	Lead    string   // the first sentence, before the tiles
-	After   []string // the others
-	Opening []htmlOpening
-	// Commanded says that there are commands.
-	Commanded bool
-	Best      page.Table
-	More      int // rows that Best leaves out
-	Figures   []page.Figure
-	Explored  []page.Figure // that the page draws itself when scripts run
-	Parts     []page.Section
-	Data      template.JS
-	Script    template.JS
-}
-
-// htmlOpening is a section before the candidates.
-type htmlOpening struct {
-	ID, Title string
-	Parts     []htmlPart
-}
-
-// htmlPart is a paragraph, or a table.
-type htmlPart struct {
-	Text  string
-	Table *page.Table
-	Rest  *page.Table // behind a click
-}
-
-// opening are the sections of the study.
-func (s *Study) opening() []htmlOpening {
-	var out []htmlOpening
-	for i, part := range s.Sections {
-		o := htmlOpening{ID: fmt.Sprintf("section-%d", i+1), Title: part.Title}
-		for _, p := range part.Parts {
-			if p.Head == nil {
-				o.Parts = append(o.Parts, htmlPart{Text: p.Text})
-				continue
-			}
-			t := plainTable(p.Head, p.Cells)
-			part := htmlPart{Table: &t}
-			if len(t.Rows) > mostOpen+2 {
-				part.Rest = &page.Table{Heads: t.Heads, Rows: t.Rows[mostOpen:]}
-				t.Rows = t.Rows[:mostOpen]
-			}
-			o.Parts = append(o.Parts, part)
-		}
-		out = append(out, o)
-	}
-	return out
-}
-
-// mostOpen are the rows of a table that are shown at once.
+// mostOpen are the rows of a table before the candidates that are shown at once.
 const mostOpen = 12
 
-// plainTable is a table of texts: columns whose cells begin with numbers stand to the
-// right, and verdicts are coloured.
-func plainTable(head []string, rows [][]string) page.Table {
-	out := page.Table{Heads: make([]page.Cell, len(head))}
-	for k, text := range head {
-		out.Heads[k].Text = text
-		rows = sameDecimals(rows, k)
-		if slices.ContainsFunc(rows, func(row []string) bool { return beginsNumber(row[k]) }) &&
-			!slices.ContainsFunc(rows, func(row []string) bool {
-				return row[k] != "" && row[k] != "–" && row[k] != "-" && !beginsNumber(row[k])
-			}) {
-			out.Heads[k].Class = "n"
-		}
+// page is what the page shows.
+func (s *Study) page(figures []*plot.Figure) (*page.Page, error) {
+	script := drawJS + "\n" + pageJS
+	p := &page.Page{Figures: figures, Style: pageCSS, Script: script, Slots: map[string]string{"explore": exploreHTML}}
+	word := map[string]string{"tune": "Tuning", "search": "Search"}[s.Kind]
+	p.Title, p.By = cmp.Or(word, "Sweep")+": "+s.Name, "orrery from report.json in this directory"
+	for _, text := range s.Unheeded {
+		p.Head = append(p.Head, doc.Part{Word: "UNHEEDED", Tone: doc.Bad, Text: text + ". Waits and use of the cluster are those of another workload to that extent."})
 	}
-	for _, row := range rows {
-		cells := make([]page.Cell, len(row))
-		for k, text := range row {
-			cells[k] = page.Cell{Text: text, Class: out.Heads[k].Class}
-			switch {
-			case strings.Contains(text, " → "):
-				cells[k].Class += " pair"
-			case k == 0 && len(text) < 32 || len(text) < 16:
-				cells[k].Class += " name"
-			}
-			switch word, _, _ := strings.Cut(text, ":"); word {
-			case stat.Better.String():
-				cells[k].Class = "good"
-			case stat.Worse.String():
-				cells[k].Class = "bad"
-			}
-		}
-		out.Rows = append(out.Rows, cells)
+	verdict := doc.Part{Word: s.Verdict, Tone: doc.Bad}
+	if s.Good {
+		verdict.Tone = doc.Good
 	}
-	return out
-}
-
-// beginsNumber says that a text is a number, a range or a pair of them: 18 windows is not.
-func beginsNumber(text string) bool {
-	bare := strings.TrimLeft(text, "+-−")
-	if bare == "" || bare[0] < '0' || bare[0] > '9' {
-		return false
-	}
-	return !slices.ContainsFunc(letters.FindAllString(text, -1), func(w string) bool { return !slices.Contains(besideNumbers, w) })
-}
-
-var letters = regexp.MustCompile(`\pL+`)
-
-// besideNumbers are what stands between or behind numbers.
-var besideNumbers = []string{"to", "s", "min", "h", "d", "e"}
-
-// sameDecimals writes 1 as 1.0 in a column that has numbers like 0.9.
-func sameDecimals(rows [][]string, k int) [][]string {
-	tenths := false
-	for _, row := range rows {
-		if !tenth.MatchString(row[k]) {
-			return rows
-		}
-		tenths = tenths || strings.Contains(row[k], ".")
-	}
-	if !tenths {
-		return rows
-	}
-	out := make([][]string, len(rows))
-	for i, row := range rows {
-		if out[i] = row; !strings.Contains(row[k], ".") {
-			out[i] = slices.Clone(row)
-			out[i][k] += ".0"
-		}
-	}
-	return out
-}
-
-var tenth = regexp.MustCompile(`^[0-9]+(\.[0-9])?$`)
-
-// writeHTML writes the page.
-func (s *Study) writeHTML(w io.Writer, figures []*plot.Figure, made page.Made) error {
-	p := pageContent{Study: s, Style: template.CSS(page.CSS + pageCSS), Tiles: s.tiles(), Made: made, Opening: s.opening(), Commanded: s.commanded()} // our own files
-	if words := page.Unbroken(slices.Clone(s.Summary)); len(words) > 0 {
-		p.Lead, p.After = words[0], words[1:]
-	}
-	for _, f := range figures {
-		h, err := page.Inline(f)
-		if err != nil {
-			return err
-		}
-		if strings.HasPrefix(f.Name, "pareto") || f.Name == "parallel" {
-			p.Explored = append(p.Explored, h)
+	p.Head = append(p.Head, verdict)
+	said := []doc.Part{{Role: doc.Lead}, {Tiles: s.tiles()}}
+	for i, text := range s.Summary {
+		if i == 0 {
+			said[0].Text = text
 			continue
 		}
-		p.Figures = append(p.Figures, h)
+		said = append(said, doc.Part{Text: text})
 	}
-	best, more := s.bestTable()
-	p.Best, p.More = page.TableOf(best), more
-	for _, t := range s.tables() {
-		if t.table.Len() > 0 {
-			p.Parts = append(p.Parts, page.Section{ID: t.id, Title: t.title, Table: page.Coloured(t.table)})
+	p.Head = doc.Shown(append(append(p.Head, said...), doc.Part{Notes: s.Warn})...)
+	for i, section := range s.Sections {
+		section.ID, section.Parts = fmt.Sprintf("section-%d", i+1), slices.Clone(section.Parts)
+		for k := range section.Parts {
+			section.Parts[k].Most = mostOpen
 		}
+		p.Sections = append(p.Sections, section)
 	}
+	s.addCandidates(p)
+	s.addTables(p)
 	raw, err := json.Marshal(s.pageData())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	data, err := page.Packed(raw)
-	if err != nil {
-		return err
+	return p, p.Pack("data", raw)
+}
+
+// addCandidates adds what the script shows of the rows, what stands there without scripts, and the
+// other figures.
+func (s *Study) addCandidates(p *page.Page) {
+	var explored, others []string
+	for _, name := range page.Names(p.Figures) {
+		if strings.HasPrefix(name, "pareto") || name == "parallel" {
+			explored = append(explored, name)
+		} else {
+			others = append(others, name)
+		}
 	}
-	script := drawJS + "\n" + pageJS
-	p.Data, p.Script = template.JS(`"`+data+`"`), template.JS(script) // base64, and our own files
-	p.Policy = page.ScriptPolicy(script)
-	if err := pageTemplate.Execute(w, p); err != nil {
-		return fmt.Errorf("filling the page: %w", err)
+	best, more := s.bestTable()
+	still := []doc.Part{{Figures: explored}, doc.Show(best)}
+	if best.Len() == 0 {
+		still[1] = doc.Say("No candidate has been computed yet.")
 	}
-	return nil
+	if more > 0 {
+		still = append(still, doc.Say("%d more candidates are in report.json.", more))
+	}
+	parts := []doc.Part{{Slot: "explore"}, {ID: "still", Parts: doc.Shown(still...)}}
+	if s.commanded() {
+		parts = append(parts, doc.Say("Commands are to be run in the folder of this page."))
+	}
+	p.Add("candidates", "Candidates", parts...)
+	p.Add("figures", "Figures", doc.Part{Figures: others})
 }
 
 // columnData is one parameter or metric as the page's script takes it.

@@ -2,7 +2,10 @@
 // its figures and its JSON. It knows nothing of how results were found, and reads no run.
 package study
 
-import "orrery/sim/metric"
+import (
+	"orrery/internal/doc"
+	"orrery/sim/metric"
+)
 
 // Schema is the version of Study's JSON; it is raised when older readers
 // would misread a newer file.
@@ -24,13 +27,13 @@ type Study struct {
 	Verdict string   `json:"verdict,omitempty"` // in a word or two, such as "keep what you have"
 	Good    bool     `json:"good,omitempty"`    // the verdict is good news
 	// Unheeded says what jobs requested and the replays left unmet: it stands before all figures.
-	Unheeded []string `json:"unheeded,omitempty"`
-	Warn     []string `json:"warnings,omitempty"`
-	Facts    []Fact   `json:"facts,omitempty"` // provenance: trace, windows, seeds, method, budget
+	Unheeded []string   `json:"unheeded,omitempty"`
+	Warn     []string   `json:"warnings,omitempty"`
+	Facts    []doc.Fact `json:"facts,omitempty"` // provenance: trace, windows, seeds, method, budget
 	// Headlines are the figures at the head; without them it shows the objectives.
-	Headlines []Headline `json:"headlines,omitempty"`
+	Headlines []doc.Tile `json:"headlines,omitempty"`
 	// Sections stand before the candidates.
-	Sections []Section `json:"sections,omitempty"`
+	Sections []doc.Section `json:"sections,omitempty"`
 
 	Parameters []Parameter `json:"parameters"`
 	Metrics    []Metric    `json:"metrics"`
@@ -41,33 +44,6 @@ type Study struct {
 	Interactions []Interaction `json:"interactions,omitempty"`
 	Groups       []GroupChange `json:"groups,omitempty"`
 	Shares       []ShareSeries `json:"shares,omitempty"`
-}
-
-// Headline is a figure that is shown large.
-type Headline struct {
-	Value string `json:"value"`
-	Label string `json:"label"`
-	Good  bool   `json:"good,omitempty"`
-	Bad   bool   `json:"bad,omitempty"`
-}
-
-// Section is a part of the page, of paragraphs and tables.
-type Section struct {
-	Title string        `json:"title"`
-	Parts []SectionPart `json:"parts"`
-}
-
-// SectionPart is a paragraph, or a table where it has a head.
-type SectionPart struct {
-	Text  string     `json:"text,omitempty"`
-	Head  []string   `json:"head,omitempty"`
-	Cells [][]string `json:"cells,omitempty"` // by row, as many as the head has
-}
-
-// Fact is a line of the provenance.
-type Fact struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
 }
 
 // Kinds of a Parameter.

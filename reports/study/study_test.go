@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/internal/doc"
 	"orrery/reports/internal/reporttest"
 	"orrery/reports/page"
 	"orrery/scheduler/model"
@@ -30,7 +31,7 @@ func study(n int) *Study {
 	s := &Study{
 		Name: "KTH, spring", Kind: "tune", Verdict: "change the weights", Good: true,
 		Summary: []string{"The recommended profile shortens the 95th percentile of waits by 31 % on windows that the search did not see.", "Utilisation stays within its noise."},
-		Facts:   []Fact{{"trace", "kth-sp2 (cafe0001)"}, {"budget", fmt.Sprintf("%d trials of 12 windows", n)}},
+		Facts:   []doc.Fact{{Name: "trace", Value: "kth-sp2 (cafe0001)"}, {Name: "budget", Value: fmt.Sprintf("%d trials of 12 windows", n)}},
 		Parameters: []Parameter{
 			{Name: "weights.wait_time", Kind: KindWeight}, {Name: "weights.job_size", Kind: KindWeight}, {Name: "weights.fair_share", Kind: KindWeight},
 			{Name: "backfill", Kind: KindChoice, Choices: []string{"easy", "conservative", "none"}},
@@ -121,7 +122,9 @@ func studyHTMLOf(t testing.TB, s *Study) string {
 	t.Helper()
 	require.NoError(t, s.check())
 	var b bytes.Buffer
-	require.NoError(t, s.writeHTML(&b, s.figures(), page.Made{}))
+	p, err := s.page(s.figures())
+	require.NoError(t, err)
+	require.NoError(t, p.HTML(&b))
 	return b.String()
 }
 
@@ -155,7 +158,7 @@ func TestStudyIsWrittenTwiceAlike(t *testing.T) {
 func TestStudyEscapesWhatUsersWrote(t *testing.T) {
 	s := study(20)
 	s.Name, s.Kind, s.Verdict, s.Summary, s.Warn = nasty, nasty, nasty, []string{nasty}, []string{nasty}
-	s.Facts = []Fact{{nasty, nasty}}
+	s.Facts = []doc.Fact{{Name: nasty, Value: nasty}}
 	s.Parameters[0].Name, s.Parameters[0].Unit, s.Parameters[3].Choices[0] = nasty, nasty, nasty
 	s.Metrics[0].Name, s.Metrics[0].Unit = nasty+"2", nasty
 	for i := range s.Rows {
@@ -265,7 +268,9 @@ func FuzzReadStudy(f *testing.F) {
 		for _, fig := range s.figures() {
 			require.NoError(t, fig.WriteSVG(&bytes.Buffer{}))
 		}
-		require.NoError(t, s.writeHTML(&bytes.Buffer{}, nil, page.Made{}))
+		p, err := s.page(nil)
+		require.NoError(t, err)
+		require.NoError(t, p.HTML(&bytes.Buffer{}))
 	})
 }
 
@@ -324,14 +329,4 @@ func TestEffectsWithoutANoiseFloorAreDrawn(t *testing.T) {
 	}
 	require.Equal(t, drawn[0], drawn[1])
 	require.NotContains(t, drawn[1], "NaN")
-}
-
-func TestTheColumnsOfAPlainTable(t *testing.T) {
-	got := plainTable([]string{"windows", "load", "range", "wait"}, [][]string{
-		{"18 windows", "0.9", "-45.7 % to +3 %", "1d02:00:00 → 04:00:00"}, {"13 windows", "1", "1.5 to 2", "3.4 h"},
-	})
-	classes := func(i int) string { return got.Heads[i].Class }
-	require.Equal(t, []string{"", "n", "n", "n"}, []string{classes(0), classes(1), classes(2), classes(3)}, "18 windows is a text")
-	require.Equal(t, "0.9", got.Rows[0][1].Text)
-	require.Equal(t, "1.0", got.Rows[1][1].Text, "as the other loads have it")
 }

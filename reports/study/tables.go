@@ -3,9 +3,9 @@ package study
 import (
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/page"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/sim/metric"
 )
 
@@ -13,19 +13,9 @@ import (
 const mostBest = 40
 
 // tiles are the figures at the head of the page.
-func (s *Study) tiles() []page.Tile {
+func (s *Study) tiles() []doc.Tile {
 	if len(s.Headlines) > 0 {
-		out := make([]page.Tile, len(s.Headlines))
-		for i, h := range s.Headlines {
-			out[i] = page.Tile{Value: h.Value, Label: h.Label}
-			switch {
-			case h.Good:
-				out[i].Class = "good"
-			case h.Bad:
-				out[i].Class = "bad"
-			}
-		}
-		return out
+		return s.Headlines
 	}
 	feasible, front := int64(0), int64(0)
 	for i := range s.Rows {
@@ -36,23 +26,23 @@ func (s *Study) tiles() []page.Tile {
 			front++
 		}
 	}
-	out := []page.Tile{{Value: plot.Count(int64(len(s.Rows))), Label: "candidates"}}
+	out := []doc.Tile{{Value: plot.Count(int64(len(s.Rows))), Label: "candidates"}}
 	if feasible < int64(len(s.Rows)) {
-		out = append(out, page.Tile{Value: plot.Count(feasible), Label: "keep all bounds"})
+		out = append(out, doc.Tile{Value: plot.Count(feasible), Label: "keep all bounds"})
 	}
 	if len(s.objectives()) > 1 {
-		out = append(out, page.Tile{Value: plot.Count(front), Label: "on the front"})
+		out = append(out, doc.Tile{Value: plot.Count(front), Label: "on the front"})
 	}
 	for _, k := range s.objectives() {
 		m := s.Metrics[k].measure()
 		chosen, current := s.first(RoleChosen), s.first(RoleCurrent)
 		switch {
 		case chosen != nil && current != nil:
-			out = append(out, page.Tile{Value: m.Say(float64(chosen.Metrics[k])), Label: m.Name + " as recommended, now " + m.Say(float64(current.Metrics[k]))})
+			out = append(out, doc.Tile{Value: m.Say(float64(chosen.Metrics[k])), Label: m.Name + " as recommended, now " + m.Say(float64(current.Metrics[k]))})
 		case chosen != nil:
-			out = append(out, page.Tile{Value: m.Say(float64(chosen.Metrics[k])), Label: m.Name + " as recommended"})
+			out = append(out, doc.Tile{Value: m.Say(float64(chosen.Metrics[k])), Label: m.Name + " as recommended"})
 		case current != nil:
-			out = append(out, page.Tile{Value: m.Say(float64(current.Metrics[k])), Label: m.Name + " now"})
+			out = append(out, doc.Tile{Value: m.Say(float64(current.Metrics[k])), Label: m.Name + " now"})
 		}
 	}
 	return out
@@ -69,15 +59,15 @@ func (s *Study) first(role string) *Row {
 }
 
 // measured is a number as the page spells it.
-func measured(m plot.Measure, v metric.Number) table.Cell {
+func measured(m plot.Measure, v metric.Number) doc.Cell {
 	if !v.Defined() {
-		return table.Cell{}
+		return doc.Cell{}
 	}
-	return table.Quantity(m.Say(float64(v)), float64(v))
+	return doc.Quantity(m.Say(float64(v)), float64(v))
 }
 
 // bestTable are the best rows, and how many it leaves out.
-func (s *Study) bestTable() (t *table.Table, more int) {
+func (s *Study) bestTable() (t *doc.Table, more int) {
 	heads := []string{"candidate"}
 	var measures []plot.Measure
 	for i := range s.Parameters {
@@ -93,7 +83,7 @@ func (s *Study) bestTable() (t *table.Table, more int) {
 	if s.commanded() {
 		heads = append(heads, "commands")
 	}
-	t = table.New(heads...)
+	t = doc.New(heads...)
 	order := s.ranked()
 	for k := range measures {
 		all := make([]float64, len(s.Rows))
@@ -125,44 +115,36 @@ func (s *Study) bestTable() (t *table.Table, more int) {
 	return t, len(order) - t.Len()
 }
 
-// part is a table of the page with its heading.
-type part struct {
-	id, title string
-	table     *table.Table
-}
-
-// tables are what the page shows below the figures.
-func (s *Study) tables() []part {
-	bounds := table.New("metric", "wanted", "bound")
+// addTables adds what the page shows below the figures.
+func (s *Study) addTables(p *page.Page) {
+	bounds := doc.New("metric", "wanted", "bound")
 	for i := range s.Metrics {
 		m := &s.Metrics[i]
-		want := table.Cell{}
+		want := doc.Cell{}
 		if m.Objective {
-			want = table.Cell{Text: m.Direction, JSON: m.Direction}
+			want = doc.Cell{Text: m.Direction, JSON: m.Direction}
 		}
 		if m.Objective || m.Bound != nil {
 			bounds.Row(m.Name, want, m.bound())
 		}
 	}
-	facts := table.New("what", "value")
+	facts := doc.New("what", "value")
 	for _, f := range s.Facts {
 		facts.Row(f.Name, f.Value)
 	}
-	return []part{
-		{"groups", "For which jobs", s.groupTable()},
-		{"influence", "What each setting does", s.sensitivityTable()},
-		{"goal", "What was asked for", bounds},
-		{"facts", "Provenance", facts},
-	}
+	p.Add("groups", "For which jobs", doc.Show(s.groupTable()))
+	p.Add("influence", "What each setting does", doc.Show(s.sensitivityTable()))
+	p.Add("goal", "What was asked for", doc.Show(bounds))
+	p.Add("facts", "Provenance", doc.Show(facts))
 }
 
-func (s *Study) groupTable() *table.Table {
-	t := table.New("group", "name", "jobs", "metric", "before", "after", "change", "interval of the change", "verdict")
+func (s *Study) groupTable() *doc.Table {
+	t := doc.New("group", "name", "jobs", "metric", "before", "after", "change", "interval of the change", "verdict")
 	for _, g := range s.Groups {
 		m := s.named(g.Metric, g.Unit)
-		change, interval := table.Cell{}, ""
+		change, interval := doc.Cell{}, ""
 		if g.Before.Defined() && g.After.Defined() {
-			change = table.Quantity(signed(m, float64(g.After-g.Before)), float64(g.After-g.Before))
+			change = doc.Quantity(signed(m, float64(g.After-g.Before)), float64(g.After-g.Before))
 		}
 		if g.Low.Defined() && g.High.Defined() {
 			interval = signed(m, float64(g.Low)) + " to " + signed(m, float64(g.High))
@@ -180,8 +162,8 @@ func signed(m plot.Measure, v float64) string {
 	return m.Say(v)
 }
 
-func (s *Study) sensitivityTable() *table.Table {
-	t := table.New("metric", "setting", "effect", "interval", "influence", "what an effect is")
+func (s *Study) sensitivityTable() *doc.Table {
+	t := doc.New("metric", "setting", "effect", "interval", "influence", "what an effect is")
 	for _, e := range s.Sensitivity {
 		m := plot.Measure{Unit: e.Unit, Share: e.Share}
 		for _, p := range e.Parts {

@@ -7,12 +7,15 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+
+	"orrery/internal/doc"
 )
 
-var markdownEscape = strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ")
+// markdownEscape has a space without width behind @, which would call a person of that name.
+var markdownEscape = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "\n", " ", "`", "\\`", "*", `\*`, "[", `\[`, "@", "@\u200b")
 
 // EscapedMarkdown is text that Markdown shows as it is, without HTML in it.
-func EscapedMarkdown(s string) string { return markdownEscape.Replace(clean(s)) }
+func EscapedMarkdown(s string) string { return markdownEscape.Replace(doc.Escaped(s, "")) }
 
 // SafeCell puts an apostrophe before a text that a spreadsheet would take for a formula.
 func SafeCell(s string) string {
@@ -22,14 +25,14 @@ func SafeCell(s string) string {
 	return s
 }
 
-func (t *Table) writeMarkdown(w io.Writer) error {
+func (t sheet) writeMarkdown(w io.Writer) error {
 	right := t.rightAligned()
 	b := bufio.NewWriter(w)
-	for _, name := range t.cols {
+	for _, name := range t.Columns {
 		b.WriteString("| " + markdownEscape.Replace(name) + " ")
 	}
 	b.WriteString("|\n")
-	for i := range t.cols {
+	for i := range t.Columns {
 		if right[i] {
 			b.WriteString("|---:")
 		} else {
@@ -37,9 +40,9 @@ func (t *Table) writeMarkdown(w io.Writer) error {
 		}
 	}
 	b.WriteString("|\n")
-	for _, row := range t.rows {
+	for _, row := range t.Rows {
 		for _, c := range row {
-			b.WriteString("| " + markdownEscape.Replace(c.text()) + " ")
+			b.WriteString("| " + markdownEscape.Replace(text(c)) + " ")
 		}
 		b.WriteString("|\n")
 	}
@@ -47,10 +50,10 @@ func (t *Table) writeMarkdown(w io.Writer) error {
 }
 
 // writeJSON writes an array with one object per row, keys in column order.
-func (t *Table) writeJSON(w io.Writer) error {
+func (t sheet) writeJSON(w io.Writer) error {
 	var b bytes.Buffer
 	b.WriteByte('[')
-	for r, row := range t.rows {
+	for r, row := range t.Rows {
 		if r > 0 {
 			b.WriteByte(',')
 		}
@@ -59,7 +62,7 @@ func (t *Table) writeJSON(w io.Writer) error {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			if err := encode(&b, t.keys[i]); err != nil {
+			if err := encode(&b, t.Keys[i]); err != nil {
 				return err
 			}
 			b.WriteString(": ")
@@ -69,7 +72,7 @@ func (t *Table) writeJSON(w io.Writer) error {
 		}
 		b.WriteByte('}')
 	}
-	if len(t.rows) > 0 {
+	if len(t.Rows) > 0 {
 		b.WriteByte('\n')
 	}
 	b.WriteString("]\n")
@@ -79,12 +82,12 @@ func (t *Table) writeJSON(w io.Writer) error {
 
 // writeCSV writes what JSON has: numbers with all their digits, in the units of their
 // keys. A missing value is an empty field.
-func (t *Table) writeCSV(w io.Writer, safe bool) error {
+func (t sheet) writeCSV(w io.Writer, safe bool) error {
 	c := csv.NewWriter(w)
-	if err := c.Write(t.keys); err != nil {
+	if err := c.Write(t.Keys); err != nil {
 		return err
 	}
-	for _, row := range t.rows {
+	for _, row := range t.Rows {
 		fields := make([]string, len(row))
 		for i := range row {
 			switch v := row[i].JSON.(type) {

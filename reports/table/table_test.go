@@ -9,21 +9,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/internal/doc"
 	"orrery/scheduler/model"
 )
 
-func sample() *Table {
-	t := New("metric", "value", "unit", "note")
-	t.Row("wait_mean", Float(12.3456, 2), "s", nil)
+func sample() *doc.Table {
+	t := doc.New("metric", "value", "unit", "note")
+	t.Row("wait_mean", doc.Float(12.3456, 2), "s", nil)
 	t.Row("jobs", 28481, "1", "a note that is rather long for a narrow terminal")
-	t.Row("utilisation", Float(math.NaN(), 2), "%", "a|b <x>")
+	t.Row("utilisation", doc.Float(math.NaN(), 2), "%", "a|b <x>")
 	return t
 }
 
-func write(t *testing.T, tab *Table, f Format, o Options) string {
+func write(t *testing.T, tab *doc.Table, f Format, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, tab.Write(&b, f, o))
+	require.NoError(t, Write(&b, tab, f, o))
 	return b.String()
 }
 
@@ -37,7 +38,7 @@ func TestText(t *testing.T) {
 
 func TestTextFitsTheTerminalWithoutCutting(t *testing.T) {
 	tab := sample()
-	tab.Row("weights.data_readiness", Float(0.25, 2), "1", strings.Repeat("f", 70))
+	tab.Row("weights.data_readiness", doc.Float(0.25, 2), "1", strings.Repeat("f", 70))
 	for width := 12; width < 130; width++ {
 		out := write(t, tab, Text, Options{Width: width})
 		for line := range strings.Lines(out) {
@@ -78,22 +79,22 @@ func TestTextFitsTheTerminalWithoutCutting(t *testing.T) {
 }
 
 func TestOptionalColumnsGoBeforeBlocks(t *testing.T) {
-	tab := New("metric", "unit", "value", "then", "note").Optional("unit").Optional("then", "note", "no such")
+	tab := doc.New("metric", "unit", "value", "then", "note").Optional("unit").Optional("then", "note", "no such")
 	tab.Row("wait_mean", "s", 12345678, 23456789, "longer-than-that")
-	require.Empty(t, tab.LeftOut(0))
-	require.Empty(t, tab.LeftOut(53))
-	require.Equal(t, []string{"unit"}, tab.LeftOut(52))
+	require.Empty(t, LeftOut(tab, 0))
+	require.Empty(t, LeftOut(tab, 53))
+	require.Equal(t, []string{"unit"}, LeftOut(tab, 52))
 	require.Equal(t, ""+
 		"metric        value      then  note\n"+
 		"wait_mean  12345678  23456789  longer-than-that\n", write(t, tab, Text, Options{Width: 52}))
-	require.Equal(t, []string{"unit", "then", "note"}, tab.LeftOut(45))
+	require.Equal(t, []string{"unit", "then", "note"}, LeftOut(tab, 45))
 	require.Equal(t, ""+
 		"metric        value\n"+
 		"wait_mean  12345678\n", write(t, tab, Text, Options{Width: 45}))
 	require.Contains(t, write(t, tab, JSON, Options{Width: 45}), `"unit": "s"`)
-	require.Empty(t, tab.LeftOut(18), "nothing is left out in vain")
+	require.Empty(t, LeftOut(tab, 18), "nothing is left out in vain")
 	require.Contains(t, write(t, tab, Text, Options{Width: 18}), "unit    s\n")
-	require.Len(t, tab.Rows()[0], 5)
+	require.Len(t, tab.Rows[0], 5)
 }
 
 func TestWrap(t *testing.T) {
@@ -103,8 +104,8 @@ func TestWrap(t *testing.T) {
 }
 
 func TestColourIsOnlyWhereAsked(t *testing.T) {
-	tab := New("a", "b")
-	tab.Row(Cell{Text: "better", JSON: "better", Tone: Good}, Int(1).In(Bad))
+	tab := doc.New("a", "b")
+	tab.Row(doc.Cell{Text: "better", JSON: "better", Tone: doc.Good}, doc.Int(1).In(doc.Bad))
 	require.NotContains(t, write(t, tab, Text, Options{}), "\x1b")
 	require.Contains(t, write(t, tab, Text, Options{Color: true}), "\x1b[32mbetter\x1b[0m")
 	require.NotContains(t, write(t, tab, Markdown, Options{Color: true}), "\x1b")
@@ -127,26 +128,26 @@ func TestJSONKeepsFullValuesAndOrder(t *testing.T) {
 	require.Equal(t, 12.3456, rows[0]["value"])
 	require.Nil(t, rows[2]["value"])
 	require.Less(t, strings.Index(out, `"metric"`), strings.Index(out, `"value"`))
-	require.Equal(t, "[]\n", write(t, New("a"), JSON, Options{}))
+	require.Equal(t, "[]\n", write(t, doc.New("a"), JSON, Options{}))
 }
 
 func TestForeignTextCannotDriveTheTerminal(t *testing.T) {
-	tab := New("user")
+	tab := doc.New("user")
 	tab.Row("eve\x1b[2Jil\nx")
 	require.Equal(t, "user\neve\\x1b[2Jil\\x0ax\n", write(t, tab, Text, Options{}))
-	require.Equal(t, `a\u009bb\u202ec\xffd`+"\n", Escaped("a\u009bb\u202ec\xffd\n", "\n"))
+	require.Equal(t, `a\u009bb\u202ec\xffd`+"\n", doc.Escaped("a\u009bb\u202ec\xffd\n", "\n"))
 	require.Equal(t, "a &lt;script>", EscapedMarkdown("a <script>"))
-	tab = New("user", "wait")
+	tab = doc.New("user", "wait")
 	tab.Row("=cmd()", -3)
 	require.Equal(t, "user,wait\n=cmd(),-3\n", write(t, tab, CSV, Options{}))
 	require.Equal(t, "user,wait\n'=cmd(),-3\n", write(t, tab, CSV, Options{Safe: true}))
 }
 
 func TestCells(t *testing.T) {
-	tab := New("a", "b", "c", "d")
+	tab := doc.New("a", "b", "c", "d")
 	tab.Row(model.Duration(90e6), true, int32(4))
-	require.Equal(t, "00:01:30", tab.Rows()[0][0].Text)
-	require.Equal(t, Cell{}, tab.Rows()[0][3])
+	require.Equal(t, "00:01:30", tab.Rows[0][0].Text)
+	require.Equal(t, doc.Cell{}, tab.Rows[0][3])
 	require.Panics(t, func() { tab.Row(1, 2, 3, 4, 5) })
 	require.Panics(t, func() { tab.Row(struct{}{}) })
 }
@@ -159,19 +160,19 @@ func TestParseFormat(t *testing.T) {
 	}
 	_, err := ParseFormat("xml")
 	require.ErrorContains(t, err, "table, json, markdown or csv")
-	require.Error(t, New("a").Write(&bytes.Buffer{}, "xml", Options{}))
+	require.Error(t, Write(&bytes.Buffer{}, doc.New("a"), "xml", Options{}))
 }
 
 func TestCSV(t *testing.T) {
-	x := New("name", "mean wait", "at")
+	x := doc.New("name", "mean wait", "at")
 	x.Key("at", "at_us")
-	x.Row("a, b", Quantity("2 min", 123.45678901234567), Int(7))
+	x.Row("a, b", doc.Quantity("2 min", 123.45678901234567), doc.Int(7))
 	x.Row("none", nil, nil)
 	var b bytes.Buffer
-	require.NoError(t, x.Write(&b, CSV, Options{}))
+	require.NoError(t, Write(&b, x, CSV, Options{}))
 	require.Equal(t, "name,mean_wait,at_us\n\"a, b\",123.45678901234567,7\nnone,,\n", b.String())
 	b.Reset()
-	require.NoError(t, x.Write(&b, JSON, Options{}))
+	require.NoError(t, Write(&b, x, JSON, Options{}))
 	require.Contains(t, b.String(), `{"name": "a, b", "mean_wait": 123.45678901234567, "at_us": 7}`)
 	require.Panics(t, func() { x.Key("nothing", "x") })
 }

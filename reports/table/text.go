@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"orrery/internal/doc"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 	widestWord = 40
 )
 
-func (c Cell) text() string {
+func text(c doc.Cell) string {
 	if c.Text == "" && c.JSON == nil {
 		return missing
 	}
@@ -25,12 +27,12 @@ func (c Cell) text() string {
 
 // rightAligned says for each column whether all its present cells are
 // numbers, of which there must be one.
-func (t *Table) rightAligned() []bool {
-	right := make([]bool, len(t.cols))
-	for i := range t.cols {
+func (t sheet) rightAligned() []bool {
+	right := make([]bool, len(t.Columns))
+	for i := range t.Columns {
 		seen, all := false, true
-		for _, row := range t.rows {
-			if row[i].text() == missing {
+		for _, row := range t.Rows {
+			if text(row[i]) == missing {
 				continue
 			}
 			seen = true
@@ -45,14 +47,14 @@ func (t *Table) rightAligned() []bool {
 // wrapped at spaces; where that does not do, optional columns are left out, and where
 // that does not do either, each row is written as a block of lines, one for each
 // column. Nothing is cut.
-func (t *Table) writeText(w io.Writer, o Options) error {
+func (t sheet) writeText(w io.Writer, o Options) error {
 	b := bufio.NewWriter(w)
 	t, _ = t.fitting(o.Width)
 	right := t.rightAligned()
 	if width, fits := t.widths(right, o.Width); fits {
-		t.writeRow(b, width, right, o, true, func(i int) (string, Tone) { return t.cols[i], Plain })
-		for _, row := range t.rows {
-			t.writeRow(b, width, right, o, false, func(i int) (string, Tone) { return row[i].text(), row[i].Tone })
+		t.writeRow(b, width, right, o, true, func(i int) (string, doc.Tone) { return t.Columns[i], doc.Plain })
+		for _, row := range t.Rows {
+			t.writeRow(b, width, right, o, false, func(i int) (string, doc.Tone) { return text(row[i]), row[i].Tone })
 		}
 	} else {
 		t.writeBlocks(b, o)
@@ -62,13 +64,13 @@ func (t *Table) writeText(w io.Writer, o Options) error {
 
 // widths are those of the columns: the natural ones, or with a limit, texts made
 // narrower, the widest first. fits is false when no widths keep to the limit.
-func (t *Table) widths(right []bool, limit int) (width []int, fits bool) {
-	width, least := make([]int, len(t.cols)), make([]int, len(t.cols))
-	total := gap * (len(t.cols) - 1)
-	for i, name := range t.cols {
+func (t sheet) widths(right []bool, limit int) (width []int, fits bool) {
+	width, least := make([]int, len(t.Columns)), make([]int, len(t.Columns))
+	total := gap * (len(t.Columns) - 1)
+	for i, name := range t.Columns {
 		width[i], least[i] = length(name), widestOf(name)
-		for _, row := range t.rows {
-			text := row[i].text()
+		for _, row := range t.Rows {
+			text := text(row[i])
 			width[i] = max(width[i], length(text))
 			if right[i] {
 				least[i] = max(least[i], length(text)) // numbers stay on one line
@@ -106,9 +108,9 @@ func widestOf(s string) int {
 }
 
 // writeRow writes one row, on as many lines as its longest text takes.
-func (t *Table) writeRow(b *bufio.Writer, width []int, right []bool, o Options, head bool, cell func(i int) (string, Tone)) {
-	parts, tones, lines := make([][]string, len(t.cols)), make([]Tone, len(t.cols)), 1
-	for i := range t.cols {
+func (t sheet) writeRow(b *bufio.Writer, width []int, right []bool, o Options, head bool, cell func(i int) (string, doc.Tone)) {
+	parts, tones, lines := make([][]string, len(t.Columns)), make([]doc.Tone, len(t.Columns)), 1
+	for i := range t.Columns {
 		var text string
 		text, tones[i] = cell(i)
 		parts[i] = wrap(text, width[i])
@@ -116,7 +118,7 @@ func (t *Table) writeRow(b *bufio.Writer, width []int, right []bool, o Options, 
 	}
 	for n := range lines {
 		var line strings.Builder
-		for i := range t.cols {
+		for i := range t.Columns {
 			s := ""
 			if n < len(parts[i]) {
 				s = parts[i][n]
@@ -141,24 +143,24 @@ func (t *Table) writeRow(b *bufio.Writer, width []int, right []bool, o Options, 
 
 // writeBlocks writes each row as lines of a name and a value, with an empty line
 // between rows.
-func (t *Table) writeBlocks(b *bufio.Writer, o Options) {
+func (t sheet) writeBlocks(b *bufio.Writer, o Options) {
 	names := 0
-	for _, name := range t.cols {
+	for _, name := range t.Columns {
 		names = max(names, length(name))
 	}
-	for r, row := range t.rows {
+	for r, row := range t.Rows {
 		if r > 0 {
 			b.WriteByte('\n')
 		}
 		for i, c := range row {
-			for n, s := range wrap(c.text(), max(o.Width-names-gap, 1)) {
-				name := t.cols[i]
+			for n, s := range wrap(text(c), max(o.Width-names-gap, 1)) {
+				name := t.Columns[i]
 				if n > 0 {
 					name = ""
 				}
 				pad := strings.Repeat(" ", names-length(name)+gap)
 				if o.Color {
-					name, s = paint(name, Plain, name != ""), paint(s, c.Tone, false)
+					name, s = paint(name, doc.Plain, name != ""), paint(s, c.Tone, false)
 				}
 				b.WriteString(strings.TrimRight(name+pad+s, " "))
 				b.WriteByte('\n')
@@ -226,16 +228,16 @@ func lastSpace(text []rune, width int) int {
 	return -1
 }
 
-func paint(s string, tone Tone, head bool) string {
+func paint(s string, tone doc.Tone, head bool) string {
 	code := ""
 	switch {
 	case head:
 		code = "1"
-	case tone == Good:
+	case tone == doc.Good:
 		code = "32"
-	case tone == Bad:
+	case tone == doc.Bad:
 		code = "31"
-	case tone == Faint:
+	case tone == doc.Faint:
 		code = "2"
 	default:
 		return s

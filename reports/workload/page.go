@@ -1,48 +1,30 @@
 package workload
 
 import (
-	_ "embed" // the page
 	"fmt"
-	"html/template"
 	"strings"
 	"time"
 
+	"orrery/internal/doc"
 	"orrery/reports/page"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/scheduler/model"
 )
-
-//go:embed assets/page.html
-var pageHTML string
-
-var pageTemplate = page.Template("workload", pageHTML)
-
-// pageContent is what assets/page.html shows. It has no script.
-type pageContent struct {
-	Name    string
-	Policy  string // of security
-	Made    page.Made
-	Style   template.CSS
-	Summary []string
-	Table   page.Table
-	Tenants page.Table
-	By      string
-	Figures []page.Figure
-}
 
 // Write writes the page of a trace into dir, which is made when it is missing: report.html, which opens without a
 // network, and figures/*.svg and *.png, replacing older ones.
 func Write(dir string, s *Stats, made page.Made) error {
 	drawn := figures(s)
-	p := pageContent{Name: s.Trace, Made: made, Style: template.CSS(page.CSS), Summary: page.Unbroken(About(s)), Table: page.TableOf(Table(s)), // our own files
-		Policy:  "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
-		Tenants: page.TableOf(TenantTable(s)), By: s.Tenants.By}
-	var err error
-	if p.Figures, err = page.InlineAll(drawn); err != nil {
-		return err
+	p := page.Page{Made: made, Figures: drawn, Document: doc.Document{Title: s.Trace + ": the workload as recorded", By: "orrery trace stats"}}
+	for _, text := range About(s) {
+		p.Head = append(p.Head, doc.Part{Text: text})
 	}
-	return page.Write(dir, drawn, page.Filled(pageTemplate, p))
+	p.Add("figures", "Figures", doc.Part{Figures: page.Names(drawn)})
+	p.Add("numbers", "Numbers", doc.Show(Table(s)))
+	if s.Tenants.By != "" {
+		p.Add("tenants", "By "+s.Tenants.By, doc.Say("Those that held most; the rest is one row."), doc.Show(TenantTable(s)))
+	}
+	return p.Write(dir)
 }
 
 // figures draws what there is to draw.
@@ -161,8 +143,8 @@ func share(part, whole int64) float64 {
 }
 
 // Table has the numbers one by one.
-func Table(s *Stats) *table.Table {
-	t := table.New("what", "value", "remark")
+func Table(s *Stats) *doc.Table {
+	t := doc.New("what", "value", "remark")
 	t.Row("jobs", s.Jobs, plot.Count(s.Started)+" with a recorded start")
 	t.Row("span", span(s.EndUS-s.FirstUS), "from the first submission to the last end")
 	t.Row("capacity", s.Capacity, s.Unit+", by "+s.CapacityBy)
@@ -203,7 +185,7 @@ func overfull(s *Stats) string {
 	return ""
 }
 
-func quantiles(t *table.Table, what string, d *Distribution, say func(int64) string) {
+func quantiles(t *doc.Table, what string, d *Distribution, say func(int64) string) {
 	if d.Known == 0 {
 		t.Row(what, "", "no job has one")
 		return
@@ -212,8 +194,8 @@ func quantiles(t *table.Table, what string, d *Distribution, say func(int64) str
 }
 
 // TenantTable has a row for each of those that held most.
-func TenantTable(s *Stats) *table.Table {
-	t := table.New("name", "jobs", one(s.Unit)+" hours", "share", "fair share")
+func TenantTable(s *Stats) *doc.Table {
+	t := doc.New("name", "jobs", one(s.Unit)+" hours", "share", "fair share")
 	for _, r := range s.Tenants.Rows {
 		fair := ""
 		if r.FairShare != nil {

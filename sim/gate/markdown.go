@@ -2,37 +2,27 @@ package gate
 
 import (
 	"fmt"
-	"io"
 	"strings"
+
+	"orrery/internal/doc"
 )
 
-// WriteMarkdown writes the report as a comment for a pull request: the verdict,
-// what failed and why, and the rest folded away.
-func (r *Report) WriteMarkdown(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## Gate %s: %s\n\n", escape(r.Gate), heading(r.Verdict))
+// Page is the report as a comment for a pull request: the verdict, what failed and why, and the
+// rest folded away.
+func (r *Report) Page() *doc.Document {
+	d := &doc.Document{Title: fmt.Sprintf("Gate %s: %s", r.Gate, heading(r.Verdict))}
 	for _, text := range r.Unheeded() {
-		fmt.Fprintf(&b, "**UNHEEDED**: %s\n\n", escape(text))
+		d.Head = append(d.Head, doc.Part{Word: "UNHEEDED", Tone: doc.Bad, Text: text})
 	}
-	if r.Description != "" {
-		fmt.Fprintf(&b, "%s\n\n", escape(r.Description))
-	}
-	fmt.Fprintf(&b, "Checks: %d, replays: %d; %d hold, %d found a regression, %d lack evidence.\n",
-		len(r.Checks), len(r.Replays), r.Count(Holds), r.Count(Regression), r.Count(Undecided))
+	d.Head = append(d.Head, doc.Shown(doc.Part{Text: r.Description})...)
+	d.Head = append(d.Head, doc.Say("Checks: %d, replays: %d; %d hold, %d found a regression, %d lack evidence.",
+		len(r.Checks), len(r.Replays), r.Count(Holds), r.Count(Regression), r.Count(Undecided)))
 	for _, v := range []Verdict{Regression, Undecided} {
-		if r.Count(v) > 0 {
-			fmt.Fprintf(&b, "\n### %s\n\n", heading(v))
-			r.rows(&b, v, true)
-		}
+		d.Add("", heading(v), doc.Show(r.rows(v, "kind", "check", "found", "want", "why")))
 	}
-	if r.Count(Holds) > 0 {
-		fmt.Fprintf(&b, "\n<details><summary>Checks that hold: %d</summary>\n\n", r.Count(Holds))
-		r.rows(&b, Holds, false)
-		b.WriteString("\n</details>\n")
-	}
-	r.sources(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
+	d.Add("", "What holds", doc.Part{Fold: fmt.Sprintf("Checks that hold: %d", r.Count(Holds)), Parts: []doc.Part{doc.Show(r.rows(Holds, "kind", "check", "found", "want"))}})
+	d.Add("", "Baseline", doc.Part{Notes: r.sources()})
+	return d
 }
 
 func heading(v Verdict) string {
@@ -45,43 +35,26 @@ func heading(v Verdict) string {
 	return "All hold"
 }
 
-func (r *Report) rows(b *strings.Builder, v Verdict, why bool) {
-	b.WriteString("| kind | check | found | want |")
-	if why {
-		b.WriteString(" why |")
-	}
-	b.WriteString("\n|---|---|---|---|")
-	if why {
-		b.WriteString("---|")
-	}
-	b.WriteByte('\n')
+func (r *Report) rows(v Verdict, columns ...string) *doc.Table {
+	t := doc.New(columns...)
 	for i := range r.Checks {
-		f := &r.Checks[i]
-		if f.Verdict != v {
-			continue
+		if f := &r.Checks[i]; f.Verdict == v {
+			t.Row([]any{f.Kind, f.Check, f.Found, f.Want, f.Why}[:len(columns)]...)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s |", f.Kind, escape(f.Check), escape(f.Found), escape(f.Want))
-		if why {
-			fmt.Fprintf(b, " %s |", escape(f.Why))
-		}
-		b.WriteByte('\n')
 	}
+	return t
 }
 
 // sources says where the stored numbers come from, each once.
-func (r *Report) sources(b *strings.Builder) {
+func (r *Report) sources() (out []string) {
 	seen := map[string]bool{}
 	for i := range r.Checks {
-		f := &r.Checks[i]
-		if f.Baseline == nil || seen[f.Run] {
-			continue
+		if f := &r.Checks[i]; f.Baseline != nil && !seen[f.Run] {
+			seen[f.Run] = true
+			out = append(out, f.Run+": "+f.Baseline.String())
 		}
-		if len(seen) == 0 {
-			b.WriteString("\nBaseline:\n\n")
-		}
-		seen[f.Run] = true
-		fmt.Fprintf(b, "- %s: %s\n", escape(f.Run), escape(f.Baseline.String()))
 	}
+	return out
 }
 
 // String is the provenance in a line.
@@ -97,10 +70,4 @@ func (p *Provenance) String() string {
 		out += " (" + strings.Join(by, ", ") + ")"
 	}
 	return out
-}
-
-// escape keeps a text from being read as Markdown or HTML, in a cell of a table
-// too.
-func escape(s string) string {
-	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "\n", " ", "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "@", "@\u200b").Replace(s)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/reports/page"
 	"orrery/sim/gate"
 )
 
@@ -65,22 +66,24 @@ func TestJUnit(t *testing.T) {
 // TestMarkdown reads the comment line by line.
 func TestMarkdown(t *testing.T) {
 	var b strings.Builder
-	require.NoError(t, sample().WriteMarkdown(&b))
-	require.Equal(t, `## Gate night: Regression
+	require.NoError(t, page.Markdown(&b, sample().Page(), nil))
+	require.Equal(t, `# Gate night: Regression
 
 Checks: 3, replays: 0; 1 hold, 1 found a regression, 1 lack evidence.
 
-### Regression
+## Regression
 
 | kind | check | found | want | why |
 |---|---|---|---|---|
-| bound | a &lt; b &amp; "c" \| d | 3 | at most 2 | window 0, seed 1 |
+| bound | a &lt; b & "c" \| d | 3 | at most 2 | window 0, seed 1 |
 
-### Not enough evidence
+## Not enough evidence
 
 | kind | check | found | want | why |
 |---|---|---|---|---|
 | bound | no jobs | undefined | at most 2 | no job started |
+
+## What holds
 
 <details><summary>Checks that hold: 1</summary>
 
@@ -90,9 +93,9 @@ Checks: 3, replays: 0; 1 hold, 1 found a regression, 1 lack evidence.
 
 </details>
 
-Baseline:
+## Baseline
 
-- week: new &lt;weights&gt; \| for @`+"\u200b"+`ann (by ann, commit 0123456789ab)
+- week: new &lt;weights> \| for @`+"\u200b"+`ann (by ann, commit 0123456789ab)
 `, b.String())
 }
 

@@ -21,4 +21,7 @@ func TestSettingsThatNoLongerApplyAreOneRow(t *testing.T) {
 		{VCluster: "batch", Key: "and 3 settings of score", After: "no longer apply"},
 		all[4], all[5],
 	}, (&Report{Changes: all}).ChangesInShort())
+	table := (&Report{Changes: all}).ChangeTable()
+	require.Equal(t, 4, table.Len())
+	require.Equal(t, "–", table.Rows[1][2].Text)
 }

@@ -36,12 +36,12 @@ func TestBoundsOfSeveralTraces(t *testing.T) {
 	o.Evaluate = changed(planted(0.2, 0.005), longest(5000)) // below what the other trace may come to
 	r, err := Run(context.Background(), p, o)
 	require.NoError(t, err)
-	require.Equal(t, Keep, r.Verdict, "%s", r.Markdown())
+	require.Equal(t, Keep, r.Verdict, "%s", markdown(t, r))
 	require.Contains(t, r.Why, "wait_max is 01:23:20 on "+b.set.Name+", and <= 01:06:40 was to hold")
 	o.Evaluate = changed(planted(0.2, 0.005), longest(3900))
 	r, err = Run(context.Background(), p, o)
 	require.NoError(t, err)
-	require.Equal(t, Change, r.Verdict, "%s", r.Markdown())
+	require.Equal(t, Change, r.Verdict, "%s", markdown(t, r))
 	require.True(t, r.Bounds[0].Kept)
 }
 
@@ -64,7 +64,7 @@ func TestOtherObjectivesArePaidFor(t *testing.T) {
 		return r
 	}
 	r := tuned(1.2)
-	require.Equal(t, Keep, r.Verdict, "%s", r.Markdown())
+	require.Equal(t, Keep, r.Verdict, "%s", markdown(t, r))
 	require.Regexp(t, `sjf with easy passes the test, and wait_mean is worse by 2\d %`, r.Why)
 	require.Contains(t, r.Finalists[0].Out, "wait_mean is worse by")
 	require.Equal(t, Change, tuned(0.7).Verdict)
@@ -108,7 +108,7 @@ func TestLackOfEvidence(t *testing.T) {
 	o.Windows = 20
 	r, err := Run(context.Background(), w.plain(), o)
 	require.NoError(t, err)
-	require.Equal(t, Unsure, r.Verdict, "%s", r.Markdown())
+	require.Equal(t, Unsure, r.Verdict, "%s", markdown(t, r))
 	require.Contains(t, r.About, "sjf with")
 	require.Greater(t, float64(r.P), 0.05)
 	require.Greater(t, float64(r.DetectableGain), float64(r.Gain))

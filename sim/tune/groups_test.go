@@ -125,7 +125,7 @@ func TestAConstraintOfAGroupBinds(t *testing.T) {
 
 	promise := search.Constraint{Metric: "within_target of class 10", Relation: search.AtLeast, Value: 1}
 	kept := tuned(promise)
-	require.Equal(t, Change, kept.Verdict, "%s", kept.Markdown())
+	require.Equal(t, Change, kept.Verdict, "%s", markdown(t, kept))
 	require.NotContains(t, short, kept.About)
 	out := kept.Tried[slices.IndexFunc(kept.Tried, func(c Tried) bool { return c.Name == free.About })]
 	require.Contains(t, out.Out, "within_target of class 10 is 9")
@@ -133,12 +133,12 @@ func TestAConstraintOfAGroupBinds(t *testing.T) {
 	require.EqualValues(t, 1, kept.Bounds[0].Now)
 	require.EqualValues(t, 1, kept.Bounds[0].Then)
 	require.True(t, kept.Bounds[0].Kept)
-	page := string(kept.Markdown())
+	page := markdown(t, kept)
 	require.Contains(t, page, "| "+kept.About+" | within_target of class 10 >= 100 % | 100 % | 100 % | 100 % |")
 	require.Contains(t, page, "Goal: minimise bounded_slowdown_mean; within_target of class 10 >= 100 %.")
 
 	other := tuned(search.Constraint{Metric: "wait_max of vcluster sensitive", Relation: search.AtMost, Value: 45 * 3600})
-	require.Equal(t, Change, other.Verdict, "%s", other.Markdown())
+	require.Equal(t, Change, other.Verdict, "%s", markdown(t, other))
 	require.NotContains(t, short, other.About, "these let it wait longer than now")
 
 	// A bound that no schedule reaches changes nothing.
@@ -206,5 +206,5 @@ func TestNoGroupWorse(t *testing.T) {
 			require.NotContains(t, c.Out, "no group", c.Name)
 		}
 	}
-	require.Contains(t, string(bound.Markdown()), "No group with 1 % of the work may wait more than 5.0 % longer.")
+	require.Contains(t, markdown(t, bound), "No group with 1 % of the work may wait more than 5.0 % longer.")
 }

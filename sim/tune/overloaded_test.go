@@ -35,7 +35,7 @@ func TestOverloadedCandidatesHaveNoRank(t *testing.T) {
 	r = w.tune(t, o)
 	require.Equal(t, Change, r.Verdict, "an overloaded current policy is no reason to keep it")
 	require.Len(t, r.Overloaded, 1)
-	require.Contains(t, string(r.Markdown()), "its waits grow with the length of the log. Expect this change only")
+	require.Contains(t, markdown(t, r), "its waits grow with the length of the log. Expect this change only")
 }
 
 // TestQueuesAreComparedOnTheSamePart: the first quarter of the log, which the sensitivity
@@ -51,6 +51,6 @@ func TestQueuesAreComparedOnTheSamePart(t *testing.T) {
 	r := w.tune(t, o)
 	require.Equal(t, Change, r.Verdict)
 	require.Empty(t, r.Overloaded, "the whole log is not")
-	require.NotContains(t, string(r.Markdown()), "rows of the base sample are left out")
+	require.NotContains(t, markdown(t, r), "rows of the base sample are left out")
 	require.NotEmpty(t, r.Slopes)
 }

@@ -2,105 +2,59 @@ package tune
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/scheduler/model"
 	"orrery/sim/losers"
 	"orrery/sim/metric"
 )
 
-// Section is a part of the page under a title.
-type Section struct {
-	Title string
-	Parts []Part
-}
+// draft is a document that is being written.
+type draft struct{ doc.Document }
 
-// Part is a paragraph, or a table where it has a head.
-type Part struct {
-	Text string
-	Head []string
-	Rows [][]string
-}
+func (p *draft) head(title string) { p.Sections = append(p.Sections, doc.Section{Title: title}) }
 
-// page gathers sections.
-type page struct{ sections []Section }
-
-func (p *page) head(title string) { p.sections = append(p.sections, Section{Title: title}) }
-
-func (p *page) add(part Part) {
-	last := &p.sections[len(p.sections)-1]
+func (p *draft) add(part doc.Part) {
+	last := &p.Sections[len(p.Sections)-1]
 	last.Parts = append(last.Parts, part)
 }
 
-func (p *page) say(format string, args ...any) { p.add(Part{Text: fmt.Sprintf(format, args...)}) }
+func (p *draft) say(format string, args ...any) { p.add(doc.Say(format, args...)) }
 
-// table adds a table; cells hold no line feeds.
-func (p *page) table(head []string, rows [][]string) { p.add(Part{Head: head, Rows: rows}) }
-
-// markdown writes a part.
-func (p *Part) markdown(w *strings.Builder) {
-	if p.Head == nil {
-		w.WriteString(p.Text + "\n\n")
-		return
-	}
-	line := func(cells []string) {
-		w.WriteString("|")
-		for _, c := range cells {
-			w.WriteString(" " + strings.ReplaceAll(c, "|", "\\|") + " |")
-		}
-		w.WriteString("\n")
-	}
-	line(p.Head)
-	w.WriteString("|" + strings.Repeat("---|", len(p.Head)) + "\n")
-	for _, r := range p.Rows {
-		line(r)
-	}
-	w.WriteString("\n")
-}
-
-// Markdown is the page: what changes, for which jobs it gets better and worse, how
-// sure that is, what it costs.
-func (r *Report) Markdown() []byte {
-	var w strings.Builder
-	w.WriteString("# " + r.Title() + "\n\n")
+// Page is the report for people: what changes, for which jobs it gets better and worse, how
+// sure that is, what it costs, and how it was found.
+func (r *Report) Page() *doc.Document {
+	p := &draft{doc.Document{Title: r.Title()}}
 	for _, s := range r.Unheeded {
-		w.WriteString("**UNHEEDED**: " + s + "\n\n")
+		p.Head = append(p.Head, doc.Part{Word: "UNHEEDED", Tone: doc.Bad, Text: s})
 	}
 	for _, s := range r.Summary() {
-		w.WriteString(s + "\n\n")
+		p.Head = append(p.Head, doc.Part{Text: s})
 	}
-	for _, s := range r.Sections() {
-		w.WriteString("## " + s.Title + "\n\n")
-		for i := range s.Parts {
-			s.Parts[i].markdown(&w)
-		}
-	}
-	return []byte(strings.TrimRight(w.String(), "\n") + "\n")
-}
-
-// Sections are what stands under the summary.
-func (r *Report) Sections() []Section {
-	p := r.deciding()
+	p.Sections = r.Deciding()
 	r.pageSensitivity(p)
 	r.pageTried(p)
 	r.pageHow(p)
-	return p.sections
+	return &p.Document
 }
 
 // Deciding are the sections that say what to do: what changes, for which jobs, how
 // sure that is and what it costs.
-func (r *Report) Deciding() []Section { return r.deciding().sections }
-
-func (r *Report) deciding() *page {
-	p := &page{}
+func (r *Report) Deciding() []doc.Section {
+	p := &draft{}
 	r.pageChanges(p)
 	r.pageGroups(p)
 	r.pageFinalists(p)
-	r.pageCost(p)
-	return p
+	if t := r.Costs(); t.Len() > 0 {
+		p.head("What it costs the scheduler")
+		p.add(doc.Show(t))
+	}
+	return p.Sections
 }
 
-func (r *Report) pageChanges(p *page) {
+func (r *Report) pageChanges(p *draft) {
 	if len(r.Changes) == 0 {
 		return
 	}
@@ -108,30 +62,31 @@ func (r *Report) pageChanges(p *page) {
 	if r.Verdict != Change {
 		p.say("Nothing. The candidate that came closest, %s, would change this:", r.About)
 	}
-	head := []string{"vCluster", "key", "now", "then"}
-	var rows [][]string
-	plain := true
-	for _, c := range r.ChangesInShort() {
-		plain = plain && c.VCluster == ""
-		rows = append(rows, []string{or(c.VCluster, "–"), c.Key, or(c.Before, "–"), or(c.After, "–")})
-	}
-	if plain {
-		head = head[1:]
-		for i := range rows {
-			rows[i] = rows[i][1:]
-		}
-	}
-	p.table(head, rows)
+	p.add(doc.Show(r.ChangeTable()))
 }
 
-func (r *Report) pageFinalists(p *page) {
+// ChangeTable has the settings that change. A plain cluster has no vClusters.
+func (r *Report) ChangeTable() *doc.Table {
+	heads, several := []string{"vcluster", "key", "now", "then"}, slices.ContainsFunc(r.Changes, func(c SettingChange) bool { return c.VCluster != "" })
+	if !several {
+		heads = heads[1:]
+	}
+	t := doc.New(heads...)
+	for _, c := range r.ChangesInShort() {
+		row := []any{or(c.VCluster, "–"), c.Key, or(c.Before, "–"), or(c.After, "–")}
+		t.Row(row[len(row)-len(heads):]...)
+	}
+	return t
+}
+
+func (r *Report) pageFinalists(p *draft) {
 	if len(r.Finalists) == 0 {
 		return
 	}
 	p.head("How sure")
 	p.say("One test of the %d candidates that keep their bounds, over %d windows of equal numbers of jobs (dependence of windows φ %s). p is how often chance alone does as much for one of them. Windows is the change where each window weighs alike, sums where each job does: both must say the same. Over replicas submissions are moved by up to %s.",
 		r.Tested, r.Counted(), figure(float64(r.Dependence)), model.Duration(r.JitterUS))
-	rows := make([][]string, len(r.Finalists))
+	t := doc.New("candidate", "whole log", "p", "windows", "sums", "gain over replicas", "interval", "one replay ±", "loses most", "verdict")
 	for i := range r.Finalists {
 		f := &r.Finalists[i]
 		end := metric.Undefined
@@ -145,11 +100,9 @@ func (r *Report) pageFinalists(p *page) {
 		case r.Verdict != Change:
 			verdict = "not shown"
 		}
-		rows[i] = []string{
-			f.Name, percent(end), chance(f.P), percent(f.Windows), percent(f.Sums), portion(f.Replicas.Mean), portion(f.Replicas.Low) + " to " + portion(f.Replicas.High), portion(f.Replicas.SD), r.mostHarmed(f), verdict,
-		}
+		t.Row(f.Name, percent(end), chance(f.P), percent(f.Windows), percent(f.Sums), portion(f.Replicas.Mean), portion(f.Replicas.Low)+" to "+portion(f.Replicas.High), portion(f.Replicas.SD), r.mostHarmed(f), verdict)
 	}
-	p.table([]string{"candidate", "whole log", "p", "windows", "sums", "gain over replicas", "interval", "one replay ±", "loses most", "verdict"}, rows)
+	p.add(doc.Show(t))
 	if r.DetectableGain.Defined() {
 		p.say("%s", r.chanceSentence())
 	}
@@ -173,96 +126,93 @@ func (r *Report) mostHarmed(f *Finalist) string {
 }
 
 // pageLines has the changes of the finalists with their intervals, and what else changes.
-func (r *Report) pageLines(p *page) {
-	var rows [][]string
+func (r *Report) pageLines(p *draft) {
+	head := []string{"metric", "now", "then", "change", "interval", "in its unit", "noise"}
+	t := doc.New(append([]string{"candidate"}, head...)...)
 	for i := range r.Finalists {
 		f := &r.Finalists[i]
 		for k := range f.Lines {
-			rows = append(rows, append([]string{f.Name}, lineCells(&f.Lines[k])...))
+			t.Row(append([]any{f.Name}, lineCells(&f.Lines[k])...)...)
 		}
 	}
-	head := []string{"metric", "now", "then", "change", "interval", "in its unit", "noise"}
 	p.say("Intervals of the change (%.0f %%) over windows and replicas; noise is the part of the variance that jittered arrivals make. They decide nothing.", 100*r.Confidence)
-	p.table(append([]string{"candidate"}, head...), rows)
+	p.add(doc.Show(t))
 	if len(r.Secondary) == 0 {
 		return
 	}
 	p.say("What else %s changes (p corrected for all lines of this table):", r.About)
-	rows = nil
+	t = doc.New(append(head, "p", "verdict")...)
 	for i := range r.Secondary {
 		l := &r.Secondary[i]
-		rows = append(rows, append(lineCells(l), chance(l.P), l.Verdict.String()))
+		t.Row(append(lineCells(l), chance(l.P), l.Verdict.String())...)
 	}
-	p.table(append(head, "p", "verdict"), rows)
+	p.add(doc.Show(t))
 }
 
 // pageBounds says which bounds the finalists keep, and by how much.
-func (r *Report) pageBounds(p *page) {
-	var rows [][]string
+func (r *Report) pageBounds(p *draft) {
+	t := doc.New("candidate", "bound", "to hold", "now", "then", "beyond", "")
 	for i := range r.Finalists {
 		f := &r.Finalists[i]
 		for j := range f.Bounds {
 			b := &f.Bounds[j]
-			rows = append(rows, []string{f.Name, b.String(), said(b.Limit, b.Metric), said(b.Now, b.Metric), said(b.Then, b.Metric), percent(b.Beyond), b.word()})
+			t.Row(f.Name, b.String(), said(b.Limit, b.Metric), said(b.Now, b.Metric), said(b.Then, b.Metric), percent(b.Beyond), b.word())
 		}
 	}
-	if len(rows) == 0 {
+	if t.Len() == 0 {
 		return
 	}
 	p.say("Bounds, on the whole log. What the current policy breaks may be broken as far; a bound that was not asked for may be exceeded by half of what it is now. Beyond says how far a value is beyond what is to hold; below 0 it is kept by so much.")
-	p.table([]string{"candidate", "bound", "to hold", "now", "then", "beyond", ""}, rows)
+	p.add(doc.Show(t))
 }
 
 // pageWhole has the figures of the whole trace.
-func (r *Report) pageWhole(p *page) {
+func (r *Report) pageWhole(p *draft) {
 	f := r.about()
 	if f == nil {
 		return
 	}
 	p.say("%s from end to end, over all jobs of the trace, as orrery replay has it:", f.Name)
-	var rows [][]string
+	heads := []string{"trace", "metric", "now", "then", "change"}
+	if len(r.Traces) < 2 {
+		heads = heads[1:]
+	}
+	t := doc.New(heads...)
 	for _, l := range f.Whole {
-		row := []string{l.Metric, said(l.Now, l.Metric), said(l.Then, l.Metric), percent(l.Relative)}
-		if len(r.Traces) > 1 {
-			row = append([]string{r.Traces[l.Trace].Name}, row...)
-		}
-		rows = append(rows, row)
+		row := []any{r.Traces[l.Trace].Name, l.Metric, said(l.Now, l.Metric), said(l.Then, l.Metric), percent(l.Relative)}
+		t.Row(row[len(row)-len(heads):]...)
 	}
-	head := []string{"metric", "now", "then", "change"}
-	if len(r.Traces) > 1 {
-		head = append([]string{"trace"}, head...)
-	}
-	p.table(head, rows)
+	p.add(doc.Show(t))
 }
 
 // pageLoads says how the gain holds under other loads.
-func (r *Report) pageLoads(p *page) {
+func (r *Report) pageLoads(p *draft) {
 	if len(r.Loads) > 0 {
 		name := r.Goal.Objectives[0].Metric
 		p.say("%s of %s under other loads: the same jobs with the time between submissions divided by the load; the range is over %d replicas.", name, r.About, loadReplicas+1)
-		var rows [][]string
+		t := doc.New("load", "now", "then", "change", "range", "overloaded")
 		for _, l := range r.Loads {
-			rows = append(rows, []string{fmt.Sprintf("%g", l.Load), said(l.Now, name), said(l.Then, name), percent(l.Relative.Estimate), percent(l.Relative.Low) + " to " + percent(l.Relative.High), l.Overloaded})
+			t.Row(fmt.Sprintf("%.2f", l.Load), said(l.Now, name), said(l.Then, name), percent(l.Relative.Estimate), percent(l.Relative.Low)+" to "+percent(l.Relative.High), l.Overloaded)
 		}
-		p.table([]string{"load", "now", "then", "change", "range", "overloaded"}, rows)
+		p.add(doc.Show(t))
 	}
 }
 
 // lineCells are metric, now, then, change in percent with its interval, the
 // interval in the unit of the metric, and noise.
-func lineCells(l *Line) []string {
+func lineCells(l *Line) []any {
 	name := l.Metric
 	if l.Unit != "" && l.Unit != "s" {
 		name += " (" + l.Unit + ")"
 	}
 	say := func(x float64) string { return said(metric.Number(x), l.Metric) }
-	return []string{
+	return []any{
 		name, say(float64(l.Now.Estimate)), say(float64(l.Then.Estimate)), percent(l.Relative.Estimate), percents(l.Relative),
 		span(l.Difference, say), portion(l.Noise),
 	}
 }
 
-func (r *Report) pageGroups(p *page) {
+func (r *Report) pageGroups(p *draft) {
 	if r.about() == nil {
 		return
 	}
@@ -277,36 +227,34 @@ func (r *Report) pageGroups(p *page) {
 			continue
 		}
 		p.say("Groups that wait %s:", side.word)
-		rows := make([][]string, len(side.list))
+		t := doc.New("by", "group", "jobs", "of the jobs", "of the work", "mean wait, now", "then", "change", "hours")
 		for i := range side.list {
 			l := &side.list[i]
-			rows[i] = []string{
-				byWord(l.By), l.Name, fmt.Sprint(l.Jobs), portion(metric.Number(l.PartOfJobs)), portion(metric.Number(l.PartOfWork)),
-				said(metric.Number(l.WaitNow), "wait_mean"), said(metric.Number(l.WaitThen), "wait_mean"), percent(metric.Number(losers.Growth(l.Loser))), fmt.Sprintf("%+.0f", l.Hours),
-			}
+			name := l.Name
 			if len(r.Traces) > 1 {
-				rows[i][1] += " on " + r.Traces[l.Trace].Name
+				name += " on " + r.Traces[l.Trace].Name
 			}
+			t.Row(byWord(l.By), name, fmt.Sprint(l.Jobs), portion(metric.Number(l.PartOfJobs)), portion(metric.Number(l.PartOfWork)),
+				said(metric.Number(l.WaitNow), "wait_mean"), said(metric.Number(l.WaitThen), "wait_mean"), percent(metric.Number(losers.Growth(l.Loser))), fmt.Sprintf("%+.0f", l.Hours))
 		}
-		p.table([]string{"by", "group", "jobs", "of the jobs", "of the work", "mean wait, now", "then", "change", "hours"}, rows)
+		p.add(doc.Show(t))
 	}
 }
 
-func (r *Report) pageCost(p *page) {
-	now, then := r.Work[0], r.Work[1]
-	if now.Passes == 0 || then.Passes == 0 {
-		return
+// Costs is what the passes of the scheduler come to, on the whole trace; no row where that is not known.
+func (r *Report) Costs() *doc.Table {
+	t, now, then := doc.New("on the whole trace", "now", "then", "change"), r.Work[0], r.Work[1]
+	row := func(what string, a, b uint64) {
+		t.Row(what, int64(a), int64(b), doc.Quantity(percent(metric.Number(float64(b)/float64(a)-1)), float64(b)/float64(a)-1))
 	}
-	p.head("What it costs the scheduler")
-	row := func(what string, a, b uint64) []string {
-		return []string{what, fmt.Sprint(a), fmt.Sprint(b), percent(metric.Number(float64(b)/float64(a) - 1))}
+	if now.Passes > 0 && then.Passes > 0 {
+		row("passes", now.Passes, then.Passes)
+		row("waiting jobs examined", now.Examined, then.Examined)
 	}
-	p.table([]string{"on the whole trace", "now", "then", "change"}, [][]string{
-		row("passes", now.Passes, then.Passes), row("waiting jobs examined", now.Examined, then.Examined),
-	})
+	return t
 }
 
-func (r *Report) pageTried(p *page) {
+func (r *Report) pageTried(p *draft) {
 	if len(r.Tried) == 0 {
 		return
 	}
@@ -317,16 +265,16 @@ func (r *Report) pageTried(p *page) {
 		head = append(head, r.metricAt(k))
 	}
 	head = append(head, "gain", "p", "worst group", "waits longer by", "rank")
-	rows := make([][]string, len(r.Tried))
+	all := doc.New(head...)
 	for i := range r.Tried {
 		t := &r.Tried[i]
-		row := []string{t.Name}
+		row := []any{t.Name}
 		for k, m := range t.Metrics {
 			row = append(row, said(m, r.metricAt(k)))
 		}
-		rows[i] = append(row, percent(t.Gain), chance(t.P), or(t.WorstGroup, "–"), portion(t.Worse), rankWord(t))
+		all.Row(append(row, percent(t.Gain), chance(t.P), or(t.WorstGroup, "–"), portion(t.Worse), rankWord(t))...)
 	}
-	p.table(head, rows)
+	p.add(doc.Show(all))
 	if len(r.Search) > 0 {
 		p.say("The search (%s, batches of %d) tried %d points.", r.Method, r.Batch, len(r.Search))
 	}
@@ -353,7 +301,7 @@ func rankWord(t *Tried) string {
 	return "out: " + t.Out
 }
 
-func (r *Report) pageHow(p *page) {
+func (r *Report) pageHow(p *draft) {
 	p.head("How it was found")
 	for _, t := range r.Traces {
 		p.say("Trace %s, content %.12s, %d jobs.", t.Name, t.Hash, t.Jobs)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/sim/metric"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
@@ -11,7 +12,7 @@ import (
 
 // pageSensitivity says what each setting does: everywhere, beside the chosen
 // point, and two by two.
-func (r *Report) pageSensitivity(p *page) {
+func (r *Report) pageSensitivity(p *draft) {
 	if len(r.Sensitivity) == 0 && len(r.Slopes) == 0 {
 		return
 	}
@@ -19,15 +20,13 @@ func (r *Report) pageSensitivity(p *page) {
 	for i := range r.Sensitivity {
 		s := &r.Sensitivity[i]
 		p.say("%s", s.says())
-		rows := make([][]string, len(s.Parts))
+		t := doc.New("setting", "change", "interval", "sigma per range", "alone", "interval", "in all", "interval", "influence")
 		say := func(x float64) string { return said(metric.Number(x), s.Metric) }
 		for k, m := range s.Parts {
-			rows[k] = []string{
-				m.Setting, say(float64(m.Change.Estimate)), span(m.Change, say), say(float64(m.Sigma)),
-				share(m.First.Estimate), span(m.First, shareOf), share(m.Total.Estimate), span(m.Total, shareOf), s.said(k),
-			}
+			t.Row(m.Setting, say(float64(m.Change.Estimate)), span(m.Change, say), say(float64(m.Sigma)),
+				share(m.First.Estimate), span(m.First, shareOf), share(m.Total.Estimate), span(m.Total, shareOf), s.said(k))
 		}
-		p.table([]string{"setting", "change", "interval", "sigma per range", "alone", "interval", "in all", "interval", "influence"}, rows)
+		p.add(doc.Show(t))
 	}
 	r.pageSlopes(p)
 	for i := range r.Joint {
@@ -57,13 +56,13 @@ func (s *Sensitivity) says() string {
 	return text
 }
 
-func (r *Report) pageSlopes(p *page) {
+func (r *Report) pageSlopes(p *draft) {
 	if len(r.Slopes) == 0 {
 		return
 	}
 	p.say("Beside %s, per whole range of a setting, or the difference that another choice makes:", r.Around)
-	rows := make([][]string, len(r.Slopes))
-	for i, s := range r.Slopes {
+	t := doc.New("setting", "metric", "slope", "noise", "at a step of", "")
+	for _, s := range r.Slopes {
 		word := "not clear of the noise"
 		if s.Clear {
 			word = "clear of the noise"
@@ -72,13 +71,13 @@ func (r *Report) pageSlopes(p *page) {
 		if s.To != "" {
 			name += ": " + s.To
 		}
-		rows[i] = []string{name, s.Metric, said(s.Slope, s.Metric), said(s.Noise, s.Metric), figure(float64(s.Step)), word}
+		t.Row(name, s.Metric, said(s.Slope, s.Metric), said(s.Noise, s.Metric), figure(float64(s.Step)), word)
 	}
-	p.table([]string{"setting", "metric", "slope", "noise", "at a step of", ""}, rows)
+	p.add(doc.Show(t))
 }
 
 // pageJoint is the table of a grid.
-func (r *Report) pageJoint(p *page, g *Joint) {
+func (r *Report) pageJoint(p *draft, g *Joint) {
 	joint := ""
 	if g.JointShare.Defined() {
 		joint = fmt.Sprintf(" The two acting together make up %s of the variation, %s at most; the noise is %s.", share(g.JointShare), said(g.Largest, g.Metric), said(g.Floor, g.Metric))
@@ -88,15 +87,15 @@ func (r *Report) pageJoint(p *page, g *Joint) {
 	for _, x := range g.SecondAt {
 		head = append(head, r.valueText(g.Second, x))
 	}
-	var rows [][]string
+	t := doc.New(head...)
 	for i, values := range g.Values {
-		row := []string{r.valueText(g.First, g.FirstAt[i])}
+		row := []any{r.valueText(g.First, g.FirstAt[i])}
 		for _, v := range values {
 			row = append(row, said(v, g.Metric))
 		}
-		rows = append(rows, row)
+		t.Row(row...)
 	}
-	p.table(head, rows)
+	p.add(doc.Show(t))
 }
 
 // valueText is a value of a setting of the space.

@@ -100,7 +100,7 @@ func TestParametersOfAPolicyAreTuned(t *testing.T) {
 		require.Equal(t, SettingChange{Key: "services.chat.policy.target", Before: "0.3", After: r.Changes[0].After}, r.Changes[0])
 		require.Empty(t, r.Profiles(), "they stay as they are")
 		require.Contains(t, r.Settings, "services.chat.policy.target")
-		require.Contains(t, string(r.Markdown()), "| services.chat.policy.target | 0.3 |")
+		require.Contains(t, markdown(t, r), "| services.chat.policy.target | 0.3 |")
 	}
 }
 

@@ -264,7 +264,7 @@ func TestBatchIsASetting(t *testing.T) {
 	r := w.tune(t, o)
 	require.Equal(t, 8, r.Batch)
 	require.Len(t, r.Search, o.Trials)
-	require.Contains(t, string(r.Markdown()), "bayes, batches of 8")
+	require.Contains(t, markdown(t, r), "bayes, batches of 8")
 }
 
 func TestADifferenceBelowTheNoiseIsNoGain(t *testing.T) {
@@ -298,8 +298,8 @@ func TestInertWeightsAreNamed(t *testing.T) {
 		require.Contains(t, inert(r), name)
 		require.NotContains(t, r.Settings, name, "what does nothing is not searched")
 	}
-	require.Contains(t, string(r.Markdown()), "Change nothing here, whatever their value: weights.priority")
-	require.Equal(t, 1, strings.Count(string(r.Markdown()), "## Which settings matter"))
+	require.Contains(t, markdown(t, r), "Change nothing here, whatever their value: weights.priority")
+	require.Equal(t, 1, strings.Count(markdown(t, r), "## Which settings matter"))
 	require.Equal(t, Change, r.Verdict)
 	for _, c := range r.Changes {
 		require.Contains(t, []string{"weights.wait_time", "weights.fair_share"}, c.Key, "what does nothing does not change")
@@ -331,7 +331,7 @@ func TestSobolIndicesPartTheVariance(t *testing.T) {
 		require.NotEmpty(t, r.Slopes)
 		require.Len(t, r.Joint, 1, "two settings matter")
 		require.Len(t, r.Joint[0].Values, side)
-		page := string(r.Markdown())
+		page := markdown(t, r)
 		require.Contains(t, page, "Sobol indices from")
 		require.Contains(t, page, "over weights.")
 	}
@@ -405,13 +405,13 @@ func TestSmallWorld(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		o.Evaluate = w.real(workers)
 		r := w.tune(t, o)
-		require.Equal(t, Change, r.Verdict, "%s", r.Markdown())
+		require.Equal(t, Change, r.Verdict, "%s", markdown(t, r))
 		require.Contains(t, inert(r), "weights.energy")
 		require.Contains(t, inert(r), "weights.backlog")
 		require.NotEmpty(t, r.Losers)
 		b, err := json.Marshal(r)
 		require.NoError(t, err)
-		pages = append(pages, b, r.Markdown())
+		pages = append(pages, b, []byte(markdown(t, r)))
 	}
 	require.Equal(t, string(pages[0]), string(pages[2]), "workers")
 	require.Equal(t, string(pages[1]), string(pages[3]), "workers")
@@ -424,7 +424,7 @@ func TestPlainMachine(t *testing.T) {
 	o.Evaluate = w.real(2)
 	r, err := Run(context.Background(), w.plain(), o)
 	require.NoError(t, err)
-	require.Equal(t, Change, r.Verdict, "%s", r.Markdown())
+	require.Equal(t, Change, r.Verdict, "%s", markdown(t, r))
 	require.NotContains(t, r.About, "fcfs")
 	require.Empty(t, r.Profiles())
 	require.Equal(t, "order", r.Changes[0].Key)
@@ -468,7 +468,7 @@ func TestTheNearestIsNamed(t *testing.T) {
 		}
 	})
 	r := w.tune(t, o)
-	require.Equal(t, Keep, r.Verdict, "%s", r.Markdown())
+	require.Equal(t, Keep, r.Verdict, "%s", markdown(t, r))
 	require.Zero(t, r.Tested)
 	require.Contains(t, r.Why, "no candidate stays within its bounds. Of ")
 	require.Contains(t, r.Why, "that gain as much and break a bound, "+r.About+" comes nearest (bounded_slowdown_mean -")
@@ -489,7 +489,7 @@ func TestReplicasMustShowTheGain(t *testing.T) {
 		}
 	})
 	r := w.tune(t, o)
-	require.Equal(t, Unsure, r.Verdict, "%s", r.Markdown())
+	require.Equal(t, Unsure, r.Verdict, "%s", markdown(t, r))
 	require.Contains(t, r.Why, "passes the test, and over 6 replicas with jittered arrivals it gains +0.0 % on average")
 	require.Nil(t, r.Recommended)
 }
@@ -514,7 +514,7 @@ func TestEqualsAreNamed(t *testing.T) {
 	})
 	r, err := Run(context.Background(), w.plain(), o)
 	require.NoError(t, err)
-	require.Equal(t, Change, r.Verdict, "%s", r.Markdown())
+	require.Equal(t, Change, r.Verdict, "%s", markdown(t, r))
 	require.Equal(t, "sjf with easy", r.About)
 	require.Contains(t, r.Equal, "saf with easy")
 	require.Contains(t, strings.Join(r.Summary(), "\n"), "Equally good, as far as jittered arrivals can tell: ")
@@ -530,7 +530,7 @@ func TestSeveralTraces(t *testing.T) {
 	o.Evaluate = planted(0.1, 0.005)
 	r, err := Run(context.Background(), p, o)
 	require.NoError(t, err)
-	require.Equal(t, Change, r.Verdict, "%s", r.Markdown())
+	require.Equal(t, Change, r.Verdict, "%s", markdown(t, r))
 	require.Len(t, r.Traces, 2)
 	require.Equal(t, 80, r.Finalists[0].Lines[0].Windows)
 	require.InDelta(t, 1, float64(r.Finalists[0].Lines[0].Now.Estimate), 1e-2, "a part of the current policy")
@@ -630,7 +630,7 @@ func TestGroupObjective(t *testing.T) {
 	o.Evaluate, o.Trajectories, o.Points, o.Trials, o.Windows = w.real(2), 2, 16, 6, 30
 	o.Objectives = []search.Objective{{Metric: "wait_mean of tenant red", Direction: search.Minimise}}
 	r := w.tune(t, o)
-	require.NotEmpty(t, r.Floors, "%s", r.Markdown())
+	require.NotEmpty(t, r.Floors, "%s", markdown(t, r))
 	require.NotEmpty(t, r.Sensitivity)
 	require.NotEmpty(t, r.Finalists)
 	for _, f := range r.Finalists {
@@ -648,7 +648,7 @@ func TestTooShort(t *testing.T) {
 	require.Equal(t, Unsure, r.Verdict)
 	require.Contains(t, r.Why, "has 599 jobs, and 20 windows of 30 jobs need 600: take a longer log")
 	require.NotEmpty(t, r.Current)
-	require.Contains(t, string(r.Markdown()), "need 600")
+	require.Contains(t, markdown(t, r), "need 600")
 }
 
 func TestRefusals(t *testing.T) {

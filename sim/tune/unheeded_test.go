@@ -2,10 +2,12 @@ package tune
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/reports/page"
 	"orrery/sim/task"
 )
 
@@ -23,5 +25,13 @@ func TestUnheededIsToldFirst(t *testing.T) {
 	}
 	r := newWorld(t, 3000, 0.8, halves).tune(t, o)
 	require.Equal(t, []string{text}, r.Unheeded)
-	require.Contains(t, string(r.Markdown()), "\n\n**UNHEEDED**: "+text+"\n\n")
+	require.Contains(t, markdown(t, r), "\n\n**UNHEEDED**: "+text+"\n\n")
+}
+
+// markdown is the report as people read it.
+func markdown(t *testing.T, r *Report) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, page.Markdown(&b, r.Page(), nil))
+	return b.String()
 }

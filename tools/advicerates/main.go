@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/table"
 )
 
@@ -86,8 +87,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 // print measures one log after the other, and prints both tables at the end.
 func (o *options) print(ctx context.Context, out io.Writer) error {
-	nothing := table.New("log", "SD of one replay, %", "windows", "draws", "claim anything, %", "say better, %", "recommend, %")
-	planted := table.New("log", "SD of one replay, %", "gain", "windows", "draws", "has replicas, %", "found, %", "recommended, %", "recommend another, %")
+	nothing := doc.New("log", "SD of one replay, %", "windows", "draws", "claim anything, %", "say better, %", "recommend, %")
+	planted := doc.New("log", "SD of one replay, %", "gain", "windows", "draws", "has replicas, %", "found, %", "recommended, %", "recommend another, %")
 	for _, l := range logs {
 		if !strings.Contains(l.name, o.only) {
 			continue
@@ -120,8 +121,8 @@ func (o *options) print(ctx context.Context, out io.Writer) error {
 		}
 		fmt.Fprintf(os.Stderr, "%s is done\n", l.name)
 	}
-	for _, t := range []*table.Table{nothing, planted} {
-		if err := t.Write(out, table.Markdown, table.Options{}); err != nil {
+	for _, t := range []*doc.Table{nothing, planted} {
+		if err := table.Write(out, t, table.Markdown, table.Options{}); err != nil {
 			return err
 		}
 		fmt.Fprintln(out)

@@ -41,6 +41,7 @@ import (
 	"strconv"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/table"
 )
 
@@ -136,11 +137,11 @@ func run(args []string) error {
 	wanted := func(rows string) bool { return f.NArg() == 0 && strings.Contains(rows, o.only) }
 	for _, t := range []struct {
 		wanted  bool
-		measure func() (*table.Table, error)
+		measure func() (*doc.Table, error)
 	}{
-		{len(loads) > 0, func() (*table.Table, error) { return measure(loads, o, tmp) }},
-		{wanted(passRows), func() (*table.Table, error) { return passes(o) }},
-		{wanted(studyRows), func() (*table.Table, error) { return studies(o, tmp) }},
+		{len(loads) > 0, func() (*doc.Table, error) { return measure(loads, o, tmp) }},
+		{wanted(passRows), func() (*doc.Table, error) { return passes(o) }},
+		{wanted(studyRows), func() (*doc.Table, error) { return studies(o, tmp) }},
 	} {
 		if !t.wanted {
 			continue
@@ -149,7 +150,7 @@ func run(args []string) error {
 		if err != nil {
 			return err
 		}
-		if err := out.Write(os.Stdout, o.format, table.Options{}); err != nil {
+		if err := table.Write(os.Stdout, out, o.format, table.Options{}); err != nil {
 			return err
 		}
 	}
@@ -233,8 +234,8 @@ const countedJobs = 30_000
 
 // measure is the table of replays. It runs the programs before the engine: a child process inherits the
 // peak memory of the process that starts it, so this one must still be small.
-func measure(loads []load, o options, tmp string) (*table.Table, error) {
-	t := table.New("log", "jobs", "procs", "policy", "engine jobs/CPU s", "program jobs/CPU s", "peak RSS MB", "allocations/job", "instructions/job", "schedule")
+func measure(loads []load, o options, tmp string) (*doc.Table, error) {
+	t := doc.New("log", "jobs", "procs", "policy", "engine jobs/CPU s", "program jobs/CPU s", "peak RSS MB", "allocations/job", "instructions/job", "schedule")
 	start, err := startUp(o)
 	if err != nil {
 		return nil, err
@@ -269,7 +270,7 @@ func measure(loads []load, o options, tmp string) (*table.Table, error) {
 		p := programs[i]
 		t.Row(l.name, e.jobs, int64(l.procs), l.policy(o),
 			int64(float64(e.jobs)/e.cpu.Seconds()), int64(float64(e.jobs)/p.cpu.Seconds()),
-			table.Float(float64(p.rss)/(1<<20), 1), table.Float(e.allocs, 4), instructions, e.schedule)
+			doc.Float(float64(p.rss)/(1<<20), 1), doc.Float(e.allocs, 4), instructions, e.schedule)
 	}
 	return t, nil
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 )
 
 // passRows is what -only looks for when the table of passes is asked for.
@@ -24,7 +24,7 @@ type passCost struct {
 
 // passes measures the passes of a site by the benchmark of package scheduler,
 // which builds the queues. It takes the best of several repetitions.
-func passes(o options) (*table.Table, error) {
+func passes(o options) (*doc.Table, error) {
 	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkSitePass$", "-benchtime", "300x", "-count", strconv.Itoa(o.reps), "./scheduler/site")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -35,9 +35,9 @@ func passes(o options) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := table.New("pass of a site", "jobs waiting", "CPU µs", "CPU ns/job waiting", "allocations")
+	t := doc.New("pass of a site", "jobs waiting", "CPU µs", "CPU ns/job waiting", "allocations")
 	for _, c := range costs {
-		t.Row(c.state, c.queue, table.Float(c.ns/1000, 1), table.Float(c.ns/float64(c.queue), 1), c.allocs)
+		t.Row(c.state, c.queue, doc.Float(c.ns/1000, 1), doc.Float(c.ns/float64(c.queue), 1), c.allocs)
 	}
 	return t, nil
 }

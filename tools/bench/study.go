@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
@@ -41,7 +41,7 @@ objectives: [{metric: wait_p95}]
 // studies measures whole studies by the program, from reading the trace to the last
 // committed result, with one worker and with two. Time is that of the clock: that is
 // what workers are for.
-func studies(o options, tmp string) (*table.Table, error) {
+func studies(o options, tmp string) (*doc.Table, error) {
 	l := load{name: "studied", procs: studiedNodes, jobs: studiedJobs, load: 0.85, site: &site{group: 256, cycle: "30s"}}
 	if err := studiedMonth(&l, o, tmp); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func studies(o options, tmp string) (*table.Table, error) {
 	if err := os.WriteFile(file, experiment(l.bundle, l.site.cluster, o.points), 0o600); err != nil {
 		return nil, err
 	}
-	t := table.New("study", "jobs", "nodes", "profiles", "workers", "wall s", "wall s per 1000 profiles", "against one worker")
+	t := doc.New("study", "jobs", "nodes", "profiles", "workers", "wall s", "wall s per 1000 profiles", "against one worker")
 	var one float64
 	for _, workers := range []int{1, 2} {
 		took, err := study(o, file, tmp, workers)
@@ -60,7 +60,7 @@ func studies(o options, tmp string) (*table.Table, error) {
 		if workers == 1 {
 			one = took
 		}
-		t.Row("weights", int64(studiedJobs), int64(studiedNodes), int64(o.points), int64(workers), table.Float(took, 1), table.Float(took/float64(o.points)*1000, 0), table.Float(one/took, 2))
+		t.Row("weights", int64(studiedJobs), int64(studiedNodes), int64(o.points), int64(workers), doc.Float(took, 1), doc.Float(took/float64(o.points)*1000, 0), doc.Float(one/took, 2))
 	}
 	return t, nil
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
+	"orrery/internal/doc"
 	"orrery/internal/libm"
-	"orrery/reports/table"
 	"orrery/scheduler/model/draw"
 	"orrery/sim/stat"
 )
@@ -20,7 +20,7 @@ var truths = []float64{0, limit, 0.06, 0.10, 0.20}
 // fixedTable says how often a check on fixed windows calls a candidate good and how
 // often bad, by its true change. Windows have lognormal levels (σ 0.8), the noise of
 // a run is lognormal.
-func fixedTable(o *options) (*table.Table, error) {
+func fixedTable(o *options) (*doc.Table, error) {
 	type line struct {
 		windows, replicas int
 		noise             float64
@@ -38,7 +38,7 @@ func fixedTable(o *options) (*table.Table, error) {
 			return fixedPairs(source, l.windows, l.replicas, l.noise, 1+truths[c])
 		})
 	})
-	t := table.New(append([]string{"windows", "replicas of each side", "noise of a run, σ"}, ofTruths()...)...)
+	t := doc.New(append([]string{"windows", "replicas of each side", "noise of a run, σ"}, ofTruths()...)...)
 	for r, l := range lines {
 		t.Row(append([]any{fmt.Sprint(l.windows), fmt.Sprint(l.replicas), fmt.Sprint(l.noise)}, cells[r]...)...)
 	}
@@ -62,7 +62,7 @@ func fixedPairs(source *draw.Source, windows, replicas int, noise, factor float6
 }
 
 // randomTable is the same over windows that stand for others.
-func randomTable(o *options) (*table.Table, error) {
+func randomTable(o *options) (*doc.Table, error) {
 	type line struct {
 		windows int
 		phi     float64
@@ -80,7 +80,7 @@ func randomTable(o *options) (*table.Table, error) {
 			return p, nil
 		})
 	})
-	t := table.New(append([]string{"windows", "φ"}, ofTruths()...)...)
+	t := doc.New(append([]string{"windows", "φ"}, ofTruths()...)...)
 	for r, l := range lines {
 		t.Row(append([]any{fmt.Sprint(l.windows), fmt.Sprint(l.phi)}, cells[r]...)...)
 	}

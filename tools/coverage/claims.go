@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"orrery/internal/doc"
 	"orrery/internal/libm"
-	"orrery/reports/table"
 	"orrery/scheduler/model/draw"
 	"orrery/sim/stat"
 )
@@ -74,7 +74,7 @@ func mix(own, other []float64) {
 
 // claimsTable says how many of tables of ten rows in which nothing differs claim
 // anything.
-func claimsTable(o *options) (*table.Table, error) {
+func claimsTable(o *options) (*doc.Table, error) {
 	type line struct {
 		of    nothing
 		alike bool
@@ -92,7 +92,7 @@ func claimsTable(o *options) (*table.Table, error) {
 		claims, err := claimed(lines[r].of, windows[c], lines[r].phi, lines[r].alike, o.series)
 		return percent(claims, o.series), err
 	})
-	t := table.New(append([]string{"rows", "are", "φ"}, heads(windows)...)...)
+	t := doc.New(append([]string{"rows", "are", "φ"}, heads(windows)...)...)
 	for r, l := range lines {
 		how := "independent"
 		if l.alike {

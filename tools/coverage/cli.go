@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/sim/stat"
 	"orrery/sim/workerpool"
 )
@@ -26,7 +26,7 @@ const (
 // cliTable runs orrery compare again and again on two runs of one policy, each side
 // with jittered arrivals of its own, with five seeds and a margin of 1 % as usual. It
 // counts the comparisons that claim anything in any of their rows.
-func cliTable(o *options) (*table.Table, error) {
+func cliTable(o *options) (*doc.Table, error) {
 	dir, err := os.MkdirTemp("", "coverage")
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func cliTable(o *options) (*table.Table, error) {
 		}
 	}
 	first := &answers[0].Windows.Rows
-	t := table.New("log", "windows", "comparisons", "rows of each", "claim anything", "claim anything, %")
+	t := doc.New("log", "windows", "comparisons", "rows of each", "claim anything", "claim anything, %")
 	t.Row(selfName, fmt.Sprint((*first)[0].Windows), fmt.Sprint(o.comparisons), fmt.Sprint(len(*first)), fmt.Sprint(claims), percent(claims, o.comparisons))
 	return t, nil
 }

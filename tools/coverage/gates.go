@@ -8,8 +8,8 @@ import (
 
 	gonum "gonum.org/v1/gonum/stat"
 
+	"orrery/internal/doc"
 	"orrery/profiles"
-	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/sim"
@@ -48,7 +48,7 @@ paired: [{run: now, of: {metric: bounded_slowdown_mean}}]
 
 // gatesTable decides again and again, by the code of orrery gate, on replicas that are
 // made once: each decision draws its seeds from a pool.
-func gatesTable(o *options) (*table.Table, error) {
+func gatesTable(o *options) (*doc.Table, error) {
 	g, err := profiles.ParseGate("gate.yaml", []byte(gateFile))
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func gatesTable(o *options) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := table.New("log", "change", "of the mean, %", "gates", "exit 0, %", "exit 4, %", "exit 5, %", "seeds, median", "seeds, most", "found in 8 of 10, %, median")
+	t := doc.New("log", "change", "of the mean, %", "gates", "exit 0, %", "exit 4, %", "exit 5, %", "seeds, median", "seeds, most", "found in 8 of 10, %, median")
 	for _, l := range gated {
 		log, err := o.gatedLog(l.file, l.nodes)
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/scheduler/model"
 	"orrery/sim/paired"
 	"orrery/sim/plan"
@@ -35,9 +35,9 @@ const runsOfASide = 5
 // selfTable says how many of so many comparisons of a policy with itself claim
 // anything, by the code of orrery compare: one run of each side, whose noise is not
 // measured, and five of each. No margin calls a row the same.
-func selfTable(o *options) (*table.Table, error) {
+func selfTable(o *options) (*doc.Table, error) {
 	head := []string{"log", "policy", "comparisons", "runs of each side"}
-	t := table.New(append(head, heads(ofALog)...)...)
+	t := doc.New(append(head, heads(ofALog)...)...)
 	each := o.comparisons / (len(logs) * len(policies))
 	all := [2][]int{make([]int, len(ofALog)), make([]int, len(ofALog))}
 	for _, l := range logs {

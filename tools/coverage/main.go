@@ -28,6 +28,7 @@ import (
 	"runtime"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/table"
 	"orrery/sim/workerpool"
 )
@@ -51,7 +52,7 @@ type options struct {
 // part is one table.
 type part struct {
 	name  string // in the marker of the document
-	print func(o *options) (*table.Table, error)
+	print func(o *options) (*doc.Table, error)
 }
 
 var parts = []part{
@@ -130,7 +131,7 @@ func (o *options) markdown(p part) (string, error) {
 		return "", fmt.Errorf("%s: %w", p.name, err)
 	}
 	var b strings.Builder
-	err = t.Write(&b, table.Markdown, table.Options{})
+	err = table.Write(&b, t, table.Markdown, table.Options{})
 	return b.String(), err
 }
 

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/scheduler/model/draw"
 	"orrery/sim/stat"
 )
@@ -56,13 +56,13 @@ func meanRows() []meanRow {
 }
 
 // meanTable is the coverage of 95 % intervals of the mean of dependent series.
-func meanTable(o *options) (*table.Table, error) {
+func meanTable(o *options) (*doc.Table, error) {
 	rows := meanRows()
 	cells, err := o.fill(len(rows), len(windows), func(r, c int) (string, error) {
 		hits, err := held(rows[r].of, windows[c], rows[r].phi, o.series)
 		return percent(hits, o.series), err
 	})
-	t := table.New(append([]string{"series", "φ", "shape is that of the"}, heads(windows)...)...)
+	t := doc.New(append([]string{"series", "φ", "shape is that of the"}, heads(windows)...)...)
 	for r, row := range rows {
 		t.Row(append([]any{row.name, fmt.Sprint(row.phi), row.leans}, cells[r]...)...)
 	}

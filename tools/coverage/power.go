@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/scheduler/model/draw"
 	"orrery/sim/stat"
 )
@@ -25,7 +25,7 @@ type design struct {
 
 // powerTable is the chance that a true change is claimed, alone and as one of ten
 // rows, of which the others do not differ.
-func powerTable(o *options) (*table.Table, error) {
+func powerTable(o *options) (*doc.Table, error) {
 	var designs []design
 	for _, n := range windows {
 		designs = append(designs, design{n, 0, 1, 0}, design{n, 0, 1, 0.3}, design{n, 0, 1, 0.5}, design{n, 0.5, 5, 0}, design{n, 0.9, 5, 0}, design{n, 0.9, 20, 0})
@@ -40,7 +40,7 @@ func powerTable(o *options) (*table.Table, error) {
 	for _, d := range deltas {
 		head = append(head, fmt.Sprintf("%v σ", d))
 	}
-	t := table.New(head...)
+	t := doc.New(head...)
 	for r, d := range designs {
 		share, replicas := fmt.Sprintf("%.0f %%", 100*d.share), fmt.Sprint(d.replicas)
 		if d.replicas == 1 {

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
+	"orrery/internal/doc"
 	"orrery/internal/libm"
-	"orrery/reports/table"
 	"orrery/scheduler/model/draw"
 	"orrery/sim/stat"
 )
@@ -54,7 +54,7 @@ func pairs(n int) stat.Pairs {
 // ratioTable is the coverage of 95 % intervals of the change as a part of the
 // baseline. Beside it stand how many rows show an interval in the unit of the metric
 // as well, and how many show one that misses the expected difference.
-func ratioTable(o *options) (*table.Table, error) {
+func ratioTable(o *options) (*doc.Table, error) {
 	worlds := []world{
 		{0.3, 0.05, true, 0, 0.7}, {0.3, 0.05, true, 0.5, 0.7}, {0.5, 0.05, true, 0, 0.7}, {0.5, 0.05, true, 0.5, 0.7},
 		{0.8, 0.3, false, 0, 0.7}, {0.8, 0.3, false, 0.5, 0.7}, {0.8, 0.3, true, 0, 0.7}, {0.8, 0.3, true, 0.5, 0.7}, {0.8, 0.3, true, 0.8, 0.7},
@@ -88,7 +88,7 @@ func ratioTable(o *options) (*table.Table, error) {
 		}
 		return fmt.Sprintf("%s (%s / %s)", percent(relative, o.series), percent(shown, o.series), percent(missed, o.series)), nil
 	})
-	t := table.New(append([]string{"σ of the levels", "noise", "of", "φ", "candidate / baseline"}, heads(windows)...)...)
+	t := doc.New(append([]string{"σ of the levels", "noise", "of", "φ", "candidate / baseline"}, heads(windows)...)...)
 	for r, w := range worlds {
 		side := "the candidate"
 		if w.both {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"orrery/internal/doc"
 	"orrery/reports/table"
 )
 
@@ -35,7 +36,7 @@ func (o *outcome) part() float64 {
 
 // print says what survived, and counts the rest.
 func (o *outcome) print(w io.Writer) {
-	t := table.New("fate", "mutant", "where", "by")
+	t := doc.New("fate", "mutant", "where", "by")
 	for _, f := range []fate{survived, equal, untried} {
 		for _, v := range o.verdicts {
 			if v.fate == f {
@@ -44,7 +45,7 @@ func (o *outcome) print(w io.Writer) {
 		}
 	}
 	if t.Len() > 0 {
-		if err := t.Write(w, table.Text, table.Options{}); err != nil {
+		if err := table.Write(w, t, table.Text, table.Options{}); err != nil {
 			fmt.Fprintln(w, err)
 		}
 	}

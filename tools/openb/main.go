@@ -21,6 +21,7 @@ import (
 	"runtime"
 
 	"orrery/internal/disk"
+	"orrery/internal/doc"
 	"orrery/reports/table"
 	"orrery/sim/workerpool"
 )
@@ -69,7 +70,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "%d nodes, %d GPUs, %d tasks; %d orders of arrival\n\n", len(trace.site.Nodes), trace.gpus(), len(trace.tasks), o.seeds)
-	if err := tableOf(all).Write(out, table.Markdown, table.Options{}); err != nil || o.figure == "" {
+	if err := table.Write(out, tableOf(all), table.Markdown, table.Options{}); err != nil || o.figure == "" {
 		return err
 	}
 	var picture bytes.Buffer
@@ -130,24 +131,24 @@ func (c *curve) add(r *outcome, orders float64) {
 var shown = []int{50, 80, 90, 95, 100, 110, 130}
 
 // tableOf says what part of the GPUs is allocated when tasks have asked for some part of them.
-func tableOf(all []curve) *table.Table {
+func tableOf(all []curve) *doc.Table {
 	header := []string{"placement"}
 	for _, p := range shown {
 		if p < len(all[0].allocated) {
 			header = append(header, fmt.Sprintf("%d %%", p))
 		}
 	}
-	t := table.New(append(header, "range at the end", "unusable at 90 %", "tasks without room")...)
+	t := doc.New(append(header, "range at the end", "unusable at 90 %", "tasks without room")...)
 	for i := range all {
 		c := &all[i]
 		cells := []any{c.policy}
 		for _, p := range shown {
 			if p < len(c.allocated) {
-				cells = append(cells, table.Float(c.allocated[p], 1))
+				cells = append(cells, doc.Float(c.allocated[p], 1))
 			}
 		}
 		last := len(c.allocated) - 1
-		cells = append(cells, fmt.Sprintf("%.1f to %.1f", c.least[last], c.most[last]), table.Float(c.unusable[min(90, last)], 1), table.Float(c.refused, 0))
+		cells = append(cells, fmt.Sprintf("%.1f to %.1f", c.least[last], c.most[last]), doc.Float(c.unusable[min(90, last)], 1), doc.Float(c.refused, 0))
 		t.Row(cells...)
 	}
 	return t

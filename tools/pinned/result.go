@@ -9,6 +9,7 @@ import (
 
 	"orrery/hwmodel"
 	"orrery/hwmodel/fit"
+	"orrery/internal/doc"
 	"orrery/reports/table"
 	"orrery/scheduler/model"
 )
@@ -114,7 +115,7 @@ func predict(run record, cost hwmodel.Restart) prediction {
 }
 
 func (r result) tables(out io.Writer) error {
-	fitted := table.New("fitted on", "c0, s a round", "c1, s a restart", "f", "f within 2 % of the best", "mean distance, s")
+	fitted := doc.New("fitted on", "c0, s a round", "c1, s a restart", "f", "f within 2 % of the best", "mean distance, s")
 	for i, name := range r.Fit.Files {
 		if i > 0 {
 			fitted.Row(name, "", "", "", "", "")
@@ -126,14 +127,14 @@ func (r result) tables(out io.Writer) error {
 		}
 		fitted.Row(name, c0, fmt.Sprintf("%.2f", r.Fit.C1), fmt.Sprintf("%.2f", r.Fit.F), fmt.Sprintf("%.2f to %.2f", r.Fit.FLow, r.Fit.FHigh), fmt.Sprintf("%.1f", r.Fit.Loss))
 	}
-	predicted := table.New("predicted", "jobs", "rounds", "restarts", "makespan, s", "recorded, s", "makespan error, %", "JCT error, median, %", "p90, %")
+	predicted := doc.New("predicted", "jobs", "rounds", "restarts", "makespan, s", "recorded, s", "makespan error, %", "JCT error, median, %", "p90, %")
 	percent := func(x float64) string { return fmt.Sprintf("%.2f", 100*x) }
 	for _, p := range r.Predictions {
 		predicted.Row(p.File, p.Jobs, p.Rounds, p.Restarts, fmt.Sprintf("%.0f", p.Makespan), fmt.Sprintf("%.0f", p.Recorded),
 			percent(p.MakespanError), percent(p.JCTErrorMedian), percent(p.JCTErrorP90))
 	}
-	for _, t := range []*table.Table{fitted, predicted} {
-		if err := t.Write(out, table.Text, table.Options{}); err != nil {
+	for _, t := range []*doc.Table{fitted, predicted} {
+		if err := table.Write(out, t, table.Text, table.Options{}); err != nil {
 			return err
 		}
 		fmt.Fprintln(out)

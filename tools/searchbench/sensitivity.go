@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 
+	"orrery/internal/doc"
 	"orrery/internal/libm"
 	"orrery/reports/table"
 	"orrery/sim/search"
@@ -72,7 +73,7 @@ func knowns() []known {
 
 // sensitivity writes what the two methods find of the functions, beside what is known.
 func (o options) sensitivity(w io.Writer) error {
-	out := table.New("function", "coordinate", "S1", "exact", "SALib", "ST", "exact", "SALib", "μ*", "SALib")
+	out := doc.New("function", "coordinate", "S1", "exact", "SALib", "ST", "exact", "SALib", "μ*", "SALib")
 	for _, k := range knowns() {
 		indices, effects, err := k.measure()
 		if err != nil {
@@ -88,7 +89,7 @@ func (o options) sensitivity(w io.Writer) error {
 				fmt.Sprintf("%.2f [%.2f, %.2f]", effects[i].MuStar.Estimate, effects[i].MuStar.Low, effects[i].MuStar.High), stars(other[2]))
 		}
 	}
-	return out.Write(w, table.Markdown, table.Options{})
+	return table.Write(w, out, table.Markdown, table.Options{})
 }
 
 // measure is by a scrambled Sobol sequence and by trajectories.

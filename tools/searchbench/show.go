@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/table"
 	"orrery/sim/stat"
 )
@@ -49,7 +50,7 @@ func (o outcomes) show(w io.Writer, f options, cells []cell) error {
 			head = append(head, t+" to "+f.against, "better")
 		}
 	}
-	out := table.New(head...)
+	out := doc.New(head...)
 	for _, c := range cells {
 		row := []any{c.function, c.dimensions, c.trials}
 		for _, t := range tools {
@@ -64,7 +65,7 @@ func (o outcomes) show(w io.Writer, f options, cells []cell) error {
 		}
 		out.Row(row...)
 	}
-	return out.Write(w, table.Markdown, table.Options{})
+	return table.Write(w, out, table.Markdown, table.Options{})
 }
 
 // figure is a number with two digits.

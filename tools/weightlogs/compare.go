@@ -13,6 +13,7 @@ import (
 
 	gonum "gonum.org/v1/gonum/stat"
 
+	"orrery/internal/doc"
 	"orrery/reports/table"
 	"orrery/sim/search"
 	"orrery/sim/task"
@@ -92,14 +93,14 @@ func (s *study) run(ctx context.Context) (err error) {
 			}
 		}
 	}
-	t := table.New("log", "objective", "method", "searches", "mean regret of one replay, %", "mean regret over replicas, %", "worst, %", "within 2 %", "within the bar", "bar, %")
+	t := doc.New("log", "objective", "method", "searches", "mean regret of one replay, %", "mean regret over replicas, %", "worst, %", "within 2 %", "within the bar", "bar, %")
 	for _, objective := range s.o.objectives {
 		if err := s.judge(ctx, t, objective, ends); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintln(s.o.out, s.cost())
-	return t.Write(s.o.out, table.Markdown, table.Options{})
+	return table.Write(s.o.out, t, table.Markdown, table.Options{})
 }
 
 // searches is how many a method makes: those of random points come from the truth.
@@ -222,7 +223,7 @@ func (s *study) jittered(ctx context.Context, objective string, values []float64
 
 // judge adds a row for each method. Regret is that to the best point known by the mean of
 // the replicas, among the best of all points by one replay and all that searches end with.
-func (s *study) judge(ctx context.Context, t *table.Table, objective string, ends []found) error {
+func (s *study) judge(ctx context.Context, t *doc.Table, objective string, ends []found) error {
 	order := slices.Clone(s.tried)
 	slices.SortStableFunc(order, func(a, b tried) int {
 		return cmp.Compare(a.metrics[objective], b.metrics[objective])

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/plot"
 	"orrery/reports/study"
 	"orrery/sim/experiment"
@@ -17,17 +18,17 @@ import (
 // Report is a sweep as reports draw it. Its study lies in dir; of names the files of a
 // point.
 func Report(dir string, p *experiment.Plan, rows []experiment.Row, of func(*experiment.Point) Files) *study.Study {
-	s := &study.Study{Name: studyName(p), Kind: "sweep", Unheeded: experiment.Unheeded(rows), Warn: slices.Clone(p.Remarks), Facts: []study.Fact{
+	s := &study.Study{Name: studyName(p), Kind: "sweep", Unheeded: experiment.Unheeded(rows), Warn: slices.Clone(p.Remarks), Facts: []doc.Fact{
 		{Name: "points", Value: plot.Count(int64(len(p.Points)))}, {Name: "scenarios", Value: plot.Count(int64(len(p.Scenarios)))},
 	}}
 	if p.Description != "" {
 		s.Summary = append(s.Summary, p.Description)
 	}
 	for _, t := range p.Traces {
-		s.Facts = append(s.Facts, study.Fact{Name: "trace", Value: fmt.Sprintf("%s, %s jobs, %s", t.Name, plot.Count(t.Jobs), t.Hash[:12])})
+		s.Facts = append(s.Facts, doc.Fact{Name: "trace", Value: fmt.Sprintf("%s, %s jobs, %s", t.Name, plot.Count(t.Jobs), t.Hash[:12])})
 	}
 	if files := p.Files(); len(files) > 0 {
-		s.Facts = append(s.Facts, study.Fact{Name: "scenario files", Value: strings.Join(files, "; ")})
+		s.Facts = append(s.Facts, doc.Fact{Name: "scenario files", Value: strings.Join(files, "; ")})
 	}
 	s.Sections = underSection(p, rows)
 	for j := range p.Parameters {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/reports/study"
 	"orrery/reports/table"
 	"orrery/sim/experiment"
@@ -14,8 +15,8 @@ import (
 )
 
 // Plan is what an experiment comes to, before it is computed.
-func Plan(p *experiment.Plan, there int) *table.Table {
-	t := table.New("what", "count", "remark")
+func Plan(p *experiment.Plan, there int) *doc.Table {
+	t := doc.New("what", "count", "remark")
 	t.Row("points", len(p.Points), "profiles with settings"+Merged(p))
 	var names []string
 	for _, s := range p.Scenarios[:min(len(p.Scenarios), 8)] {
@@ -66,7 +67,7 @@ func Aside(p *experiment.Plan) string {
 
 // Rows is a study for people. Parameters in which no two points differ are
 // left out.
-func Rows(p *experiment.Plan, rows []experiment.Row) *table.Table {
+func Rows(p *experiment.Plan, rows []experiment.Row) *doc.Table {
 	columns := p.Columns()
 	varies := make([]bool, len(p.Parameters))
 	named := false
@@ -88,7 +89,7 @@ func Rows(p *experiment.Plan, rows []experiment.Row) *table.Table {
 	for j := range columns {
 		heads = append(heads, columns[j].Name())
 	}
-	t := table.New(append(heads, "state")...)
+	t := doc.New(append(heads, "state")...)
 	for j := len(columns) - 1; j >= 0; j-- { // those that decide nothing
 		if c := &columns[j]; !c.Objective && c.AtMost == nil && c.AtLeast == nil {
 			t.Optional(c.Name())
@@ -115,26 +116,26 @@ func Rows(p *experiment.Plan, rows []experiment.Row) *table.Table {
 }
 
 // measured is a metric of a row.
-func measured(c *experiment.Column, r *experiment.Row, j int) table.Cell {
+func measured(c *experiment.Column, r *experiment.Row, j int) doc.Cell {
 	if !r.Have[j] {
-		return table.Cell{}
+		return doc.Cell{}
 	}
 	return cellOf(c, r.Values[j])
 }
 
 // cellOf spells a value of a column.
-func cellOf(c *experiment.Column, v float64) table.Cell {
+func cellOf(c *experiment.Column, v float64) doc.Cell {
 	switch {
 	case c.Unit == "s":
-		return table.Quantity(table.Span(v), v)
+		return doc.Quantity(table.Span(v), v)
 	case metric.IsFraction(c.Metric):
-		return table.Quantity(fmt.Sprintf("%.2f %%", 100*v), v)
+		return doc.Quantity(fmt.Sprintf("%.2f %%", 100*v), v)
 	}
-	return table.Float(v, 2)
+	return doc.Float(v, 2)
 }
 
 // state says how a row is to be read.
-func state(p *experiment.Plan, r *experiment.Row) table.Cell {
+func state(p *experiment.Plan, r *experiment.Row) doc.Cell {
 	var words []string
 	if r.Front && len(p.Objectives) > 1 {
 		words = append(words, "front")
@@ -156,9 +157,9 @@ func state(p *experiment.Plan, r *experiment.Row) table.Cell {
 		words = append(words, "not measured")
 	}
 	text := strings.Join(words, ", ")
-	c := table.Cell{Text: text, JSON: text}
+	c := doc.Cell{Text: text, JSON: text}
 	if !r.Feasible {
-		return c.In(table.Bad)
+		return c.In(doc.Bad)
 	}
 	return c
 }

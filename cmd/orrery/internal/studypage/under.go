@@ -4,18 +4,17 @@ import (
 	"cmp"
 	"strings"
 
-	"orrery/reports/study"
-	"orrery/reports/table"
+	"orrery/internal/doc"
 	"orrery/sim/experiment"
 )
 
 // Under is what came of each point under each scenario file, nil where there are not several: the
 // order of the rows, and under each the files as the experiment lists them.
-func Under(p *experiment.Plan, rows []experiment.Row) *table.Table {
+func Under(p *experiment.Plan, rows []experiment.Row) *doc.Table {
 	if len(p.Files()) < 2 {
 		return nil
 	}
-	t := table.New(append([]string{"point", "name", "scenario"}, columnNames(p)...)...)
+	t := doc.New(append([]string{"point", "name", "scenario"}, columnNames(p)...)...)
 	for i := range rows {
 		q := &p.Points[rows[i].Point]
 		for k := range rows[i].Under {
@@ -39,10 +38,10 @@ func columnNames(p *experiment.Plan) (names []string) {
 }
 
 // underCells are the values under a file, by column.
-func underCells(p *experiment.Plan, u *experiment.UnderFile) (cells []table.Cell) {
+func underCells(p *experiment.Plan, u *experiment.UnderFile) (cells []doc.Cell) {
 	columns := p.Columns()
 	for j := range columns {
-		c := table.Cell{}
+		c := doc.Cell{}
 		if u.Have[j] {
 			c = cellOf(&columns[j], u.Values[j])
 		}
@@ -70,23 +69,23 @@ func settingsOf(p *experiment.Plan, q *experiment.Point) string {
 const mostUnder = 20
 
 // underSection is Under on the page.
-func underSection(p *experiment.Plan, rows []experiment.Row) []study.Section {
+func underSection(p *experiment.Plan, rows []experiment.Row) []doc.Section {
 	if len(p.Files()) < 2 {
 		return nil
 	}
-	of := study.SectionPart{Head: append([]string{"point", "scenario"}, columnNames(p)...)}
+	of := doc.New(append([]string{"point", "scenario"}, columnNames(p)...)...)
 	for i := range rows[:min(len(rows), mostUnder)] {
 		q := &p.Points[rows[i].Point]
 		for k := range rows[i].Under {
 			u := &rows[i].Under[k]
-			line := []string{cmp.Or(q.Name, settingsOf(p, q), q.ID), u.File}
+			line := []any{cmp.Or(q.Name, settingsOf(p, q), q.ID), u.File}
 			for _, c := range underCells(p, u) {
 				line = append(line, cmp.Or(c.Text, "–"))
 			}
-			of.Cells = append(of.Cells, line)
+			of.Row(line...)
 		}
 	}
-	return []study.Section{{Title: "By scenario", Parts: []study.SectionPart{
-		{Text: "Means over the windows and seeds under each scenario file, of a constraint the worst. The candidates below are ranked by the means over all of them."}, of,
+	return []doc.Section{{Title: "By scenario", Parts: []doc.Part{
+		doc.Say("Means over the windows and seeds under each scenario file, of a constraint the worst. The candidates below are ranked by the means over all of them."), doc.Show(of),
 	}}}
 }

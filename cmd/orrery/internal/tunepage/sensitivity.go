@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"orrery/internal/doc"
 	"orrery/reports/study"
 	"orrery/reports/table"
 	"orrery/sim/metric"
@@ -21,20 +22,20 @@ func influenceText(p *tune.PartMove) string {
 }
 
 // Influence is a table of what each setting does to one objective.
-func Influence(s *tune.Sensitivity) *table.Table {
-	t := table.New("setting", "mean change", "alone", "in all", "interval", "influence")
-	part := func(n metric.Number) table.Cell {
+func Influence(s *tune.Sensitivity) *doc.Table {
+	t := doc.New("setting", "mean change", "alone", "in all", "interval", "influence")
+	part := func(n metric.Number) doc.Cell {
 		if !n.Defined() {
-			return table.Cell{}
+			return doc.Cell{}
 		}
-		return table.Quantity(fmt.Sprintf("%.0f %%", 100*float64(n)), float64(n))
+		return doc.Quantity(fmt.Sprintf("%.0f %%", 100*float64(n)), float64(n))
 	}
 	for _, p := range s.Parts {
-		change, interval := table.Cell{}, ""
+		change, interval := doc.Cell{}, ""
 		if p.Change.Estimate.Defined() {
-			change = table.Float(float64(p.Change.Estimate), 4)
+			change = doc.Float(float64(p.Change.Estimate), 4)
 			if s.Unit == "s" {
-				change = table.Quantity(table.Span(float64(p.Change.Estimate)), float64(p.Change.Estimate))
+				change = doc.Quantity(table.Span(float64(p.Change.Estimate)), float64(p.Change.Estimate))
 			}
 		}
 		if p.Total.Low.Defined() && p.Total.High.Defined() {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"orrery/cmd/orrery/internal/studypage"
+	"orrery/internal/doc"
 	"orrery/reports/study"
 	"orrery/reports/table"
 	"orrery/sim/metric"
@@ -17,24 +18,6 @@ import (
 	"orrery/sim/sweep"
 	"orrery/sim/tune"
 )
-
-// Changes is a table of the settings that change. A plain cluster has no
-// vClusters.
-func Changes(r *tune.Report) *table.Table {
-	changes, value := r.ChangesInShort(), func(text string) string { return cmp.Or(text, "–") }
-	if !slices.ContainsFunc(r.Changes, func(c tune.SettingChange) bool { return c.VCluster != "" }) {
-		t := table.New("key", "now", "then")
-		for _, c := range changes {
-			t.Row(c.Key, value(c.Before), value(c.After))
-		}
-		return t
-	}
-	t := table.New("vcluster", "key", "now", "then")
-	for _, c := range changes {
-		t.Row(c.VCluster, c.Key, value(c.Before), value(c.After))
-	}
-	return t
-}
 
 // tracesOf are the names of the traces.
 func tracesOf(r *tune.Report) string {
@@ -49,7 +32,8 @@ func tracesOf(r *tune.Report) string {
 func Study(r *tune.Report, dir string) *study.Study {
 	s := &study.Study{
 		Schema: study.Schema, Name: tracesOf(r), Kind: "tune", Unheeded: r.Unheeded, Summary: r.Summary(), Verdict: r.Title(), Good: r.Verdict != tune.Unsure,
-		Facts: []study.Fact{
+		Headlines: r.Headlines(), Sections: r.Deciding(),
+		Facts: []doc.Fact{
 			{Name: "windows", Value: fmt.Sprint(r.Counted())},
 			{Name: "replayed jobs", Value: fmt.Sprintf("%d of a budget of %d", r.Replayed, r.Budget)},
 			{Name: "replicas", Value: fmt.Sprint(r.Replicas)},
@@ -58,13 +42,13 @@ func Study(r *tune.Report, dir string) *study.Study {
 		},
 	}
 	for _, t := range r.Traces {
-		s.Facts = append(s.Facts, study.Fact{Name: "trace " + t.Name, Value: t.Hash})
+		s.Facts = append(s.Facts, doc.Fact{Name: "trace " + t.Name, Value: t.Hash})
 	}
 	if r.Scenario != "" {
-		s.Facts = append(s.Facts, study.Fact{Name: "scenario", Value: r.Scenario})
+		s.Facts = append(s.Facts, doc.Fact{Name: "scenario", Value: r.Scenario})
 	}
 	if r.Method != "" {
-		s.Facts = append(s.Facts, study.Fact{Name: "search", Value: fmt.Sprintf("%s, %s in batches of %d", r.Method, table.Counted(len(r.Search), "point"), r.Batch)})
+		s.Facts = append(s.Facts, doc.Fact{Name: "search", Value: fmt.Sprintf("%s, %s in batches of %d", r.Method, table.Counted(len(r.Search), "point"), r.Batch)})
 	}
 	for i := range r.Windows {
 		if w := &r.Windows[i]; w.Aside != "" {
@@ -76,16 +60,6 @@ func Study(r *tune.Report, dir string) *study.Study {
 	addHistory(s, r)
 	addSensitivity(s, r)
 	addShares(s, r)
-	for _, h := range r.Headlines() {
-		s.Headlines = append(s.Headlines, study.Headline(h))
-	}
-	for _, part := range r.Deciding() {
-		section := study.Section{Title: part.Title}
-		for _, p := range part.Parts {
-			section.Parts = append(section.Parts, study.SectionPart{Text: p.Text, Head: p.Head, Cells: p.Rows})
-		}
-		s.Sections = append(s.Sections, section)
-	}
 	return s
 }
 

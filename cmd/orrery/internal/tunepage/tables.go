@@ -3,6 +3,7 @@ package tunepage
 import (
 	"fmt"
 
+	"orrery/internal/doc"
 	"orrery/reports/table"
 	"orrery/sim/losers"
 	"orrery/sim/metric"
@@ -11,19 +12,19 @@ import (
 
 // Payers is a table of the groups of jobs that wait longer, those that lose most hours first,
 // and behind them of those that wait less.
-func Payers(r *tune.Report) *table.Table {
+func Payers(r *tune.Report) *doc.Table {
 	several := len(r.Traces) > 1
 	heads := []string{"jobs by", "group", "of the work", "mean wait", "then", "change", "hours"}
 	if several {
 		heads = append([]string{"log"}, heads...)
 	}
-	t := table.New(heads...)
+	t := doc.New(heads...)
 	for _, list := range [][]tune.LoserLine{r.Losers, r.Gainers} {
 		for i := range list[:min(len(list), mostPayers)] {
 			l := &list[i]
 			row := []any{
 				l.By, l.Name, percentCell(metric.Number(l.PartOfWork), "%.1f %%"), spanCell(metric.Number(l.WaitNow)), spanCell(metric.Number(l.WaitThen)),
-				percentCell(metric.Number(losers.Growth(l.Loser)), "%+.1f %%"), table.Quantity(fmt.Sprintf("%+.0f", l.Hours), l.Hours),
+				percentCell(metric.Number(losers.Growth(l.Loser)), "%+.1f %%"), doc.Quantity(fmt.Sprintf("%+.0f", l.Hours), l.Hours),
 			}
 			if several {
 				row = append([]any{r.Traces[l.Trace].Name}, row...)
@@ -37,33 +38,18 @@ func Payers(r *tune.Report) *table.Table {
 // mostPayers of each side stand in the table of the terminal.
 const mostPayers = 8
 
-// Costs is what the passes of the scheduler come to.
-func Costs(r *tune.Report) *table.Table {
-	t := table.New("what", "now", "then", "change")
-	now, then := r.Work[0], r.Work[1]
-	for _, row := range []struct {
-		what string
-		a, b uint64
-	}{{"passes", now.Passes, then.Passes}, {"waiting jobs examined", now.Examined, then.Examined}} {
-		if row.a > 0 {
-			t.Row(row.what, int64(row.a), int64(row.b), percentCell(metric.Number(float64(row.b)/float64(row.a)-1), "%+.1f %%"))
-		}
-	}
-	return t
-}
-
 // spanCell is a span that is given in seconds.
-func spanCell(seconds metric.Number) table.Cell {
+func spanCell(seconds metric.Number) doc.Cell {
 	if !seconds.Defined() {
-		return table.Cell{}
+		return doc.Cell{}
 	}
-	return table.Quantity(table.Span(float64(seconds)), float64(seconds))
+	return doc.Quantity(table.Span(float64(seconds)), float64(seconds))
 }
 
 // percentCell is a part in percent.
-func percentCell(part metric.Number, format string) table.Cell {
+func percentCell(part metric.Number, format string) doc.Cell {
 	if !part.Defined() {
-		return table.Cell{}
+		return doc.Cell{}
 	}
-	return table.Quantity(fmt.Sprintf(format, 100*float64(part)), float64(part))
+	return doc.Quantity(fmt.Sprintf(format, 100*float64(part)), float64(part))
 }
