@@ -258,7 +258,7 @@ func (r *run) siteTables() []titled {
 // serviceTable is what came of the services of the cluster file.
 func serviceTable(services []rundata.Document) *doc.Table {
 	out := doc.New("service", "policy", "requests", "missed %", "bad steps %", "node-hours", "demands", "not met", "reasons", "replicas sent home", "preempted", "theta under %", "theta over %")
-	decimals := func(x float64) doc.Cell { return doc.Quantity(fmt.Sprintf("%.3g", x), x) }
+	decimals := func(x float64) doc.Cell { return doc.Quantity(doc.Digits(x, 3), x) }
 	for _, s := range services {
 		reasons, unmet := "", int64(0)
 		if m, ok := s.At("unmet").(map[string]any); ok {

@@ -379,6 +379,9 @@ func (v *tuneVerb) profileFiles(p *tune.Problem) []string {
 	return out
 }
 
+// mostPayers of each side stand in the table of the terminal.
+const mostPayers = 8
+
 // show prints the recommendation.
 func (v *tuneVerb) show(r *tune.Report, log []string) error {
 	switch v.print.format {
@@ -405,14 +408,14 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 		if err := v.print.section(what, r.ChangeTable()); err != nil {
 			return err
 		}
-		if err := v.print.section("Who pays, and who gains", tunepage.Payers(r)); err != nil {
+		if err := v.print.section("Who pays, and who gains", r.Payers(mostPayers, r.Losers, r.Gainers)); err != nil {
 			return err
 		}
 		if err := v.print.section("What it costs the scheduler, on the whole log", r.Costs()); err != nil {
 			return err
 		}
 		for i := range r.Sensitivity {
-			if err := v.print.section("Which settings matter to "+r.Sensitivity[i].Metric, tunepage.Influence(&r.Sensitivity[i])); err != nil {
+			if err := v.print.section("Which settings matter to "+r.Sensitivity[i].Metric, r.Sensitivity[i].Table()); err != nil {
 				return err
 			}
 		}

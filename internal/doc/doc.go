@@ -5,7 +5,9 @@ package doc
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 )
 
 // Document is a page. All its texts are plain: what users wrote may stand in them as they wrote it.
@@ -103,4 +105,28 @@ func (d *Document) Add(id, title string, parts ...Part) {
 	if some || slices.ContainsFunc(parts, func(p Part) bool { return !wordy(p) && !p.empty() }) {
 		d.Sections = append(d.Sections, Section{ID: id, Title: title, Parts: Shown(parts...)})
 	}
+}
+
+// Digits writes a number to so many digits, and never with an exponent: what is beyond the digits of
+// a large one is rounded to ones, and what is below 1e-9 is 0.
+func Digits(v float64, digits int) string {
+	switch a := math.Abs(v); {
+	case a < 1e-9:
+		return "0"
+	case a >= math.Pow10(digits):
+		return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
+	if err != nil { // no number at all
+		return "-"
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// Chance writes a p-value.
+func Chance(p float64) string {
+	if p < 0.001 {
+		return "< 0.001"
+	}
+	return Digits(p, 2)
 }

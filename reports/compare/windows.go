@@ -34,7 +34,7 @@ func change(row *paired.Row) doc.Cell {
 	if !row.Difference.Estimate.Defined() {
 		return doc.Cell{}
 	}
-	return doc.Quantity(fmt.Sprintf("%+.4g %s", float64(row.Difference.Estimate), unitAfter(row.Unit)), float64(row.Difference.Estimate))
+	return doc.Quantity(signed(row.Difference.Estimate)+" "+unitAfter(row.Unit), float64(row.Difference.Estimate))
 }
 
 // interval is that of change.
@@ -43,9 +43,17 @@ func interval(row *paired.Row) string {
 	case row.Relative.Low.Defined() && row.Relative.High.Defined():
 		return signedPart(row.Relative.Low) + " to " + signedPart(row.Relative.High)
 	case row.Difference.Low.Defined() && row.Difference.High.Defined():
-		return strings.TrimSpace(fmt.Sprintf("%+.4g to %+.4g %s", float64(row.Difference.Low), float64(row.Difference.High), unitAfter(row.Unit)))
+		return strings.TrimSpace(signed(row.Difference.Low) + " to " + signed(row.Difference.High) + " " + unitAfter(row.Unit))
 	}
 	return "-"
+}
+
+// signed is a difference in four digits.
+func signed(x metric.Number) string {
+	if x < 0 {
+		return doc.Digits(float64(x), 4)
+	}
+	return "+" + doc.Digits(float64(x), 4)
 }
 
 func unitAfter(unit string) string {
@@ -69,7 +77,7 @@ func probability(p metric.Number) doc.Cell {
 	if !p.Defined() {
 		return doc.Cell{}
 	}
-	return doc.Quantity(fmt.Sprintf("%.2g", float64(p)), float64(p))
+	return doc.Quantity(doc.Chance(float64(p)), float64(p))
 }
 
 // noiseOf is the part of the variance of the change that the noise explains.

@@ -56,7 +56,7 @@ func Number(v float64) string {
 	case a >= 1:
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
+	return doc.Digits(v, 3)
 }
 
 // CountCell is a whole number in a table.

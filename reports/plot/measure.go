@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+
+	"orrery/internal/doc"
 )
 
 // Measure says what the numbers on an axis are and how they are spelled.
@@ -147,7 +149,7 @@ func short(v float64) string { return shortTo(v, 0) }
 func shortTo(v float64, more int) string {
 	switch a := math.Abs(v); {
 	case a >= 1e15:
-		return strconv.FormatFloat(v, 'g', 3+more, 64)
+		return doc.Digits(v, 3)
 	case v == math.Trunc(v):
 		return Count(int64(v))
 	case a >= 100:
@@ -159,7 +161,7 @@ func shortTo(v float64, more int) string {
 	case a >= 0.0005:
 		return fixed(v, 3+more)
 	}
-	return strconv.FormatFloat(v, 'g', 2+more, 64)
+	return doc.Digits(v, 2+more)
 }
 
 // place is where a value lies between two others: 0 at lo, 1 at hi, NaN when

@@ -30,21 +30,7 @@ func missedAt(c *scaling.Comparison) int {
 }
 
 // figureText is a number to three digits or so.
-func figureText(v float64) string {
-	switch a := math.Abs(v); {
-	case math.IsNaN(v):
-		return "-"
-	case a < 1e-9:
-		return "0"
-	case a >= 100 || v == math.Trunc(v):
-		return fmt.Sprintf("%.0f", v)
-	case a >= 10:
-		return fmt.Sprintf("%.1f", v)
-	case a >= 0.095:
-		return fmt.Sprintf("%.2f", v)
-	}
-	return fmt.Sprintf("%.3g", v)
-}
+func figureText(v float64) string { return plot.Measure{}.Say(v) }
 
 // withReach is a mean with how far its interval reaches, where that is known.
 func withReach(i stat.Interval) string {

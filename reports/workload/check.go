@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 
+	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/scheduler/model"
 	"orrery/traces"
@@ -86,7 +87,7 @@ type noter func(count int64, effect, what string, args ...any)
 func allocated(s *Stats, note noter) {
 	if b := &s.Beyond; b.Jobs > 0 {
 		note(b.Jobs, "a replay gives them what they requested, and whole nodes where they are exclusive; replay with --exclusive if nodes were allocated whole",
-			"jobs were allocated more than they requested: %.4g processor hours (%s), %.4g node hours and %.4g GPU hours more (first id %d)", b.ProcessorHours, percent(b.Share), b.NodeHours, b.GPUHours, b.First)
+			"jobs were allocated more than they requested: %s processor hours (%s), %s node hours and %s GPU hours more (first id %d)", page.Number(b.ProcessorHours), percent(b.Share), page.Number(b.NodeHours), page.Number(b.GPUHours), b.First)
 	}
 	if n := s.Beyond.Exclusive; n > 0 {
 		note(n, "a site gives them whole nodes; a machine of processors (--procs) does not know nodes", "jobs share no node with others (exclusive)")

@@ -157,7 +157,7 @@ func Table(s *Stats) *doc.Table {
 	if s.Idle.Known {
 		t.Row("held", percent(held), "mean, as recorded")
 		t.Row("time with waiting jobs", percent(share(s.Idle.WaitingUS, s.EndUS-s.FirstUS)), "")
-		t.Row("idle meanwhile", percent(s.Idle.Share), fmt.Sprintf("%.4g %s hours", s.Idle.UnitHours, one(s.Unit)))
+		t.Row("idle meanwhile", percent(s.Idle.Share), page.Number(s.Idle.UnitHours)+" "+one(s.Unit)+" hours")
 		t.Row("a waiting job was no larger", percent(share(s.Idle.FitsUS, s.Idle.WaitingUS)), "of that time: the smallest that waited, and what was idle")
 	} else {
 		t.Row("idle while jobs wait", "", "not known: "+s.Idle.Why)
@@ -205,7 +205,7 @@ func TenantTable(s *Stats) *doc.Table {
 		if name == "" {
 			name = "(none)"
 		}
-		t.Row(name, r.Jobs, fmt.Sprintf("%.4g", r.UnitHours), percent(r.Share), fair)
+		t.Row(name, r.Jobs, doc.Quantity(page.Number(r.UnitHours), r.UnitHours), percent(r.Share), fair)
 	}
 	return t
 }

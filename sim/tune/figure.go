@@ -3,21 +3,18 @@ package tune
 import (
 	"fmt"
 	"math"
-	"strconv"
 
+	"orrery/internal/doc"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
 )
 
 // figure writes a number in four digits.
 func figure(x float64) string {
-	switch {
-	case math.IsNaN(x) || math.IsInf(x, 0):
+	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return "–"
-	case math.Abs(x) >= 1000:
-		return strconv.FormatFloat(math.Round(x), 'f', -1, 64)
 	}
-	return strconv.FormatFloat(x, 'g', 4, 64)
+	return doc.Digits(x, 4)
 }
 
 // amount writes a number in its unit: spans as days, hours, minutes and seconds.

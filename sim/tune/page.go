@@ -227,18 +227,29 @@ func (r *Report) pageGroups(p *draft) {
 			continue
 		}
 		p.say("Groups that wait %s:", side.word)
-		t := doc.New("by", "group", "jobs", "of the jobs", "of the work", "mean wait, now", "then", "change", "hours")
-		for i := range side.list {
-			l := &side.list[i]
-			name := l.Name
-			if len(r.Traces) > 1 {
-				name += " on " + r.Traces[l.Trace].Name
-			}
-			t.Row(byWord(l.By), name, fmt.Sprint(l.Jobs), portion(metric.Number(l.PartOfJobs)), portion(metric.Number(l.PartOfWork)),
-				said(metric.Number(l.WaitNow), "wait_mean"), said(metric.Number(l.WaitThen), "wait_mean"), percent(metric.Number(losers.Growth(l.Loser))), fmt.Sprintf("%+.0f", l.Hours))
-		}
-		p.add(doc.Show(t))
+		p.add(doc.Show(r.Payers(len(side.list), side.list)))
 	}
+}
+
+// Payers is a table of groups of jobs that wait longer or less, of each list as many as most.
+func (r *Report) Payers(most int, lists ...[]LoserLine) *doc.Table {
+	heads := []string{"log", "by", "group", "jobs", "of the jobs", "of the work", "mean wait", "then", "change", "hours"}
+	if len(r.Traces) < 2 {
+		heads = heads[1:]
+	}
+	t := doc.New(heads...).Optional("jobs", "of the jobs")
+	part := func(x float64, text string) doc.Cell { return doc.Quantity(text, x) }
+	for _, list := range lists {
+		for i := range list[:min(len(list), most)] {
+			l, growth := &list[i], losers.Growth(list[i].Loser)
+			row := []any{
+				r.Traces[l.Trace].Name, byWord(l.By), l.Name, l.Jobs, part(l.PartOfJobs, portion(metric.Number(l.PartOfJobs))), part(l.PartOfWork, portion(metric.Number(l.PartOfWork))),
+				part(l.WaitNow, said(metric.Number(l.WaitNow), "wait_mean")), part(l.WaitThen, said(metric.Number(l.WaitThen), "wait_mean")), part(growth, percent(metric.Number(growth))), part(l.Hours, fmt.Sprintf("%+.0f", l.Hours)),
+			}
+			t.Row(row[len(row)-len(heads):]...)
+		}
+	}
+	return t
 }
 
 // Costs is what the passes of the scheduler come to, on the whole trace; no row where that is not known.

@@ -20,18 +20,24 @@ func (r *Report) pageSensitivity(p *draft) {
 	for i := range r.Sensitivity {
 		s := &r.Sensitivity[i]
 		p.say("%s", s.says())
-		t := doc.New("setting", "change", "interval", "sigma per range", "alone", "interval", "in all", "interval", "influence")
-		say := func(x float64) string { return said(metric.Number(x), s.Metric) }
-		for k, m := range s.Parts {
-			t.Row(m.Setting, say(float64(m.Change.Estimate)), span(m.Change, say), say(float64(m.Sigma)),
-				share(m.First.Estimate), span(m.First, shareOf), share(m.Total.Estimate), span(m.Total, shareOf), s.said(k))
-		}
-		p.add(doc.Show(t))
+		p.add(doc.Show(s.Table()))
 	}
 	r.pageSlopes(p)
 	for i := range r.Joint {
 		r.pageJoint(p, &r.Joint[i])
 	}
+}
+
+// Table has what each setting does to the metric.
+func (s *Sensitivity) Table() *doc.Table {
+	t := doc.New("setting", "change", "its interval", "sigma per range", "alone", "between", "in all", "at least to at most", "influence").Optional("sigma per range").Optional("between", "its interval")
+	say := func(x float64) string { return said(metric.Number(x), s.Metric) }
+	part := func(n metric.Number, text string) doc.Cell { return doc.Quantity(text, n) }
+	for k, m := range s.Parts {
+		t.Row(m.Setting, part(m.Change.Estimate, say(float64(m.Change.Estimate))), span(m.Change, say), part(m.Sigma, say(float64(m.Sigma))),
+			part(m.First.Estimate, share(m.First.Estimate)), span(m.First, shareOf), part(m.Total.Estimate, share(m.Total.Estimate)), span(m.Total, shareOf), s.said(k))
+	}
+	return t
 }
 
 // says what the figures of a table are.

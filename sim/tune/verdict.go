@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"orrery/internal/doc"
 	"orrery/sim/metric"
 	"orrery/sim/search"
 )
@@ -242,13 +243,10 @@ func (r *Report) loadSentence() string {
 
 // chance writes a p-value.
 func chance(p metric.Number) string {
-	switch {
-	case !p.Defined():
+	if !p.Defined() {
 		return "–"
-	case p < 0.001:
-		return "< 0.001"
 	}
-	return fmt.Sprintf("%.2g", float64(p))
+	return doc.Chance(float64(p))
 }
 
 func capital(s string) string {

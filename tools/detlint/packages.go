@@ -213,7 +213,7 @@ var packageTable = []packageRule{
 	{dir: "sim/scaling", may: []string{"internal/libm", "scheduler/model", "scheduler/model/draw", "traces", "profiles", "autoscale", "autoscale/...", "sim/metric/elastic", "sim/service", "sim/service/demand", "sim/service/session", "sim/service/vm", "sim/stat"}},
 
 	{dir: "reports/table", may: []string{"internal/doc", "scheduler/model"}},
-	{dir: "reports/plot", may: []string{"internal/libm", "scheduler/model", "sim/record/column", "gonum.org/v1/plot/...",
+	{dir: "reports/plot", may: []string{"internal/doc", "internal/libm", "scheduler/model", "sim/record/column", "gonum.org/v1/plot/...",
 		"golang.org/x/image/..."}, free: []exemption{drawn}},
 	{dir: "reports/page", may: []string{"internal/doc", "internal/disk", "reports/plot", "reports/table", "sim/metric"}, free: []exemption{drawn}},
 	{dir: "reports/internal/rundata", may: []string{"scheduler/model", "sim/metric", "sim/record", "reports/page", "reports/plot"}},

@@ -1,50 +1,13 @@
 package tunepage
 
 import (
-	"fmt"
 	"math"
 
-	"orrery/internal/doc"
 	"orrery/reports/study"
-	"orrery/reports/table"
 	"orrery/sim/metric"
 	"orrery/sim/sensitivity"
 	"orrery/sim/tune"
 )
-
-// influenceText keeps the part of a variance that is all noise from being read as
-// much.
-func influenceText(p *tune.PartMove) string {
-	if p.Influence == sensitivity.Inert && p.Total.Estimate.Defined() && p.Total.Estimate > 0 {
-		return p.Influence.String() + " (of changes within the noise)"
-	}
-	return p.Influence.String()
-}
-
-// Influence is a table of what each setting does to one objective.
-func Influence(s *tune.Sensitivity) *doc.Table {
-	t := doc.New("setting", "mean change", "alone", "in all", "interval", "influence")
-	part := func(n metric.Number) doc.Cell {
-		if !n.Defined() {
-			return doc.Cell{}
-		}
-		return doc.Quantity(fmt.Sprintf("%.0f %%", 100*float64(n)), float64(n))
-	}
-	for _, p := range s.Parts {
-		change, interval := doc.Cell{}, ""
-		if p.Change.Estimate.Defined() {
-			change = doc.Float(float64(p.Change.Estimate), 4)
-			if s.Unit == "s" {
-				change = doc.Quantity(table.Span(float64(p.Change.Estimate)), float64(p.Change.Estimate))
-			}
-		}
-		if p.Total.Low.Defined() && p.Total.High.Defined() {
-			interval = part(p.Total.Low).Text + " to " + part(p.Total.High).Text
-		}
-		t.Row(p.Setting, change, part(p.First.Estimate), part(p.Total.Estimate), interval, influenceText(&p))
-	}
-	return t
-}
 
 // addSensitivity is what the settings do, for the page: over the whole space by
 // both methods, beside the chosen point, and two by two.
