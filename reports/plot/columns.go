@@ -24,7 +24,7 @@ func Columns(name, title, note, xlabel, ylabel string, columns []Column) *Figure
 		p := newPlot(c, xlabel, ylabel)
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -0.5, max(float64(len(columns)), 1)-0.5, 0, most*1.05
 		p.X.Tick.Marker, p.Y.Tick.Marker = columnTicks(c, columns), linearTicks(4, true)
-		p.X.Tick.Length = 0
+		p.X.Tick.LineStyle.Width = 0
 		p.Add(grid{y: true}, columnsOf(columns))
 		drawPlot(p, c)
 	}

@@ -127,7 +127,7 @@ type heading struct {
 
 func (f *Figure) heading(width vg.Length) heading {
 	room := width - 2*margin
-	h := heading{height: f.height, title: wrapped(f.Title, sans(titleSize, Ink, true), room), note: wrapped(f.Note, sans(noteSize, Muted, false), room)}
+	h := heading{height: f.height, title: wrapped(f.Title, sans(titleSize, Ink, true), room/legendSlack), note: wrapped(f.Note, sans(noteSize, Muted, false), room/legendSlack)}
 	if width < figureWidth && f.narrow > 0 {
 		h.height = f.narrow
 	}
@@ -176,8 +176,8 @@ func line(c draw.Canvas, s string, sty text.Style) draw.Canvas {
 	return draw.Crop(c, 0, 0, 0, -(sty.Height("Xg") + 3*pt))
 }
 
-// Sizes of a legend. A viewer without our font may set text wider: slack leaves it a
-// seventh more.
+// Sizes of a legend. A viewer without our font may set text wider: slack leaves it, and the
+// lines above it, a seventh more.
 const (
 	swatch        = 18 * pt
 	swatchSpace   = 5 * pt

@@ -17,7 +17,7 @@ import (
 const (
 	GanttCols   = 1300
 	GanttRows   = 520
-	GanttSingly = 1500
+	GanttSingly = 6000
 )
 
 // Bar is one attempt on one range of nodes, for a Gantt drawn job by job.
@@ -54,7 +54,7 @@ func Gantt(r *Raster, bars []Bar, jobs int64, clock Clock) *Figure {
 			most = 1
 		}
 		for _, k := range []float64{0, 0.25, 0.5, 0.75, 1} {
-			e := entry{text: fmt.Sprintf("%.0f %%", 100*k), color: shade(k), area: true}
+			e := entry{text: fmt.Sprintf("%.0f %%", 100*k), color: shade(r.depth(k)), area: true}
 			if r.Jobs {
 				e.text = fixed(k*most, 1)
 			}
@@ -144,6 +144,15 @@ func shade(share float64) color.NRGBA {
 	return alpha(Blue, uint8(min(k, shades)*255/shades))
 }
 
+// depth is how deep a part of the most is shaded: where rows have numbers of jobs, one job is to be
+// seen beside many.
+func (r *Raster) depth(part float64) float64 {
+	if r.Jobs {
+		return math.Sqrt(part)
+	}
+	return part
+}
+
 func shadePalette() color.Palette {
 	p := make(color.Palette, shades+1)
 	for i := range p {
@@ -161,7 +170,7 @@ func paintOccupancy(r *Raster, most float64) image.Image {
 	img := image.NewPaletted(image.Rect(0, 0, r.Cols, r.Rows*sy), shadePalette())
 	for y := range r.Rows {
 		for x := range r.Cols {
-			v := r.Occupancy(x, y) / most
+			v := r.depth(r.Occupancy(x, y) / most)
 			k := uint8(min(shades, int(v*shades+0.5)))
 			if v > 0 {
 				k = max(k, 1)

@@ -145,10 +145,10 @@ func share(part, whole int64) float64 {
 // Table has the numbers one by one.
 func Table(s *Stats) *doc.Table {
 	t := doc.New("what", "value", "remark")
-	t.Row("jobs", s.Jobs, plot.Count(s.Started)+" with a recorded start")
+	t.Row("jobs", page.CountCell(s.Jobs), plot.Count(s.Started)+" with a recorded start")
 	t.Row("span", span(s.EndUS-s.FirstUS), "from the first submission to the last end")
-	t.Row("capacity", s.Capacity, s.Unit+", by "+s.CapacityBy)
-	t.Row("most held at once", s.PeakHeld, overfull(s))
+	t.Row("capacity", page.CountCell(s.Capacity), s.Unit+", by "+s.CapacityBy)
+	t.Row("most held at once", page.CountCell(s.PeakHeld), overfull(s))
 	offered, held := 0.0, 0.0
 	for _, b := range s.Load {
 		offered, held = offered+b.Offered/float64(len(s.Load)), held+b.Held/float64(len(s.Load))
@@ -167,7 +167,7 @@ func Table(s *Stats) *doc.Table {
 	quantiles(t, "requested time", &s.Requests, span)
 	if a := &s.Accuracy; a.Jobs > 0 {
 		t.Row("runtime ÷ requested time", percent(a.Median), fmt.Sprintf("median; mean %s", percent(a.Mean)))
-		t.Row("ran longer than requested", a.Exceeded, percent(share(a.Exceeded, a.Jobs))+" of those with a request")
+		t.Row("ran longer than requested", page.CountCell(a.Exceeded), percent(share(a.Exceeded, a.Jobs))+" of those with a request")
 	}
 	if g := &s.GPUs; g.Known {
 		t.Row("idle GPUs", fmt.Sprintf("%.1f", g.Idle), "mean, of "+plot.Count(g.GPUs))
@@ -205,7 +205,7 @@ func TenantTable(s *Stats) *doc.Table {
 		if name == "" {
 			name = "(none)"
 		}
-		t.Row(name, r.Jobs, doc.Quantity(page.Number(r.UnitHours), r.UnitHours), percent(r.Share), fair)
+		t.Row(name, page.CountCell(r.Jobs), doc.Quantity(page.Number(r.UnitHours), r.UnitHours), percent(r.Share), fair)
 	}
 	return t
 }

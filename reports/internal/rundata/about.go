@@ -280,7 +280,7 @@ func (a *About) TotalUnits() int64 {
 // UnitWord is what the cluster is measured in, in the plural.
 func (a *About) UnitWord() string {
 	switch {
-	case a.Shared:
+	case a.Shared, a.Site != nil && a.TotalUnits() > int64(len(a.Units)):
 		return "GPUs"
 	case a.TotalUnits() == int64(len(a.Units)) && a.Site == nil:
 		return "processors"
