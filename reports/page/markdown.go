@@ -75,7 +75,7 @@ func (m *markdown) part(p *doc.Part) {
 	}
 	for _, name := range p.Figures {
 		if i := slices.IndexFunc(m.figures, func(f *plot.Figure) bool { return f.Name == name }); i >= 0 {
-			m.out.WriteString("![" + m.figures[i].Alt + "](" + DirFigures + "/" + name + ".svg)\n\n")
+			m.out.WriteString("![" + m.figures[i].Alt() + "](" + DirFigures + "/" + name + ".svg)\n\n")
 		}
 	}
 }

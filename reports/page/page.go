@@ -125,7 +125,7 @@ func (p *Page) figure(name string) (template.HTML, error) {
 		head, rest, _ := strings.Cut(svg, ">")
 		view := head[strings.Index(head, "viewBox"):]
 		view = view[:strings.Index(view[9:], `"`)+10]
-		both += `<svg class="` + form.class + `" role="img" aria-label="` + template.HTMLEscapeString(f.Alt) + `" ` + view + `>` + themed(rest)
+		both += `<svg class="` + form.class + `" role="img" aria-label="` + template.HTMLEscapeString(f.Alt()) + `" ` + view + `>` + themed(rest)
 	}
 	return template.HTML(both), nil // drawn here, text escaped by the canvas
 }

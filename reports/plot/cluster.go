@@ -92,7 +92,6 @@ func Cluster(p *ClusterPlan) *Figure {
 	for i, k := range p.Kinds {
 		f.legend = append(f.legend, entry{text: k.Name, color: kindColor(i), area: true})
 	}
-	f.Alt = f.Title + ": " + f.Note
 	around := 80 * pt
 	f.height = around + d.layout(figureWidth-2*margin).height
 	f.narrow = around + d.layout(narrowWidth-2*margin).height

@@ -14,11 +14,10 @@ type Column struct {
 // Columns draws a column for each value, from 0 on, with its label below; labels that would meet are left out.
 func Columns(name, title, note, xlabel, ylabel string, columns []Column) *Figure {
 	f := &Figure{Name: name, Title: title, Note: note, height: 230 * pt, narrow: 210 * pt}
-	f.Alt = title + ": " + note
 	most := 1.0
 	for _, c := range columns {
 		most = max(most, c.Value)
-		f.Alt += "; " + c.Label + ": " + Count(int64(c.Value))
+		f.more += "; " + c.Label + ": " + Count(int64(c.Value))
 	}
 	f.body = func(c draw.Canvas) {
 		p := newPlot(c, xlabel, ylabel)

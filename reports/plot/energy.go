@@ -23,11 +23,10 @@ func EnergyByGroup(rows []EnergyRow) *Figure {
 	}
 	f.height, f.narrow = rowHeights(115*pt, len(rows))
 	most, names := 0.0, make([]string, len(rows))
-	f.Alt = f.Title
 	for i, r := range rows {
 		if names[i] = r.Name; r.Name != "" {
 			most = max(most, r.High)
-			f.Alt += "; " + r.Name + " " + r.Says
+			f.more += "; " + r.Name + " " + r.Says
 		}
 	}
 	u := EnergyScale(most)
@@ -106,7 +105,6 @@ func RunTime(steps []TimeStep) *Figure {
 		legend: []entry{{text: "level", color: alpha(Blue, 150), area: true}, {text: "lost", color: Vermilion, area: true}, {text: "gained", color: Green, area: true}},
 	}
 	f.height, f.narrow = rowHeights(115*pt, len(steps))
-	f.Alt = f.Title
 	least, most, at := 0.0, 0.0, 0.0
 	for _, s := range steps {
 		if s.Sum {
@@ -115,7 +113,7 @@ func RunTime(steps []TimeStep) *Figure {
 			at += s.Hours
 		}
 		least, most = min(least, at), max(most, at)
-		f.Alt += "; " + s.Name + " " + s.Says
+		f.more += "; " + s.Name + " " + s.Says
 	}
 	u := scaleOf(most, Scaled{"h", 1}, Scaled{"thousand h", 1e3}, Scaled{"million h", 1e6})
 	f.body = func(c draw.Canvas) {

@@ -62,13 +62,16 @@ type Figure struct {
 	Name  string // file name without its extension
 	Title string // what is shown
 	Note  string // under the title: what was counted and how
-	Alt   string // the content in words, for those who do not see it
 
+	more   string    // of the content in words
 	height vg.Length // with one line of title, note and legend each
 	narrow vg.Length // the same of the narrow form, 0 as height
 	legend []entry
 	body   func(c draw.Canvas)
 }
+
+// Alt is the content in words, for those who do not see it.
+func (f *Figure) Alt() string { return strings.TrimSuffix(f.Title+": "+f.Note, ": ") + f.more }
 
 // entry is one line of the legend; it stands above the data, never on it.
 type entry struct {

@@ -34,13 +34,12 @@ func Fits(rows []FitRow) *Figure {
 	}
 	f.height, f.narrow = rowHeights(115*pt, len(rows))
 	names, reach := make([]string, len(rows)), 0.02
-	f.Alt = f.Title
 	for i, r := range rows {
 		names[i] = r.Name
 		for _, x := range append([]float64{r.Low, r.High}, r.Points...) {
 			reach = max(reach, min(fitReach-1, math.Abs(x-1)))
 		}
-		f.Alt += "; " + r.Name + " " + r.Says
+		f.more += "; " + r.Name + " " + r.Says
 	}
 	least, most := 1-1.05*min(reach, 1/1.05), 1+1.05*reach
 	f.body = func(c draw.Canvas) {

@@ -62,7 +62,6 @@ func Gantt(r *Raster, bars []Bar, jobs int64, clock Clock) *Figure {
 		}
 		img = paintOccupancy(r, most)
 	}
-	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
 		lo, hi := float64(r.FromUS)/secondUS, float64(r.FromUS+int64(r.Cols)*r.ColUS)/secondUS
 		p := newPlot(c, clock.label(hi-lo), r.what())

@@ -41,7 +41,6 @@ func Table(name string, columns []Measure, rows []Candidate) *Figure {
 		f.Note = fmt.Sprintf("%d of %s candidates; ", mostRows, Count(int64(n))) + f.Note
 		rows = rows[:mostRows]
 	}
-	f.Alt = f.Title + ": " + f.Note
 	f.height = vg.Length(92+14*len(rows)) * pt
 	columns = slices.Clone(columns)
 	for k, m := range columns {
@@ -139,7 +138,6 @@ func Interaction(name string, m Measure, g Lattice) *Figure {
 	if !math.IsNaN(g.Floor) && g.Floor > 0 {
 		f.Note += "; noise floor " + m.Say(g.Floor)
 	}
-	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
 		p := newPlot(c, g.Second.Name, g.First.Name)
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -0.5, float64(len(g.SecondAt))-0.5, -0.5, float64(len(g.FirstAt))-0.5

@@ -64,9 +64,8 @@ func SearchHistory(name string, m Measure, curves []Progress, lines []Line) *Fig
 	if slices.ContainsFunc(curves, func(c Progress) bool { return c.Low != nil }) {
 		f.Note += "; band: interval"
 	}
-	f.Alt = f.Title + ": " + f.Note
 	for _, l := range h.lines {
-		f.Alt += fmt.Sprintf("; %s: %s", l.Name, m.Say(l.Value))
+		f.more += fmt.Sprintf("; %s: %s", l.Name, m.Say(l.Value))
 	}
 	f.body = func(c draw.Canvas) { h.draw(c, most) }
 	return f

@@ -67,7 +67,6 @@ func WaitsByHour(h *HourlyWaits) *Figure {
 			f.legend = append(f.legend, e)
 		}
 	}
-	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
 		label := "hour of the week (UTC)"
 		if !h.Clock.Known {

@@ -75,7 +75,6 @@ func GanttMoves(m *Moves, names [2]string, earlier, later, same int64, clock Clo
 			{text: "same time, or in one run only", color: alpha(shiftColors[Unmoved], 110), area: true},
 		},
 	}
-	f.Alt = f.Title + ": " + f.Note
 	for run := range m.by {
 		for _, r := range m.by[run] {
 			r.Finish()

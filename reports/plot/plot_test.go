@@ -120,7 +120,7 @@ func checkFigures(t *testing.T, first, second []*Figure) {
 			require.NoError(t, f.WriteSVG(&svg))
 			require.NoError(t, second[i].WriteSVG(&svg2))
 			require.True(t, bytes.Equal(svg.Bytes(), svg2.Bytes()), "SVG bytes")
-			require.NotEmpty(t, f.Alt)
+			require.NotEmpty(t, f.Alt())
 			require.Contains(t, svg.String(), "<svg")
 			if strings.Contains(svg.String(), "<image") {
 				require.Contains(t, svg.String(), `<image preserveAspectRatio="none"`, "the raster fills its axes")

@@ -92,7 +92,6 @@ func PowerOverTime(all []Drawn, currency string, clock Clock, shown Shown) *Figu
 	}
 	f.legend = append(f.legend, sum.supplyEntries(sum.axis())...)
 	f.Note += shown.note()
-	f.Alt = f.Title + ": " + f.Note
 	drawn := reduceDrawn(shownDrawn(all, shown), stateColumns)
 	f.body = func(c draw.Canvas) { drawPower(c, drawn, u, sum, currency, clock) }
 	return f
@@ -249,7 +248,6 @@ func PowerPair(names [2]string, all [2][]Drawn, clock Clock, shown Shown) *Figur
 		f.legend = append(f.legend, more.supplyEntries(pair.top)...)
 	}
 	f.Note += shown.note()
-	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) { pair.draw(c, u) }
 	return f
 }

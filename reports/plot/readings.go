@@ -47,7 +47,6 @@ func Readings(name, title, unit string, fromUS, toUS int64, all []Reading, clock
 	if held {
 		f.legend = append(f.legend, entry{text: "clocks held down", color: Vermilion, mark: disc})
 	}
-	f.Alt = f.Title + ": " + f.Note
 	clock.EpochUS += fromUS
 	f.body = func(c draw.Canvas) { r.draw(c, clock) }
 	return f

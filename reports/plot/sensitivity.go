@@ -54,7 +54,7 @@ func Sensitivity(name string, metric string, m Measure, what string, effects []E
 	for i, e := range effects {
 		said[i] = fmt.Sprintf("%s %s (%s)", e.Name, m.Say(e.Value), e.Influence)
 	}
-	f.Alt = f.Title + ": " + f.Note + ": " + strings.Join(said, "; ")
+	f.more = ": " + strings.Join(said, "; ")
 	b := effectBars{rows: effects, floor: floor, m: m, hi: effectReach(effects, floor, m)}
 	f.body = b.draw
 	return f

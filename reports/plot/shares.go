@@ -33,10 +33,9 @@ func SharesOverTime(name, title, unit string, startUS, widthUS int64, tenants []
 		Name: name, Title: title, height: 320 * pt, narrow: 260 * pt,
 		Note: fmt.Sprintf("share of all %s time that was held, in stretches of %s; blank: nothing was held; in the legend: mean share over time, weighed by what was held, and fair share", unit, Span(float64(s.WidthUS)/secondUS)),
 	}
-	f.Alt = f.Title + ": " + f.Note
 	for i, l := range s.Layers {
 		f.legend = append(f.legend, entry{text: l.Name, color: alpha(layerColors[i%len(layerColors)], 150), area: true})
-		f.Alt += "; " + l.Name
+		f.more += "; " + l.Name
 	}
 	f.body = func(c draw.Canvas) {
 		lo, hi := s.span()

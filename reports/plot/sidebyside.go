@@ -36,7 +36,6 @@ func StatePair(names [2]string, loads [2][]Load, unit string, clock Clock, shown
 		f.Note += fmt.Sprintf("%c: mean utilisation %s, at most %s jobs waiting, %s in all", 'A'+rune(i), percent(busy/width), Count(int64(most)), Span(end-from))
 	}
 	f.Note += shown.note()
-	f.Alt = f.Title + ": " + f.Note
 	f.body = s.draw
 	return f
 }

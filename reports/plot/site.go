@@ -52,7 +52,6 @@ func NodesByVCluster(s Stack, clock Clock, steady Window, shown Shown) *Figure {
 	if !steady.empty() {
 		f.legend = append(f.legend, entry{text: "steady window", color: Green, dashes: windowDashes})
 	}
-	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
 		lo, hi := s.span()
 		p := newPlot(c, clock.label(hi-lo), s.Unit+" held")
@@ -195,7 +194,7 @@ func WaitsByGroup(rows []WaitRow) *Figure {
 			said = append(said, fmt.Sprintf("%s: median %s, p95 %s, longest %s", r.Name, Span(r.P50), Span(r.P95), Span(r.Max)))
 		}
 	}
-	f.Alt = f.Title + ": " + strings.Join(said, "; ")
+	f.more = ": " + strings.Join(said, "; ")
 	f.body = func(c draw.Canvas) {
 		p := waitPlot(c, "", most)
 		p.Add(waitRows{rows, rowsOn(c, p, names, nameRoom)})
@@ -264,7 +263,7 @@ func barFigure(name, title string, rows []BarRow) *Figure {
 	for _, r := range rows {
 		said = append(said, r.Name+" "+r.Says)
 	}
-	f.Alt = f.Title + ": " + strings.Join(said, "; ")
+	f.more = ": " + strings.Join(said, "; ")
 	return f
 }
 

@@ -107,7 +107,6 @@ func SlowdownBySize(s *Slowdowns) *Figure {
 			{text: "nine tenths (5th to 95th)", color: Blue},
 		},
 	}
-	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
 		p := newPlot(c, "processors asked for, and number of jobs", "bounded slowdown")
 		p.X.Min, p.X.Max = -0.6, float64(max(len(boxes), 1))-0.4

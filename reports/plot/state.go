@@ -93,7 +93,6 @@ func State(loads []Load, unit string, clock Clock, steady Window, shown Shown) *
 	if !steady.empty() {
 		f.legend = append(f.legend, entry{text: "steady window", color: Green, dashes: windowDashes})
 	}
-	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) { drawState(c, loads, unit, clock, steady, most) }
 	return f
 }

@@ -79,9 +79,9 @@ func supplies(name string, say supplyWords, rows []SupplyRow, clock Clock) *Figu
 		reduced[i] = SupplyRow{r.Name, reduceSupplies(r.Supplies, stateColumns), r.Limit}
 		most = max(most, highest(reduced[i].Supplies))
 	}
-	f.Alt = f.Title + " of " + Count(int64(len(rows))) + " " + say.of
+	f.more = ", " + Count(int64(len(rows))) + " " + say.of
 	for _, r := range rows {
-		f.Alt += fmt.Sprintf("; %s: up to %s %s", r.Name, short(highest(r.Supplies)), say.unit)
+		f.more += fmt.Sprintf("; %s: up to %s %s", r.Name, short(highest(r.Supplies)), say.unit)
 	}
 	f.body = func(c draw.Canvas) { drawSupplies(c, reduced, clock, most) }
 	return f
@@ -176,7 +176,6 @@ func (m missedMarks) Plot(c draw.Canvas, p *plot.Plot) {
 func Pareto(name string, x, y Measure, all []Candidate) *Figure {
 	f := TradeOff(name, x, y, all, false)
 	f.Note = "means over the seeds; " + betterCorner(x, y)
-	f.Alt = f.Title + ": " + f.Note
 	f.legend = []entry{
 		{text: "no other policy is better in both", color: standings[Chosen].color, mark: marks[Chosen]}, {text: "another one is", color: standings[Baseline].color, mark: marks[Baseline]},
 	}
@@ -184,7 +183,7 @@ func Pareto(name string, x, y Measure, all []Candidate) *Figure {
 		f.legend = append(f.legend, entry{text: "knows the demand ahead: a reference", color: standings[Reference].color, mark: marks[Reference]})
 	}
 	for _, c := range all {
-		f.Alt += fmt.Sprintf("; %s: %s and %s", c.Name, x.Say(c.At[0]), y.Say(c.At[1]))
+		f.more += fmt.Sprintf("; %s: %s and %s", c.Name, x.Say(c.At[0]), y.Say(c.At[1]))
 	}
 	return f
 }

@@ -37,10 +37,9 @@ func TradeOff(name string, x, y Measure, all []Candidate, stairs bool) *Figure {
 			f.Note += fmt.Sprintf("; %s %s", Count(int64(s.n)), s.says)
 		}
 	}
-	f.Alt = f.Title + ": " + f.Note
 	for _, c := range shown {
 		if c.Standing >= Current {
-			f.Alt += fmt.Sprintf("; %s (%s): %s and %s", c.Name, standings[c.Standing].says, x.Say(c.At[0]), y.Say(c.At[1]))
+			f.more += fmt.Sprintf("; %s (%s): %s and %s", c.Name, standings[c.Standing].says, x.Say(c.At[0]), y.Say(c.At[1]))
 		}
 	}
 	f.body = func(c draw.Canvas) {
@@ -147,7 +146,6 @@ func Parallel(name string, axes []Measure, all []Candidate) *Figure {
 	if left > 0 {
 		f.Note += fmt.Sprintf("; %s not drawn (each stands for its neighbours)", Count(int64(left)))
 	}
-	f.Alt = f.Title + ": " + f.Note
 	d := parallel{axes: axes, all: shown, lo: make([]float64, len(axes)), hi: make([]float64, len(axes))}
 	for i, m := range axes {
 		if d.lo[i], d.hi[i] = reach(all, i, m); m.Labels != nil {

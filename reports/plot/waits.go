@@ -113,7 +113,6 @@ func WaitCDF(runs ...Named) *Figure {
 		}
 		f.Note += r.Name + ": " + text
 	}
-	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
 		p := waitPlot(c, "share of started jobs", most)
 		p.Y.Max, p.Y.Tick.Marker = 1, percentTicks(10)
@@ -146,7 +145,6 @@ func WaitDifference(a, b Named) *Figure {
 			{text: "better in " + a.label(), color: alpha(Vermilion, 140), area: true},
 		},
 	}
-	f.Alt = f.Title + ": " + f.Note
 	sa, sb := a.Waits.shares(), b.Waits.shares()
 	diff := make([]float64, len(sa))
 	reach := 0.0

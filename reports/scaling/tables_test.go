@@ -30,7 +30,7 @@ func TestReferenceWinsNothing(t *testing.T) {
 	require.Contains(t, About(c), "Fewest missed, in percent: fixed-20, hpa (0). Lowest cost: lcm (174). Not dominated by cost and misses: hpa, lcm; clairvoyant is a reference and left out.")
 	drawn := figures(c)
 	trade := drawn[len(drawn)-1]
-	require.Contains(t, trade.Alt, "seer: 0.0 % and 100", "the reference is drawn")
+	require.Contains(t, trade.Alt(), "seer: 0.0 % and 100", "the reference is drawn")
 	var svg strings.Builder
 	require.NoError(t, trade.WriteSVG(&svg))
 	require.Contains(t, svg.String(), "a reference")

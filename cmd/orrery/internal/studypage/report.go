@@ -51,7 +51,7 @@ func Report(dir string, p *experiment.Plan, rows []experiment.Row, of func(*expe
 			row.Verdict = Behind(r, &columns[0])
 		}
 		if row.Name == "" && len(q.Values) <= mostNaming {
-			row.Name = settingsName(s.Parameters, q.Values)
+			row.Name = settingsOf(p, q)
 		}
 		row.Commands = Commands(".", q.ID, of(q))
 		if len(q.Tasks) > 0 { // a window of a point is made when there are several
@@ -93,22 +93,6 @@ func possible(i stat.Interval, value float64, share bool) (low, high float64) {
 		high = min(high, 1)
 	}
 	return low, high
-}
-
-// settingsName names a point by its settings: words stand for themselves, numbers Behind
-// the last part of the name of the setting.
-func settingsName(parameters []study.Parameter, values []string) string {
-	var out []string
-	for j, v := range values {
-		switch name := parameters[j].Name; {
-		case v == "":
-		case parameters[j].Kind == study.KindChoice:
-			out = append(out, v)
-		default:
-			out = append(out, name[strings.LastIndexByte(name, '.')+1:]+" "+v)
-		}
-	}
-	return strings.Join(out, ", ")
 }
 
 // firstSentence says which point is first, and for how many there is no

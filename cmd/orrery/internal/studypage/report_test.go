@@ -12,9 +12,9 @@ import (
 )
 
 func TestSettingsName(t *testing.T) {
-	parameters := []study.Parameter{{Name: "order", Kind: study.KindChoice}, {Name: "weights.wait_time", Kind: study.KindReal}, {Name: "depth", Kind: study.KindInteger}}
-	require.Equal(t, "saf, depth 50", settingsName(parameters, []string{"saf", "", "50"}))
-	require.Equal(t, "score, wait_time 3, depth 1", settingsName(parameters, []string{"score", "3", "1"}))
+	p := &experiment.Plan{Parameters: []experiment.Parameter{{Name: "order"}, {Name: "weights.wait_time", Numeric: true}, {Name: "depth", Numeric: true, Whole: true}}}
+	require.Equal(t, "saf, depth 50", settingsOf(p, &experiment.Point{Values: []string{"saf", "", "50"}}))
+	require.Equal(t, "score, wait_time 3, depth 1", settingsOf(p, &experiment.Point{Values: []string{"score", "3", "1"}}))
 }
 
 // A verdict needs an interval beyond 0, on the side that the column asks for.
