@@ -55,19 +55,15 @@ func (r *run) document(title string, figures []*plot.Figure) *doc.Document {
 		return doc.Part{Figures: slices.DeleteFunc(page.Names(figures), func(name string) bool { return !wanted(name) })}
 	}
 	named := func(name string) doc.Part { return of(func(f string) bool { return f == name }) }
-	add := func(id, title, link string, parts ...doc.Part) {
-		d.Add(id, title, parts...)
-		d.Sections[len(d.Sections)-1].Link = link
-	}
-	add("time", "Over time", "", doc.Part{Slot: "series"}, doc.Part{Fold: "Figure", ID: "series-static", Open: true, Parts: []doc.Part{named("utilisation")}})
+	d.Add("time", "Over time", doc.Part{Slot: "series"}, doc.Part{Fold: "Figure", ID: "series-static", Open: true, Parts: []doc.Part{named("utilisation")}})
 	if r.site != nil {
 		parts := []doc.Part{of(func(name string) bool { return siteFigure[name] })}
 		for _, s := range r.siteTables() {
 			parts = append(parts, doc.Part{Text: s.title, ID: s.id, Role: doc.Heading}, doc.Show(s.table))
 		}
-		add("site", "The site", "Site", parts...)
+		d.Add("site", "The site", parts...).Link = "Site"
 	}
-	add("gantt", "Nodes over time", "Nodes", doc.Part{Slot: "gantt"}, doc.Part{Fold: "Figure", ID: "gantt-static", Open: true, Parts: []doc.Part{named("gantt")}})
+	d.Add("gantt", "Nodes over time", doc.Part{Slot: "gantt"}, doc.Part{Fold: "Figure", ID: "gantt-static", Open: true, Parts: []doc.Part{named("gantt")}}).Link = "Nodes"
 	d.Add("jobs", "Jobs", of(func(name string) bool { return name != "utilisation" && name != "gantt" && !siteFigure[name] }))
 	d.Add("metrics", "Metrics", doc.Say("The steady window leaves out the warm-up at the start and what comes after the last submission; the glossary of the page has every formula."), doc.Show(metricTable(&r.Table)))
 	d.Add("policy", "Policy and cluster", doc.Show(r.policyTable()))

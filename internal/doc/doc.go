@@ -97,29 +97,31 @@ func Shown(parts ...Part) []Part {
 	return slices.DeleteFunc(parts, func(p Part) bool { return p.empty() })
 }
 
-// Add appends a section, without the parts that are empty. One whose tables are all empty, and
-// that has but texts beside them, is left out.
-func (d *Document) Add(id, title string, parts ...Part) {
+// Add appends a section, without the parts that are empty, and returns it until the next is added.
+// One whose tables are all empty, and that has but texts beside them, is left out: the one returned
+// is then of no document.
+func (d *Document) Add(id, title string, parts ...Part) *Section {
 	wordy := func(p Part) bool { return p.Text != "" }
 	some := slices.ContainsFunc(parts, wordy) && !slices.ContainsFunc(parts, func(p Part) bool { return !wordy(p) })
-	if some || slices.ContainsFunc(parts, func(p Part) bool { return !wordy(p) && !p.empty() }) {
-		d.Sections = append(d.Sections, Section{ID: id, Title: title, Parts: Shown(parts...)})
+	if !some && !slices.ContainsFunc(parts, func(p Part) bool { return !wordy(p) && !p.empty() }) {
+		return &Section{}
 	}
+	d.Sections = append(d.Sections, Section{ID: id, Title: title, Parts: Shown(parts...)})
+	return &d.Sections[len(d.Sections)-1]
 }
 
 // Digits writes a number to so many digits, and never with an exponent: what is beyond the digits of
 // a large one is rounded to ones, and what is below 1e-9 is 0.
 func Digits(v float64, digits int) string {
 	switch a := math.Abs(v); {
+	case math.IsNaN(v), math.IsInf(v, 0):
+		return "-"
 	case a < 1e-9:
 		return "0"
 	case a >= math.Pow10(digits):
 		return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
 	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
-	if err != nil { // no number at all
-		return "-"
-	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64) // which is a number
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 

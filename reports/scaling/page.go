@@ -37,8 +37,7 @@ func Write(dir string, c *scaling.Comparison, made page.Made, others ...page.Fil
 	}
 	p.Add("policies", "Policies", doc.Part{Text: about}, doc.Show(PolicyTable(c)))
 	if t := ResponseTable(c); t != nil {
-		p.Add("response", OnsetText(c), doc.Part{Text: aboutResponse}, doc.Show(t))
-		p.Sections[len(p.Sections)-1].Link = "Response"
+		p.Add("response", OnsetText(c), doc.Part{Text: aboutResponse}, doc.Show(t)).Link = "Response"
 	}
 	p.Add("figures", "Side by side", doc.Part{Figures: page.Names(p.Figures)})
 	first := c.Policies[0].Name

@@ -11,10 +11,10 @@ import (
 
 // figure writes a number in four digits.
 func figure(x float64) string {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return "–"
+	if s := doc.Digits(x, 4); s != "-" {
+		return s
 	}
-	return doc.Digits(x, 4)
+	return "–"
 }
 
 // amount writes a number in its unit: spans as days, hours, minutes and seconds.
