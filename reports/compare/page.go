@@ -271,7 +271,7 @@ func longestWait(d MetricDiff) string {
 
 // page is what the page shows.
 func (c *Comparison) page(figures []*plot.Figure) (*page.Page, error) {
-	p := &page.Page{Figures: figures, Document: doc.Document{Title: "Two runs of one trace", By: "orrery compare"}}
+	p := &page.Page{Figures: figures, Document: doc.Document{Title: filepath.Base(c.A.Dir) + " and " + filepath.Base(c.B.Dir) + ": two runs of one trace", By: "orrery compare"}}
 	verdict, good := c.verdict()
 	names, tone := c.names(), doc.Bad
 	if good {
