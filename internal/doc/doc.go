@@ -113,12 +113,16 @@ func (d *Document) Add(id, title string, parts ...Part) *Section {
 // Digits writes a number to so many digits, and never with an exponent: what is beyond the digits of
 // a large one is rounded to ones, and what is below 1e-9 is 0.
 func Digits(v float64, digits int) string {
+	large := 1.0
+	for range digits {
+		large = float64(large * 10)
+	}
 	switch a := math.Abs(v); {
 	case math.IsNaN(v), math.IsInf(v, 0):
 		return "-"
 	case a < 1e-9:
 		return "0"
-	case a >= math.Pow10(digits):
+	case a >= large:
 		return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
 	}
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64) // which is a number
