@@ -83,4 +83,4 @@ func beginsNumber(text string) bool {
 var letters, date = regexp.MustCompile(`\pL+`), regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
 
 // besideNumbers are what stands between or behind numbers.
-var besideNumbers = []string{"to", "s", "min", "h", "d", "e"}
+var besideNumbers = []string{"to", "s", "m", "min", "h", "d", "e", "W", "kW", "MW", "kWh", "MWh", "MB", "GB", "TB", "MiB", "GiB", "TiB"}
