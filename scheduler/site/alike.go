@@ -5,22 +5,11 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/scheduler/place"
 	"orrery/scheduler/preempt"
-	"orrery/scheduler/site/internal/caps"
 )
 
 // Many jobs ask for the same. Of those behind the blocked one, what a job was refused in a pass
 // is refused to all that ask for the same nodes when it is their turn, until one more is proposed.
-
-// nodeQuery is what the nodes selected for a job that is not sensitive depend on.
-type nodeQuery struct {
-	kind     *nodeChoice
-	share    place.Share
-	nodes    int32
-	topology model.Topology
-	borrows  bool
-}
 
 // victimSearch is what it depends on whether victims are found for a job of whole nodes that no cap
 // keeps from starting.
@@ -29,33 +18,6 @@ type victimSearch struct {
 	trigger      preempt.Trigger
 	class, below int32
 	nodes        int32
-}
-
-// alikes numbers what is asked for, in the order in which it is asked for first.
-type alikes struct {
-	numbers map[nodeQuery]int32
-	recent  [256]numbered // what was asked for last, by the topology and the lowest bits of the nodes
-}
-
-type numbered struct {
-	nodeQuery
-	number int32
-}
-
-// of is the number of what the waiting job asks for.
-func (a *alikes) of(s *Core, j *job) int32 {
-	q := nodeQuery{j.kind, place.ShareOf(j.Allocation), j.NodesMin, j.Topology, s.cfg.borrows(j.Allocation, j.kind)}
-	last := &a.recent[(uint32(q.nodes)<<2|uint32(q.topology))%uint32(len(a.recent))]
-	if last.nodeQuery == q {
-		return last.number
-	}
-	n, ok := a.numbers[q]
-	if !ok {
-		n = int32(len(a.numbers))
-		a.numbers[q] = n
-	}
-	*last = numbered{q, n}
-	return n
 }
 
 // refused is what a pass has refused.
@@ -92,7 +54,7 @@ func (r *refused) reset(seq uint64) {
 
 // refusedSince is what this pass has refused since its last proposal.
 func refusedSince(p *pass) *refused {
-	r := &p.qs.scratch.refused
+	r := &p.scratch.refused
 	if r.seq != p.core.seq {
 		r.reset(p.core.seq)
 	}
@@ -178,13 +140,4 @@ func searchOf(p *pass, j *job, trigger preempt.Trigger, below int32) (search vic
 // searchFailed says whether such a search found none in this pass, since when none was proposed.
 func searchFailed(p *pass, search victimSearch) bool {
 	return slices.Contains(refusedSince(p).searches, search)
-}
-
-// drawn is what j takes of the caps on the nodes at the instant of the reservation, which must be known.
-func drawn(p *pass, j *job, placement *model.Placement) caps.Usage {
-	needs := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
-	if p.core.caps.Cap.Power > 0 { // it takes a look at each node
-		needs.Power, needs.Idle = p.core.nodeClasses.Draw(j.Allocation, placement), p.qs.reservation.Idle.On(placement)
-	}
-	return needs
 }

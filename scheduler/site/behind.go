@@ -20,9 +20,9 @@ type behind struct {
 // it. Those are not looked at that surely have no room or would delay it, by the number of nodes and the time
 // that they ask for.
 func passBehind(p *pass) {
-	x := &p.qs.scratch.behind
+	x := &p.scratch.behind
 	x.p, x.leftOver = p, x.leftOver[:0]
-	x.seeker.Start(&p.qs.scratch.bounds, x)
+	x.seeker.Start(&p.scratch.bounds, x)
 	for p.anyRoom() {
 		c, ok := x.seeker.Next()
 		if !ok {

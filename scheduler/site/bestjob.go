@@ -19,31 +19,6 @@ func (p *pass) onFastPath() bool {
 	return p.qs.mode.bounded && !p.heeding
 }
 
-// tryReady gives the jobs their turn whose victims have all left: they go before all others.
-func tryReady(p *pass) {
-	line := p.core.buf.tight[:0]
-	for i := range p.core.holds {
-		x := &p.core.holds[i]
-		if len(x.victims) == 0 && p.qs.waiting.Has(x.ref) {
-			line = append(line, order.Candidate{Key: p.keyOf(&p.core.jobs[x.ref]), Tier: p.rankTier(x.ref), Ref: x.ref})
-		}
-	}
-	p.core.buf.tight = line
-	h := p.heap(line)
-	for h.Init(); len(h.List) > 0; h.Pop() {
-		try(p, h.List[0])
-	}
-}
-
-// try is the turn of a candidate.
-func try(p *pass, c order.Candidate) {
-	if p.mayFit(p.qs.waiting.Row(c.Ref)) {
-		p.tryStart(c)
-	} else {
-		p.tryTight(c)
-	}
-}
-
 // passFast starts the best jobs as long as they have room, and then looks behind the
 // one that is blocked. ok says whether that made the pass; if not, the rest of the queue
 // has to be looked at in order. anyFits says whether jobs may have room.
@@ -97,7 +72,7 @@ const mostLeads = 16
 // setBounds sets the upper bounds on the scores of the pass. They hold for all of it, for what scores have in common and the
 // largest free groups are frozen.
 func setBounds(p *pass) *waiting.Bounds {
-	b := &p.qs.scratch.bounds
+	b := &p.scratch.bounds
 	if p.bounded {
 		return b
 	}
@@ -110,8 +85,8 @@ func setBounds(p *pass) *waiting.Bounds {
 // far as is known: then its contenders are found as well.
 func (p *pass) best(stays bool) (at int32) {
 	b := setBounds(p)
-	p.qs.scratch.limited = p.qs.scratch.limited[:0]
-	lead, known := waiting.NoLeader, p.qs.scratch.contenders[:0]
+	p.scratch.limited = p.scratch.limited[:0]
+	lead, known := waiting.NoLeader, p.scratch.contenders[:0]
 	examine := func(at int32) (held bool) { return p.examine(&lead, at) }
 	if ref := p.qs.best; ref >= 0 && p.qs.waiting.Has(ref) {
 		known = append(known, ref)
@@ -128,7 +103,7 @@ func (p *pass) best(stays bool) (at int32) {
 	} else {
 		b.Examine(&lead, known, examine)
 	}
-	p.qs.scratch.contenders = known
+	p.scratch.contenders = known
 	turnsBefore(p, &lead)
 	takeOutGated(p)
 	if p.qs.best = -1; lead.At >= 0 {
@@ -151,7 +126,7 @@ func (p *pass) examine(lead *waiting.Leader, at int32) (held bool) {
 	}
 	if p.held(order.Candidate{Ref: q.Ref}) != model.ReasonNone {
 		if j.usage.Divides {
-			p.qs.scratch.limited = append(p.qs.scratch.limited, q.Ref)
+			p.scratch.limited = append(p.scratch.limited, q.Ref)
 		}
 		return true
 	}
@@ -162,7 +137,7 @@ func (p *pass) examine(lead *waiting.Leader, at int32) (held bool) {
 // turnsBefore takes in that those jobs have had their turn which take shares, are held by a limit and
 // come before the leader.
 func turnsBefore(p *pass, lead *waiting.Leader) {
-	for _, ref := range p.qs.scratch.limited {
+	for _, ref := range p.scratch.limited {
 		if comesBefore(p, p.qs.waiting.Row(ref), lead) {
 			p.core.jobs[ref].heldIn = p.core.work.Passes
 		}
@@ -179,14 +154,14 @@ func comesBefore(p *pass, q *waiting.Job, lead *waiting.Leader) bool {
 // the best that no limit holds. Some that come before it now may be among them. They are valid until the next call, and that of best.
 func contenders(p *pass, margin model.Fixed) []model.Ref {
 	if p.contended {
-		return p.qs.scratch.contenders
+		return p.scratch.contenders
 	}
 	q := p.qs.waiting.Row(p.qs.reservation.Ref)
 	lead := waiting.Leader{At: p.qs.waiting.At(q.Ref), Tier: q.Tier, Key: q.Key}
-	p.qs.scratch.contenders = setBounds(p).Contenders(p.qs.scratch.contenders[:0], lead, margin, func(at int32) bool {
+	p.scratch.contenders = setBounds(p).Contenders(p.scratch.contenders[:0], lead, margin, func(at int32) bool {
 		q := &p.qs.waiting.Jobs[at]
 		weigh(p, q)
 		return comesBefore(p, q, &lead)
 	})
-	return p.qs.scratch.contenders
+	return p.scratch.contenders
 }

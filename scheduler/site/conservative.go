@@ -231,17 +231,6 @@ func (p *pass) chooseIn(ref model.Ref, at model.Time, nodes model.NodeSet, into 
 	return p.core.idle.Select(&q, into)
 }
 
-// nodesOf is the nodes of a placement of whole nodes. The set is valid until the next
-// call.
-func (b *buffers) nodesOf(placement *model.Placement) model.NodeSet {
-	set := b.extra
-	clear(set)
-	for _, w := range placement.Words {
-		set[w.Word] |= w.Mask
-	}
-	return set
-}
-
 // cancelSlot gives up the reservation of ref and says whether it had one.
 func (p *pass) cancelSlot(ref model.Ref) bool {
 	j := &p.core.jobs[ref]

@@ -13,16 +13,6 @@ import (
 // job of another starts or ends on nodes that its own jobs may not use, or its own jobs are all held by limits that
 // nothing is given back of.
 
-// finding is what a pass has found out that decides what may change it.
-type finding uint8
-
-const (
-	unclear    finding = iota // anything may
-	allHeld                   // each job is held by a limit, a task group or a mutex: no node was looked at
-	noRoom                    // no job has room, whatever their order, and none may preempt others
-	inTheirWay                // the first blocked job is known, and no job behind it may start
-)
-
 // depend notes what the pass, which is over, depended on.
 func (p *pass) depend() {
 	qs, b := p.qs, &p.core.board
@@ -104,44 +94,9 @@ func isOpen(s *Core, ref model.Ref) bool {
 
 // anyGateOpen says whether a job that a task group or a mutex held in the last pass is held no more.
 func anyGateOpen(p *pass) bool {
-	gated := p.qs.waiting.GatedJobs(p.qs.scratch.gated[:0])
-	p.qs.scratch.gated = gated[:0]
+	gated := p.qs.waiting.GatedJobs(p.scratch.gated[:0])
+	p.scratch.gated = gated[:0]
 	return slices.ContainsFunc(gated, func(ref model.Ref) bool { return p.core.graph.Gate(ref) == model.ReasonNone })
-}
-
-// confinable is jobs that take shares of nodes, and would have delayed the blocked one in the last pass of a vCluster. One may be
-// confined to nodes with shares that its limits count already when a job elsewhere has taken something. It may
-// not delay the blocked job there.
-type confinable struct {
-	owners []owner
-	nodes  int32 // none asks for more
-	many   bool  // too many to tell
-}
-
-type owner struct {
-	tenant model.TenantID
-	qos    model.QOSID
-}
-
-func (d *confinable) reset() { d.owners, d.nodes, d.many = d.owners[:0], 0, false }
-
-func (d *confinable) add(j *job) {
-	if !j.usage.Divides {
-		return
-	}
-	const most = 16
-	d.nodes = max(d.nodes, j.usage.Nodes)
-	switch c := (owner{j.Tenant, j.QOS}); {
-	case slices.Contains(d.owners, c):
-	case len(d.owners) == most:
-		d.many = true
-	default:
-		d.owners = append(d.owners, c)
-	}
-}
-
-func (d *confinable) anyConfined(s *Core) bool {
-	return d.many || slices.ContainsFunc(d.owners, func(c owner) bool { return s.ledger.MayConfine(c.tenant, c.qos, d.nodes) })
 }
 
 // Where no job has room it makes no difference which comes first: nothing changes until something is given back, or a

@@ -11,7 +11,7 @@ func (s *Core) Ledger() *quota.Ledger { return s.ledger.Ledger }
 // Delays is how many kinds of requests the last pass of a vCluster knows, since its last proposal, to delay
 // the blocked job.
 func (s *Core) Delays(v model.VClusterID) int {
-	r := &s.vclusters[v].scratch.refused
+	r := &s.passes[v].scratch.refused
 	n := 0
 	for _, since := range r.delays {
 		if since == r.since {

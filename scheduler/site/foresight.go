@@ -1,8 +1,6 @@
 package site
 
 import (
-	"math"
-
 	"orrery/scheduler/model"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/waiting"
@@ -37,33 +35,6 @@ func firstEnd(p *pass) model.Time {
 	}
 	return p.qs.ends.FirstOf(func(ref model.Ref) bool { return concerns(&p.core.nodeState, p.qs, &p.core.jobs[ref]) })
 }
-
-// foresight bounds for how long a pass looks ahead for jobs that overtake: the
-// further, the more of them have to be examined.
-const foresight = 10 * model.Minute
-
-// mostTolerance is how far a pass foresees that what all scores have in common moves: a sixteenth of what the
-// backlog can bring about. The further, the more jobs have to be examined. Where penalties are the same it adds the same to each.
-func mostTolerance(p *pass) model.Fixed {
-	if p.qs.fair.Spread() == 0 {
-		return anyTolerance
-	}
-	return min(p.qs.policy.Weights[score.Backlog]/16, anyTolerance)
-}
-
-// anyTolerance is that where the order of the jobs does not matter.
-const anyTolerance model.Fixed = math.MaxInt64
-
-// marginOf is more than what that brings jobs of tenants with different penalties nearer to each other.
-func marginOf(p *pass) model.Fixed {
-	if spread := p.qs.fair.Spread(); spread > 0 {
-		return mostTolerance(p).Mul(spread) + blur
-	}
-	return 0
-}
-
-// blur is more than what is lost in rounding two scores.
-const blur = 8
 
 // untilPassed brings Until down to a bound on the instant at which another job
 // comes before the blocked one. In a time d no wait factor grows by more than that of a
@@ -124,15 +95,9 @@ func (p *pass) beyondPatience() bool {
 	return policy.Cycle > 0 && max(at, p.now+1).Grid(policy.Cycle, policy.Phase) > p.core.lastFact.Add(patience)
 }
 
-// still says whether nothing runs and nothing is asked for.
-func (s *Core) still() bool {
-	if len(s.active) > 0 {
-		return false
-	}
-	for i := range s.vclusters {
-		if len(s.vclusters[i].inFlight) > 0 {
-			return false
-		}
-	}
-	return true
+// nextUnsettled is the next accounting tick that may change what the scores of the vCluster are made of, if nothing is observed. It
+// looks no further ahead than a pass does, for model.Never would say that the accounts do not matter.
+func nextUnsettled(p *pass) model.Time {
+	until := min(p.qs.fair.Until(), p.now.Add(foresight))
+	return p.core.ledger.NextTick(max(until, p.now+1) - 1)
 }

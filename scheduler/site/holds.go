@@ -108,3 +108,26 @@ func (h holds) nodes(ref model.Ref, set model.NodeSet) {
 		}
 	}
 }
+
+// dropHold stops keeping nodes for ref: it has started or left.
+func (s *Core) dropHold(ref model.Ref) {
+	if s.holds.drop(ref) {
+		gives(s, &s.jobs[ref])
+	}
+}
+
+// preemptionRefused takes in the refusal of a proposal to preempt: the victim is taken
+// off its hold, which is given up when no other is on its way out. It says whether there was
+// such a victim.
+func (s *Core) preemptionRefused(seq uint64) (found bool) {
+	for _, ref := range s.active {
+		if s.jobs[ref].preemptSeq == seq {
+			s.jobs[ref].leaving = false
+		}
+	}
+	ref, idle := s.holds.refused(seq)
+	if idle {
+		s.dropHold(ref)
+	}
+	return ref >= 0
+}

@@ -1,8 +1,6 @@
 package site
 
 import (
-	"slices"
-
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/preempt"
@@ -130,29 +128,6 @@ func waitNoMore(t *jobTable, ref model.Ref) {
 	}
 }
 
-// makeRoom has a place in the table for each ref that the facts submit jobs under. Where the table has to grow, the queues
-// get room for these jobs as well: all at once, so that many jobs are not moved again and again.
-func makeRoom(s *Core, facts []model.Fact) {
-	n := len(s.jobs)
-	for i := range facts {
-		if facts[i].Kind == model.FactSubmitted {
-			n = max(n, int(facts[i].Ref)+1)
-		}
-	}
-	if n > cap(s.jobs) {
-		joining := make([]int, len(s.vclusters))
-		for i := range facts {
-			if facts[i].Kind == model.FactSubmitted {
-				joining[facts[i].Alloc.VCluster]++
-			}
-		}
-		for v, n := range joining {
-			s.vclusters[v].waiting.Grow(n)
-		}
-	}
-	s.jobs = slices.Grow(s.jobs, n-len(s.jobs))[:n]
-}
-
 // beginStint gives the job a stint.
 func beginStint(t *jobTable, j *job) { j.stint = t.spare.Take() }
 
@@ -192,4 +167,40 @@ func without(refs []model.Ref, ref model.Ref) []model.Ref {
 		}
 	}
 	return refs
+}
+
+// leave takes a job out of the queue.
+func (t *jobTable) leave(ref model.Ref) {
+	j := &t.jobs[ref]
+	j.queue.fair.Leave(j.Tenant)
+	j.queue.waiting.Remove(ref)
+	j.queue.waitingOf.add(rankClass(j), -1)
+	if j.needsLent {
+		j.queue.needLent--
+	}
+}
+
+// predictedEnd is when a running job is predicted to leave, as seen at now.
+func (j *job) predictedEnd(now model.Time) model.Time {
+	if j.predicted <= now {
+		return now.Add(model.Second)
+	}
+	return j.predicted
+}
+
+// wants is the number of nodes that a reactive service is to have.
+func (j *job) wants() int32 { return min(max(j.demand, j.NodesMin), j.NodesMax) }
+
+// victimOf is a running job as those see it that want its nodes, but for what changes while it runs
+// and what depends on them.
+func victimOf(ref model.Ref, r *job) preempt.Victim {
+	return preempt.Victim{
+		Ref: ref, Job: r.Job, Start: r.started, Walltime: r.Walltime, Nodes: r.usage.Nodes, GPUs: r.kind.gpusOf(r.Allocation),
+		Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(),
+	}
+}
+
+// elapsed is how much of its walltime a running job has used up in all its attempts.
+func (j *job) elapsed(now model.Time) model.Duration {
+	return now.Sub(j.started) + max(0, j.Walltime-j.left)
 }

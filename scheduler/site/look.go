@@ -10,51 +10,6 @@ import (
 // When a vCluster looks at its queue: at a tick of its cycle, or in event mode at any time, if
 // something that its last pass depended on has changed or an instant has come that it waits for.
 
-// lookout is what tells a vCluster when to look again. A pass sets all of it anew.
-type lookout struct {
-	look       wake.Look   // what the last pass depended on
-	newcomers  []model.Ref // jobs that joined the queue since
-	judged     judgement   // what is asked of these
-	standing   model.Ref   // the job by which the vCluster keeps its nodes, -1 where it is not known
-	lacking    int32       // nodes that a job which may borrow them lacked at least
-	confinable confinable  // jobs that would have delayed the first blocked one
-	byNodes    bool        // a limit held a job by the nodes that it would get
-
-	accountsAt model.Time  // the accounts may change, which matters
-	minScoreAt model.Time  // a job held by min_score may reach it; screen brings it forward
-	commonAt   model.Fixed // Common of the terms in the last pass
-	tolerance  model.Fixed // nothing changes by that before it has moved by more
-
-	refusals
-	ticks
-}
-
-// refusals are the quorum's. A vCluster that was refused something makes one more pass at that instant.
-type refusals struct {
-	again   bool       // since the last pass
-	againAt model.Time // when there was one more last
-	stuckAt model.Time // when the quorum refused something even so
-}
-
-// ticks are those of a cycle.
-type ticks struct {
-	tick       model.Time // as tickFrom answered last
-	tickBefore model.Time // the tick before that
-	lastPass   model.Time // or the last tick that needed none
-}
-
-func newLookout() lookout {
-	return lookout{
-		look: wake.NewLook(), standing: -1, accountsAt: model.Never, minScoreAt: model.Never,
-		refusals: refusals{againAt: model.AbsentTime, stuckAt: model.AbsentTime}, ticks: ticks{lastPass: model.AbsentTime},
-	}
-}
-
-// awaitsTick says whether the vCluster makes no pass now because no tick of its cycle is.
-func (qs *queueState) awaitsTick(now model.Time) bool {
-	return qs.policy.Cycle > 0 && !qs.again && (now == qs.lastPass || qs.tickFrom(now) != now)
-}
-
 // turn says whether the vCluster makes a pass now.
 func (p *pass) turn() bool {
 	qs := p.qs
@@ -137,20 +92,6 @@ func (s *Core) due(qs *queueState, now model.Time) model.Time {
 	return qs.tickFrom(from)
 }
 
-// tickFrom is the first tick of the cycle at or after an instant. It is asked for the same again and again.
-func (qs *queueState) tickFrom(t model.Time) model.Time {
-	if t > qs.tick || t <= qs.tickBefore {
-		seekTick(qs, t)
-	}
-	return qs.tick
-}
-
-func seekTick(qs *queueState, t model.Time) {
-	cycle := qs.policy.Cycle
-	qs.tick = t.Grid(cycle, qs.policy.Phase)
-	qs.tickBefore = qs.tick.Add(-cycle)
-}
-
 // passAgain lets a vCluster whose proposal was refused make one more pass at this instant,
 // whatever its cycle: others have taken what it wanted. If that is refused as well, its
 // next pass waits for another instant. Where there are no others, a refusal is a change like
@@ -173,13 +114,6 @@ func (p *pass) unsettled() bool {
 	}
 	p.qs.accountsAt = nextUnsettled(p)
 	return false
-}
-
-// nextUnsettled is the next accounting tick that may change what the scores of the vCluster are made of, if nothing is observed. It
-// looks no further ahead than a pass does, for model.Never would say that the accounts do not matter.
-func nextUnsettled(p *pass) model.Time {
-	until := min(p.qs.fair.Until(), p.now.Add(foresight))
-	return p.core.ledger.NextTick(max(until, p.now+1) - 1)
 }
 
 // accountsMove has the vClusters to whose scores the accounts matter look at the next accounting tick: what was foreseen of them
@@ -225,16 +159,6 @@ func newcomersMatter(p *pass, holds bool) bool {
 	qs.look.Settle(&p.core.board, qs.id) // limits that hold them matter from now on
 	return false
 }
-
-// judgement is how it is found out whether a job that joins the queue calls for a pass.
-type judgement uint8
-
-const (
-	oneByOne judgement = iota // any does
-	byLimits                  // unless a limit holds it, as all others
-	byRoom                    // unless it has no room, as all others
-	byTurn                    // unless it comes after the first blocked job and has no room, or would delay that
-)
 
 func newcomerMatters(p *pass, q *waiting.Job) bool {
 	if p.qs.judged == byLimits {

@@ -227,23 +227,6 @@ func growthOf(site *model.Site, k *nodeChoice) (growth, idle int64) {
 	return growth, idle
 }
 
-// lend counts the nodes of other vClusters that j holds, sign times.
-func (s *nodeState) lend(j *job, sign int32) {
-	if !j.borrowed {
-		return
-	}
-	lendNodes(s, j.VCluster, &j.placement, sign)
-}
-
-// lendNodes counts the nodes of p that a job of the vCluster has from others, sign times.
-func lendNodes(s *nodeState, to model.VClusterID, p *model.Placement, sign int32) {
-	for v := range s.home {
-		if model.VClusterID(v) != to {
-			s.lent[v] += sign * p.Within(s.home[v])
-		}
-	}
-}
-
 // boundary says whether an advance reservation begins or ends at now, which may
 // open nodes; nextBoundary is the next such instant.
 func (s *nodeState) boundary(now model.Time) bool {
@@ -267,14 +250,4 @@ func (s *nodeState) nextBoundary(now model.Time) model.Time {
 		}
 	}
 	return at
-}
-
-// setsAside says whether the advance reservation r, whose id is given, keeps its nodes
-// from j if it ran over [from, until): within its time from all jobs that do not name it, and
-// outside of its time from those that do.
-func setsAside(r *model.Reservation, id model.ReservationID, j *job, from, until model.Time) bool {
-	if j.Reservation == id && !r.Maintenance {
-		return r.Outside(from, until)
-	}
-	return from < r.End && until > r.Start
 }

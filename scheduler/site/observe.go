@@ -1,6 +1,7 @@
 package site
 
 import (
+	"math"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -109,16 +110,6 @@ func (s *Core) changed(f *model.Fact) {
 	s.board.RaiseAll(wake.Site)
 }
 
-// advance brings the accounts to now: what the last accounting tick up to then froze.
-func (s *Core) advance(now model.Time) {
-	s.ledger.Advance(now)
-	if now != s.now {
-		s.next = 0
-	}
-	s.now = now
-	s.calls++
-}
-
 func (s *Core) submitted(f *model.Fact) {
 	s.define(f.Alloc, f.Constraint)
 	j, a := &s.jobs[f.Ref], f.Alloc
@@ -214,25 +205,6 @@ func (s *Core) enter(ref model.Ref) {
 	if first {
 		accountsMove(s)
 	}
-}
-
-// leave takes a job out of the queue.
-func (t *jobTable) leave(ref model.Ref) {
-	j := &t.jobs[ref]
-	j.queue.fair.Leave(j.Tenant)
-	j.queue.waiting.Remove(ref)
-	j.queue.waitingOf.add(rankClass(j), -1)
-	if j.needsLent {
-		j.queue.needLent--
-	}
-}
-
-// unitsOf is what each node of j counts for in Least.
-func (c *Config) unitsOf(j *job) int32 {
-	if c.Shared {
-		return j.kind.unitsOf(j.Allocation)
-	}
-	return 1
 }
 
 // withdrawn takes out a job that its owner, the graph or a limit withdrew.
@@ -385,7 +357,7 @@ func (s *Core) restored(f *model.Fact) {
 	for v := range s.home {
 		c.borrowed = c.borrowed || model.VClusterID(v) != j.VCluster && f.Placement.Within(s.home[v]) > 0
 	}
-	p := pass{core: s, qs: j.queue, now: s.now}
+	p := pass{view: view{core: s, qs: j.queue, now: s.now}}
 	p.occupy(f.Ref, c)
 	s.granted(f)
 }
@@ -423,4 +395,52 @@ func (s *Core) refused(f *model.Fact) {
 	s.prepareOrder(j)
 	s.enter(f.Ref)
 	s.passAgain(j.queue)
+}
+
+// countRequest counts what a submitted job asks for. With another mix a pass may find other
+// nodes than the last one did, for jobs that start and for those that are promised some.
+func countRequest(s *Core, j *job) {
+	qs := j.queue
+	if qs.requests == nil {
+		return
+	}
+	nodes := min(j.NodesMin, int32(s.space.Nodes())) // one that asks for more can never run
+	if qs.requests.Add(j.kind.class, place.ShareOf(j.Allocation), nodes) {
+		s.board.Raise(qs.id, wake.Queue)
+	}
+}
+
+// demanded takes in how many nodes a service is to have.
+func (s *Core) demanded(f *model.Fact) {
+	if j := &s.jobs[f.Ref]; j.Kind == model.Reactive {
+		j.demand = int32(min(f.Value, math.MaxInt32))
+		j.unanswered = f.Seq
+		s.board.Raise(j.queue.id, wake.Queue)
+		if j.phase == running && j.usage.Nodes >= j.wants() {
+			s.dropHold(f.Ref)
+		}
+	}
+}
+
+// makeRoom has a place in the table for each ref that the facts submit jobs under. Where the table has to grow, the queues
+// get room for these jobs as well: all at once, so that many jobs are not moved again and again.
+func makeRoom(s *Core, facts []model.Fact) {
+	n := len(s.jobs)
+	for i := range facts {
+		if facts[i].Kind == model.FactSubmitted {
+			n = max(n, int(facts[i].Ref)+1)
+		}
+	}
+	if n > cap(s.jobs) {
+		joining := make([]int, len(s.vclusters))
+		for i := range facts {
+			if facts[i].Kind == model.FactSubmitted {
+				joining[facts[i].Alloc.VCluster]++
+			}
+		}
+		for v, n := range joining {
+			s.vclusters[v].waiting.Grow(n)
+		}
+	}
+	s.jobs = slices.Grow(s.jobs, n-len(s.jobs))[:n]
 }

@@ -2,12 +2,10 @@ package site
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/scheduler/place"
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/site/internal/waiting"
 )
@@ -60,7 +58,7 @@ func (p *pass) hunters() []order.Candidate {
 			continue
 		}
 		if p.core.graph.Gate(q.Ref) != model.ReasonNone {
-			p.qs.scratch.gated = append(p.qs.scratch.gated, q.Ref)
+			p.scratch.gated = append(p.scratch.gated, q.Ref)
 		} else {
 			line = append(line, order.Candidate{Tier: int32(q.Rank), Ref: q.Ref, At: int32(i)})
 		}
@@ -102,73 +100,12 @@ func (p *pass) preemptForClass(line []order.Candidate, tries *int32) bool {
 	return true
 }
 
-// wants says whether a job that waits in a vCluster might preempt j, which starts: the pass that
-// looked for victims for it did not know of j. byQOS is nodeState.preemptsByQOS.
-func wants(qs *queueState, j *job, byQOS bool) bool {
-	most := qs.waitingOf.most()
-	return qs.policy.Preempts && most >= 0 && j.Preemptible() && (j.Class < most || byQOS)
-}
-
 // startsWanted says whether a pass is to follow at once when one of the proposals is granted.
 func startsWanted(p *pass, proposals []model.Proposal) bool {
 	return p.qs.policy.Preempts && p.qs.policy.Cycle == 0 && slices.ContainsFunc(proposals, func(x model.Proposal) bool {
 		return x.Kind == model.ProposeAssign && wants(p.qs, &p.core.jobs[x.Ref], p.core.preemptsByQOS)
 	})
 }
-
-// rankClass is the class that a job preempts by.
-func rankClass(j *job) int32 {
-	if j.IsSensitive() {
-		return max(j.Class, model.SensitiveClass)
-	}
-	return j.Class
-}
-
-// triggerOf is what j preempts others by, where it does not reclaim nodes.
-func triggerOf(j *job) preempt.Trigger {
-	if j.IsSensitive() {
-		return preempt.Sensitive
-	}
-	return preempt.Priority
-}
-
-// belowOf is a class above all those that j may preempt, where it does not reclaim nodes: any
-// where its quality of service preempts others.
-func belowOf(site *model.Site, j *job) int32 {
-	if len(preemptsQOS(site, j)) > 0 {
-		return model.SensitiveClass
-	}
-	return rankClass(j)
-}
-
-// leastClass is a class that jobs must be above to preempt any job that runs now.
-func leastClass(p *pass) int32 {
-	if p.core.lent[p.qs.id] > 0 || p.core.preemptsByQOS {
-		return -1 // they are reclaimed, or count as of other classes
-	}
-	return p.core.activeOf.least()
-}
-
-// byClass counts jobs by class.
-type byClass struct {
-	of  [model.SensitiveClass + 1]int32
-	any uint // a bit for each class of which there are jobs
-}
-
-func (b *byClass) add(class, sign int32) {
-	class = max(0, min(class, model.SensitiveClass))
-	if b.of[class] += sign; b.of[class] > 0 {
-		b.any |= 1 << class
-	} else {
-		b.any &^= 1 << class
-	}
-}
-
-// least is the lowest class of which there are jobs, above all classes without any.
-func (b *byClass) least() int32 { return int32(bits.TrailingZeros(b.any)) }
-
-// most is the highest class of which there are jobs, -1 without any.
-func (b *byClass) most() int32 { return int32(bits.Len(b.any)) - 1 }
 
 // preempt looks for running jobs whose nodes would make room for the blocked
 // one, and proposes that they leave.
@@ -179,14 +116,6 @@ func (p *pass) preempt(ref model.Ref) {
 		return
 	}
 	noteFailed(p, ref)
-}
-
-// room counts the nodes that are free for j, or for what it takes of each.
-func (qs *queueState) room(j *job) int32 {
-	if j.Divides() {
-		return qs.free.CountShares(j.kind.class, place.ShareOf(j.Allocation))
-	}
-	return qs.free.Count(j.kind.class)
 }
 
 // proposePreemption proposes the victims of one trigger; it says whether there are any.
@@ -208,14 +137,14 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	running, may := p.preemptible(ref, trigger, below, without, alike)
 	if !may {
 		if alike {
-			addFew(&p.qs.scratch.refused.searches, search)
+			addFew(&p.scratch.refused.searches, search)
 		}
 		return false
 	}
 	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, without, p.core.buf.selected)
 	if p.core.buf.selected = selected; !ok || len(selected) == 0 {
 		if alike && !ok {
-			addFew(&p.qs.scratch.refused.searches, search)
+			addFew(&p.scratch.refused.searches, search)
 		}
 		return false
 	}
@@ -248,18 +177,24 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	return true
 }
 
-// preemptsQOS is the qualities of service that that of j preempts.
-func preemptsQOS(site *model.Site, j *job) []model.QOSID {
-	if j.QOS < 0 {
-		return nil
+// failed says whether no victims were found for j, and nothing has happened since that could change that: no fact
+// that concerns its vCluster or, where a cap had no room for it, none at all. In that case a cap counts as met in this pass too.
+func failed(p *pass, j *job) bool {
+	if !j.capped {
+		return j.failedAt == p.core.factsOf(p.qs)+1
 	}
-	return site.QOS[j.QOS].PreemptsQOS
+	still := j.failedAt == p.core.factSeq+1
+	p.core.caps.Met = p.core.caps.Met || still
+	return still
 }
 
-// dropHold stops keeping nodes for ref: it has started or left.
-func (s *Core) dropHold(ref model.Ref) {
-	if s.holds.drop(ref) {
-		gives(s, &s.jobs[ref])
+// noteFailed notes that no victims were found for the job under ref.
+func noteFailed(p *pass, ref model.Ref) {
+	j := &p.core.jobs[ref]
+	p.failing = true
+	j.failedAt, j.capped = p.core.factsOf(p.qs)+1, false
+	if !capsAllow(p.core, j, p.core.caps.Used) {
+		j.failedAt, j.capped = p.core.factSeq+1, true
 	}
 }
 
@@ -274,20 +209,4 @@ func (p *pass) dropIdleHolds() {
 		}
 		i++
 	}
-}
-
-// preemptionRefused takes in the refusal of a proposal to preempt: the victim is taken
-// off its hold, which is given up when no other is on its way out. It says whether there was
-// such a victim.
-func (s *Core) preemptionRefused(seq uint64) (found bool) {
-	for _, ref := range s.active {
-		if s.jobs[ref].preemptSeq == seq {
-			s.jobs[ref].leaving = false
-		}
-	}
-	ref, idle := s.holds.refused(seq)
-	if idle {
-		s.dropHold(ref)
-	}
-	return ref >= 0
 }

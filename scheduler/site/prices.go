@@ -55,3 +55,7 @@ func (p *PriceSeries) integral(t model.Time) int64 {
 	i := p.index(t)
 	return p.sum[i] + int64(p.price[i])*seconds(t.Sub(p.at[i]))
 }
+
+// unboundedWork is the time that services count with in the backlog; it is
+// Lattice's.
+const unboundedWork = 24 * model.Hour

@@ -3,10 +3,7 @@ package site
 import (
 	"slices"
 
-	"orrery/scheduler"
-	"orrery/scheduler/backfill"
 	"orrery/scheduler/model"
-	"orrery/scheduler/order"
 	"orrery/scheduler/site/internal/wake"
 )
 
@@ -91,12 +88,6 @@ func (s *promises) end(ref model.Ref) bool {
 	return i >= 0
 }
 
-// Punctual says whether passes by the policy do not put off by themselves what they have
-// promised under FCFS: the bounds of conservative backfilling may leave a job out.
-func (p *Policy) Punctual() bool {
-	return p.Backfill == order.Easy || p.Backfill == order.Conservative && p.Window == (backfill.Window{}) && p.MaxUserTests == 0
-}
-
 // window is when the job of a promise has the nodes, as far as that is foreseen now.
 func (x *promise) window(now model.Time) (from, until model.Time) {
 	from = max(x.at, now)
@@ -171,143 +162,5 @@ func (s *promises) eachEnd(qs *queueState, now model.Time, f func(model.Time)) {
 			_, end := x.window(now)
 			f(end)
 		}
-	}
-}
-
-// newPromise is what the vCluster promises when a pass is over: the nodes of no vCluster, or of others that lend,
-// that its first blocked job is predicted to get. ref is -1 when there is no such job or
-// there are none. The nodes are valid until the next call.
-func (p *pass) newPromise() (ref model.Ref, at model.Time, nodes model.NodeSet) {
-	ref, nodes = p.qs.reservation.Ref, p.core.promises.nodes
-	if !p.qs.blocked || ref < 0 {
-		return -1, 0, nil
-	}
-	clear(nodes)
-	if p.qs.policy.plans() {
-		var planned model.NodeSet
-		if at, planned = p.qs.plan.Slot(ref); at == model.AbsentTime {
-			return -1, 0, nil
-		}
-		nodes.Or(planned)
-	} else if at = p.foresee(nodes); at == model.Never {
-		return -1, 0, nil
-	}
-	nodes.AndNot(p.core.home[p.qs.id])
-	if nodes.Next(0) < 0 {
-		return -1, 0, nil
-	}
-	return ref, at, nodes
-}
-
-// foresee adds to nodes those that the first blocked job is predicted to get under Easy,
-// beside the jobs started before it and behind it, and returns when; model.Never where
-// that is not foreseen.
-func (p *pass) foresee(nodes model.NodeSet) model.Time {
-	r, found := p.reservation(), &p.core.promises.selected
-	if r.At == model.Never {
-		return foreseeLent(p, nodes)
-	}
-	ok := false
-	if r.Detailed {
-		ok = r.Select(found)
-	} else { // numbers of nodes decided; now it is asked which
-		free := p.core.buf.trial
-		free.CopyFrom(p.qs.free)
-		p.qs.ends.Ascend(p.now, func(t model.Time, ref model.Ref, _ int32) bool {
-			if t <= r.At {
-				free.Give(&p.core.jobs[ref].placement)
-			}
-			return t <= r.At
-		})
-		for i := range p.core.resizes { // services that grew behind it
-			if x := &p.core.resizes[i]; x.queue == p.qs && x.seq > r.Since && p.core.jobs[x.ref].predictedEnd(p.now) <= r.At {
-				free.Give(&x.gained)
-			}
-		}
-		j := &p.core.jobs[r.Ref]
-		q := p.qs.query(j, j.NodesMin, nil)
-		ok = free.Select(&q, found)
-	}
-	if !ok {
-		return model.Never
-	}
-	addNodes(nodes, found)
-	return r.At
-}
-
-// addNodes adds the nodes of a placement, in whole or in part, to a set.
-func addNodes(nodes model.NodeSet, placement *model.Placement) {
-	for _, w := range placement.Words {
-		nodes[w.Word] |= w.Mask
-	}
-	for _, h := range placement.Shares {
-		nodes.Add(h.Node)
-	}
-}
-
-// publish tells the other vClusters what the pass has found out about the first blocked
-// job. That starts no pass; what was promised and is so no more is a change for those
-// that have a blocked job, which may have heeded it.
-func (p *pass) publish() {
-	holder, at, nodes := p.newPromise()
-	changed, has := false, false
-	for i := 0; i < len(p.core.promises.list); {
-		x := &p.core.promises.list[i]
-		switch {
-		case x.queue != p.qs || p.core.jobs[x.ref].phase != queued:
-		case x.ref != holder:
-			changed = true
-			clear(x.nodes)
-			p.core.tellPromise(x, p.core.jobs[x.ref].Job)
-			p.core.promises.remove(i)
-			continue
-		default:
-			if has = true; p.core.promises.set(i, at, nodes) {
-				changed = true
-				p.core.tellPromise(x, p.core.jobs[x.ref].Job)
-			}
-		}
-		i++
-	}
-	told := changed
-	if holder >= 0 && !has {
-		told = true
-		p.core.promises.add(promise{ref: holder, queue: p.qs, left: p.core.jobs[holder].left, since: p.now, at: at}, nodes)
-		p.core.tellPromise(&p.core.promises.list[len(p.core.promises.list)-1], p.core.jobs[holder].Job)
-	}
-	if told {
-		p.core.board.RaiseAll(wake.Promised) // the others plan around it
-	}
-	if changed {
-		p.core.promiseChanged(p.qs)
-	}
-}
-
-// tellPromise puts a promise into the plan that has changed; without nodes it has ended.
-func (s *output) tellPromise(x *promise, job model.JobID) {
-	told := scheduler.Promise{VCluster: x.queue.id, Job: job, Ref: x.ref, Since: x.since, After: s.seq, At: x.at}
-	if n := len(s.plan.Promises); n < cap(s.plan.Promises) {
-		told.Nodes.Words = s.plan.Promises[:n+1][n].Nodes.Words[:0] // memory of an earlier plan
-	}
-	for w, m := range x.nodes {
-		if m != 0 {
-			told.Nodes.Words = append(told.Nodes.Words, model.NodeWord{Word: int32(w), Mask: m})
-		}
-	}
-	s.plan.Promises = append(s.plan.Promises, told)
-}
-
-// promiseProposed makes the promise of a job that is proposed one of the nodes proposed.
-func (p *pass) promiseProposed(ref model.Ref) {
-	i := p.core.promises.of(ref)
-	if i < 0 {
-		return
-	}
-	nodes := p.core.promises.nodes
-	clear(nodes)
-	addNodes(nodes, &p.core.jobs[ref].placement)
-	nodes.AndNot(p.core.home[p.qs.id])
-	if p.core.promises.set(i, p.now, nodes) {
-		p.core.promiseChanged(p.qs)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"orrery/scheduler/backfill"
 	"orrery/scheduler/fairshare"
 	"orrery/scheduler/model"
-	"orrery/scheduler/order"
 	"orrery/scheduler/place"
 	"orrery/scheduler/site/internal/future"
 	"orrery/scheduler/site/internal/waiting"
@@ -16,7 +15,6 @@ type queueState struct {
 	id     model.VClusterID
 	policy *Policy
 	mode   mode
-	by     planner
 
 	// free is what the committed log leaves, less what this vCluster has in flight: what
 	// others have in flight is free here, so that proposals may conflict.
@@ -40,7 +38,6 @@ type queueState struct {
 
 	lookout
 	scores
-	scratch queueScratch
 }
 
 // scores is what the scores of a pass have in common. The terms of tenants are those in
@@ -56,18 +53,6 @@ type scores struct {
 type common struct {
 	backlog, price model.Fixed
 	known          bool
-}
-
-// queueScratch is memory that is used again. Nothing in it outlives a call.
-type queueScratch struct {
-	contenders []model.Ref
-	bounds     waiting.Bounds // of the last look for the best job
-	behind     behind
-	gated      []model.Ref
-	limited    []model.Ref // jobs of shares that a limit held when the last leader was looked for
-	refused    refused
-	ties       ties
-	pass       pass
 }
 
 // newQueueState is the state of an idle vCluster on a site whose free nodes are those of
@@ -94,17 +79,29 @@ func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, fr
 	return qs
 }
 
-// plans says whether p plans reservations for several jobs.
-func (p *Policy) plans() bool { return p.Backfill == order.Conservative }
-
-// ticks are those at which a vCluster on a cycle plans.
-func (p *Policy) ticks() model.Ticks {
-	if p.Cycle == 0 {
-		return model.Ticks{}
-	}
-	return model.Ticks{Every: max((p.Window.Interval+p.Cycle-1)/p.Cycle, 1) * p.Cycle, Phase: p.Phase}
-}
-
 // keepsNodes says whether the vCluster lends nothing, for some of its own jobs want its
 // nodes.
 func (qs *queueState) keepsNodes() bool { return qs.blocked || qs.underProvisioned }
+
+// newRequestMix is the mix that a vCluster places shares by, nil under policies that do not
+// go by one.
+func newRequestMix(p *Policy) *place.MixSoFar {
+	if !p.LeastFragmentation {
+		return nil
+	}
+	return place.NewMixSoFar()
+}
+
+// groupSizes are the largest free conformance groups by class of nodes, as they were
+// when they were first asked for in a pass; -1 is not yet.
+type groupSizes []int32
+
+// forget makes the sizes those of the next pass.
+func (g groupSizes) forget() {
+	for i := range g {
+		g[i] = -1
+	}
+}
+
+// promises says whether other vClusters are told of reservations.
+func (qs *queueState) promises() bool { return qs.promising || qs.needLent > 0 }

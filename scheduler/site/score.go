@@ -11,10 +11,6 @@ import (
 	"orrery/scheduler/site/internal/waiting"
 )
 
-// unboundedWork is the time that services count with in the backlog; it is
-// Lattice's.
-const unboundedWork = 24 * model.Hour
-
 // gpuTime is the GPU time that j asks for, in GPU seconds rounded up.
 func (j *job) gpuTime() int64 {
 	d := j.left
@@ -93,17 +89,6 @@ func (s *Core) updateBacklog(now model.Time) {
 		if moved := commonOf(s, qs) - qs.commonAt; moved > qs.tolerance || -moved > qs.tolerance {
 			qs.look.Bring(now)
 		}
-	}
-}
-
-// groupSizes are the largest free conformance groups by class of nodes, as they were
-// when they were first asked for in a pass; -1 is not yet.
-type groupSizes []int32
-
-// forget makes the sizes those of the next pass.
-func (g groupSizes) forget() {
-	for i := range g {
-		g[i] = -1
 	}
 }
 

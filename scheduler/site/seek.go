@@ -7,46 +7,10 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
-	"orrery/scheduler/site/internal/caps"
 )
 
 // Services that a policy scales (Allocation.Scaled) preempt others for what they lack, as
 // blocked jobs do for all that they ask for.
-
-// sought is for how many nodes victims of j are sought: all that it asks for while it waits,
-// and what it is to have more while it runs.
-func (j *job) sought() int32 {
-	if j.phase == running {
-		return j.more
-	}
-	return j.NodesMin
-}
-
-// avoidsSought is avoids for the nodes that are sought for the job under ref.
-func avoidsSought(s *Core, ref model.Ref, now model.Time) model.NodeSet {
-	j := &s.jobs[ref]
-	if j.phase == running {
-		return s.avoidsMore(ref, now, j.predictedEnd(now))
-	}
-	return s.avoids(ref, now, now.Add(j.left))
-}
-
-// capsAllow says whether the caps leave room for j on the nodes sought beside what is used,
-// whichever of those that it may use these are.
-func capsAllow(s *Core, j *job, used caps.Usage) bool {
-	if j.phase != running {
-		return s.caps.Allow(j.needs, used)
-	}
-	n := j.usage.Nodes + j.more
-	needs := caps.Usage{Power: j.needs.Power + j.kind.watts*int64(j.more), Bandwidth: j.Demand(n)}
-	if j.Power > 0 {
-		needs.Power = j.Power * int64(n) / int64(j.NodesMin)
-	}
-	if !j.Divides() {
-		needs.Idle = j.kind.leastIdle * int64(j.more)
-	}
-	return s.caps.Allow(needs, used.Minus(j.needs))
-}
 
 // preemptForServices looks for victims for the scaled services that lack nodes when the
 // candidates of a pass are through: those of higher classes first, then by id. What is free

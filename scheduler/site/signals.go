@@ -85,40 +85,18 @@ func (s *Core) promiseChanged(qs *queueState) {
 	}
 }
 
-// failed says whether no victims were found for j, and nothing has happened since that could change that: no fact
-// that concerns its vCluster or, where a cap had no room for it, none at all. In that case a cap counts as met in this pass too.
-func failed(p *pass, j *job) bool {
-	if !j.capped {
-		return j.failedAt == p.core.factsOf(p.qs)+1
-	}
-	still := j.failedAt == p.core.factSeq+1
-	p.core.caps.Met = p.core.caps.Met || still
-	return still
-}
-
-// noteFailed notes that no victims were found for the job under ref.
-func noteFailed(p *pass, ref model.Ref) {
-	j := &p.core.jobs[ref]
-	p.failing = true
-	j.failedAt, j.capped = p.core.factsOf(p.qs)+1, false
-	if !capsAllow(p.core, j, p.core.caps.Used) {
-		j.failedAt, j.capped = p.core.factSeq+1, true
-	}
-}
-
 // factsOf counts the facts that concern a vCluster and may let a preemption succeed that failed before.
 func (s *Core) factsOf(qs *queueState) int64 { return int64(s.board.Count(qs.id, wake.Running)) }
 
-// addMet notes a limit that keeps j from starting, or from some nodes: a pass may find out something else when a job that
-// counts against it gives something back.
-func addMet(j *job, r model.Reason) {
-	met := &j.queue.look.Met
-	switch r {
-	case model.ReasonQuotaNodes, model.ReasonQuotaGPUs, model.ReasonQuotaConcurrent:
-		met.AddTenant(j.Tenant)
-	case model.ReasonQOSLimit:
-		met.AddQOS(j.QOS)
-	default:
-		met.AddOthers()
+// still says whether nothing runs and nothing is asked for.
+func (s *Core) still() bool {
+	if len(s.active) > 0 {
+		return false
 	}
+	for i := range s.vclusters {
+		if len(s.vclusters[i].inFlight) > 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -133,26 +133,6 @@ func holdersFor(p *pass, ref model.Ref, trigger preempt.Trigger) []preempt.Victi
 	return list
 }
 
-// usableNodes are the nodes in service that the job under ref might start on, whatever runs
-// there. They are valid until the next call, or until the job borrows.
-func usableNodes(p *pass, ref model.Ref) model.NodeSet {
-	usable, _ := usableOf(p, ref)
-	return usable
-}
-
-// usableOf is usableNodes; all says that these are all nodes of the kind of the job.
-func usableOf(p *pass, ref model.Ref) (usable model.NodeSet, all bool) {
-	j := &p.core.jobs[ref]
-	usable = p.core.buf.extra
-	copy(usable, j.kind.mask)
-	usable.And(p.core.ready)
-	avoid := avoidsSought(p.core, ref, p.now)
-	if avoid != nil {
-		usable.AndNot(avoid)
-	}
-	return usable, slices.Equal(usable, j.kind.mask)
-}
-
 // candidates makes victims of running jobs for one that wants their nodes.
 type candidates struct {
 	p       *pass
@@ -250,18 +230,4 @@ func (c *candidates) sure(r *job) (n int32) {
 		}
 	}
 	return n
-}
-
-// victimOf is a running job as those see it that want its nodes, but for what changes while it runs
-// and what depends on them.
-func victimOf(ref model.Ref, r *job) preempt.Victim {
-	return preempt.Victim{
-		Ref: ref, Job: r.Job, Start: r.started, Walltime: r.Walltime, Nodes: r.usage.Nodes, GPUs: r.kind.gpusOf(r.Allocation),
-		Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(),
-	}
-}
-
-// elapsed is how much of its walltime a running job has used up in all its attempts.
-func (j *job) elapsed(now model.Time) model.Duration {
-	return now.Sub(j.started) + max(0, j.Walltime-j.left)
 }

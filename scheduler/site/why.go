@@ -71,9 +71,9 @@ type inquiry struct {
 	pass  pass   // that proposes nothing
 	call  uint64 // of the core, as factLog counts them
 	own   looks
-	coded *codedInquiry // nil where the documented mode is asked
-	was   queueState    // of the vCluster while it is asked
-	met   bool          // likewise of the caps
+	coded *ascoded.Planner // nil where the documented mode is asked
+	was   queueState       // of the vCluster while it is asked
+	met   bool             // likewise of the caps
 
 	// Each is found when it is first asked for.
 	foundFirst, laidOut bool
@@ -91,7 +91,6 @@ type looks struct {
 	scores
 	reservation future.Reservation
 	plan        future.Plan
-	scratch     queueScratch
 	lookout     lookout
 }
 
@@ -109,8 +108,8 @@ func newInquiry(s *Core, qs *queueState) *inquiry {
 		reservation: future.NewReservation(s.space.NewFree()),
 		plan:        future.NewPlan(qs.policy.Window, qs.policy.ticks(), nodes),
 	}}
-	a.pass = pass{core: s, qs: qs}
-	a.coded = qs.by.inquiry(&a.pass)
+	a.pass = newPass(s, qs)
+	a.coded = s.passes[qs.id].rule.coded(&a.pass)
 	return a
 }
 
@@ -126,7 +125,7 @@ func openInquiry(s *Core, qs *queueState, now model.Time) *inquiry {
 	}
 	a.was, a.met = *qs, s.caps.Met
 	o := &a.own
-	qs.scores, qs.reservation, qs.plan, qs.scratch, qs.lookout = o.scores, o.reservation, o.plan, o.scratch, o.lookout
+	qs.scores, qs.reservation, qs.plan, qs.lookout = o.scores, o.reservation, o.plan, o.lookout
 	if a.call != s.calls || a.pass.now != now {
 		a.begin(now)
 	}
@@ -136,7 +135,7 @@ func openInquiry(s *Core, qs *queueState, now model.Time) *inquiry {
 // close puts the vCluster back as it was.
 func (a *inquiry) close() {
 	s, qs := a.pass.core, a.pass.qs
-	a.own = looks{qs.scores, qs.reservation, qs.plan, qs.scratch, qs.lookout}
+	a.own = looks{qs.scores, qs.reservation, qs.plan, qs.lookout}
 	*qs, s.caps.Met = a.was, a.met
 }
 
@@ -144,12 +143,12 @@ func (a *inquiry) close() {
 func (a *inquiry) begin(now model.Time) {
 	s, qs := a.pass.core, a.pass.qs
 	a.call, a.foundFirst, a.laidOut, a.untested, a.victims, a.yielded = s.calls, false, false, nil, a.victims[:0], a.yielded[:0]
-	a.pass = pass{core: s, qs: qs, now: now, heeding: s.promises.toOthers(qs)}
+	a.pass.begin(now)
 	a.pass.borrowable = a.pass.lendable()
 	qs.reservation.Reset()
 	s.freeze(qs)
 	if a.coded != nil {
-		a.coded.planner.Look(now)
+		a.coded.Look(now)
 	}
 }
 
@@ -173,7 +172,7 @@ func (a *inquiry) reason(ref model.Ref) (r model.Reason, blocked bool) {
 	j := &p.core.jobs[ref]
 	if a.coded != nil {
 		x := ascoded.Job{Allocation: j.Allocation, Ref: ref, Left: j.left}
-		return a.coded.planner.Why(&x, p.now), false
+		return a.coded.Why(&x, p.now), false
 	}
 	if r := a.held(ref); r != model.ReasonNone {
 		return r, false

@@ -51,7 +51,7 @@ func standing(s *Core, ref model.Ref) (e score.Explanation, ok bool) {
 	switch {
 	case j.phase != queued && j.phase != proposed:
 	case qs.policy.Ranking == ByScore:
-		return qs.by.explain(ref, s.now), true
+		return s.passes[qs.id].rule.explain(ref, s.now), true
 	case qs.policy.Ranking == ByMultifactor && s.ledger.Complete(): // all users are in the tree
 		var tres [NumTRES]multifactor.Part
 		in := s.factors(qs, j, s.now, &tres)
@@ -63,7 +63,7 @@ func standing(s *Core, ref model.Ref) (e score.Explanation, ok bool) {
 // standing is that of a job of the queue, by scores as they are now.
 func (a *inquiry) standing(ref model.Ref) (score.Explanation, bool) {
 	if a.coded != nil {
-		return a.coded.planner.Explain(a.pass.core.jobs[ref].Allocation, a.pass.core.now), true
+		return a.coded.Explain(a.pass.core.jobs[ref].Allocation, a.pass.core.now), true
 	}
 	return standing(a.pass.core, ref)
 }
@@ -72,7 +72,7 @@ func (a *inquiry) standing(ref model.Ref) (score.Explanation, bool) {
 // counted, none when there are too few.
 func wouldChoose(s *Core, j *job, avoid model.NodeSet, p *model.Placement) {
 	q := j.queue.query(j, j.NodesMin, avoid)
-	asked := pass{core: s, qs: j.queue, now: s.now}
+	asked := pass{view: view{core: s, qs: j.queue, now: s.now}}
 	asked.borrowable = asked.lendable()
 	if !j.queue.free.Select(&q, p) && !asked.borrow(j, &q, p) {
 		p.Words, p.Shares = p.Words[:0], p.Shares[:0]

@@ -18,10 +18,12 @@ var layerTable = []layered{
 		resolvesets lint calibration gate settings clusterfile storage encode services kinds diff idleweights scalingmachines
 		failures network scaling locate scalingpolicy load weights resolve check decode retired schema cluster amount nodes
 		scalar profile problem`},
-	{"scheduler/site", 71, `
-		follow standing why mode depends observe conservative whynote promises whyvictims shed foresight bestjob scaled usage
-		behind reactive look prune preempt promiselent victims easy alike score blocked clashes trial seek accounts pass place
-		holds held signals gated requestmix tres maxlimits heap constraints jobs site queuestate nodes prices`},
+	{"scheduler/site", 42, `
+		unsatisfiable site standing follow why mode unmet plan whyvictims conservative whynote inorder observe look seek
+		foresight depends bestjob behind turn reactive preempt alike reclaim ranges proposals shed publish resize victims usage
+		blocked easy rank clashes trial room avoid score held lend preempts accounts maxlimits pass constraints holds tres
+		signals gate lookout confinable margins equivalence core config prices kinds promises jobs requestmix queuestate nodes
+		classes`},
 	{"traces", 12, `
 		validate record memory classes badrows access survey stream dependencies scan bundle peaks attributes writer measure
 		cursor rows reader rules tablerules foreign plausible table hash columns schema seal report source reserved meta errors

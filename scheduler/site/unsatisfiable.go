@@ -1,55 +1,6 @@
 package site
 
-import (
-	"orrery/scheduler/model"
-	"orrery/scheduler/quota"
-)
-
-// MaxLimits is the most that a site grants at any time; nil is what it grants at
-// the beginning. In Caps 0 is no cap.
-type MaxLimits struct {
-	Caps    *Caps
-	Tenants []model.Tenant // with the highest limits of each
-	// MayFail are nodes that may be down at some time: what they draw idle is not always there.
-	MayFail model.NodeSet
-}
-
-// Caps are the caps of a site, 0 for none.
-type Caps struct {
-	Power     int64 // W
-	Bandwidth int64 // B/s
-	Sensitive int32 // nodes of sensitive work
-}
-
-// caps are the highest that there will be.
-func (c *Config) caps() Caps {
-	if c.Max.Caps != nil {
-		return *c.Max.Caps
-	}
-	return Caps{c.Site.PowerCap, c.Site.Bandwidth, c.Site.SensitivePool}
-}
-
-func (c *Config) maxLedger() *quota.Ledger {
-	q := c.Quota
-	if c.Max.Tenants != nil {
-		q.Tenants = c.Max.Tenants
-	}
-	return quota.New(&q)
-}
-
-// alwaysIdle is what the nodes draw at least while no job runs, W, where that counts against
-// the cap on power: those that are up, and will stay so.
-func (c *Config) alwaysIdle() (watts int64) {
-	if !c.Site.CountIdle {
-		return 0
-	}
-	for i := range c.Site.Nodes {
-		if n := &c.Site.Nodes[i]; n.State != model.Down && (c.Max.MayFail == nil || !c.Max.MayFail.Has(model.NodeID(i))) {
-			watts += n.IdlePower
-		}
-	}
-	return watts
-}
+import "orrery/scheduler/model"
 
 // Unsatisfiable implements scheduler.Questions: it looks at the idle site with every
 // node in service, under the highest caps and limits there will be. Where idle nodes count
@@ -123,25 +74,4 @@ func (s *Core) couldFit(a *model.Allocation, k *nodeChoice) model.Reason {
 		return model.ReasonLendLimit
 	}
 	return model.ReasonTooLarge
-}
-
-// leastDraw is a lower bound on the power that a is reckoned with: what it
-// states, else that of the nodes it may use that draw least.
-func leastDraw(a *model.Allocation, k *nodeChoice) int64 {
-	switch {
-	case a.Power > 0:
-		return a.Power
-	case a.Divides():
-		return (k.part*int64(a.GPUs) + k.part*int64(a.GPUMilli)/model.WholeGPU) * int64(a.NodesMin)
-	}
-	return k.least * int64(a.NodesMin)
-}
-
-// leastGrowth is a lower bound on what a adds to the power that an idle site is reckoned with,
-// whose nodes draw something without it.
-func leastGrowth(a *model.Allocation, k *nodeChoice) int64 {
-	if a.Power > 0 || a.Divides() {
-		return leastDraw(a, k) - k.mostIdle*int64(a.NodesMin)
-	}
-	return k.leastGrowth * int64(a.NodesMin)
 }

@@ -9,64 +9,6 @@ import (
 	"orrery/scheduler/site/internal/caps"
 )
 
-// mode is what follows from the mode of a policy, worked out once: nothing else asks
-// for it.
-type mode struct {
-	planner          func(*Core, *queueState) planner
-	scoreOnly        bool // no other ranking will do
-	fixedServiceSize bool // services keep the size that they start with
-	conformanceFirst bool // as place.Query has it
-	promises         bool // others are told what the first blocked job is to get, where they could take it
-	bounded          bool // scores have bounds, and only which job starts matters
-}
-
-// mode of the policy.
-func (p *Policy) mode() mode {
-	if p.AsCoded {
-		return mode{planner: newCodedPlanner, scoreOnly: true, fixedServiceSize: true, conformanceFirst: true}
-	}
-	return mode{
-		planner: newPlanner, conformanceFirst: p.ConformanceFirst,
-		promises: !p.Private && (p.Backfill == order.Easy || p.Backfill == order.Conservative),
-		bounded:  p.Ranking == ByScore && !p.Expected && p.MinScore == 0 && (p.Backfill == order.None || p.Backfill == order.Easy),
-	}
-}
-
-// planner makes the passes of one vCluster.
-type planner interface {
-	// pass proposes what jobs and services of the vCluster get now. scalingUp is the
-	// services that may get nodes.
-	pass(p *pass, scalingUp []model.Ref)
-	// explain takes the score of a waiting job apart.
-	explain(ref model.Ref, now model.Time) score.Explanation
-	// inquiry is what answers why jobs wait, without a pass but for p; nil where the tests of a pass do.
-	inquiry(p *pass) *codedInquiry
-}
-
-// documentedPlanner is that of the documented mode.
-type documentedPlanner struct {
-	s  *Core
-	qs *queueState
-}
-
-func newPlanner(s *Core, qs *queueState) planner { return documentedPlanner{s, qs} }
-
-func (d documentedPlanner) pass(p *pass, scalingUp []model.Ref) {
-	first := len(p.core.plan.Proposals)
-	if p.qs.policy.plans() {
-		p.passTimeline(scalingUp)
-	} else {
-		p.passQueue(scalingUp)
-	}
-	p.grow(first)
-}
-
-func (d documentedPlanner) explain(ref model.Ref, now model.Time) score.Explanation {
-	return explained(d.s, d.qs, &d.s.jobs[ref], now)
-}
-
-func (documentedPlanner) inquiry(*pass) *codedInquiry { return nil }
-
 // codedPlanner implements the ports of ascoded for one vCluster.
 type codedPlanner struct {
 	*pass   // under way
@@ -74,10 +16,10 @@ type codedPlanner struct {
 	found   model.Placement // what Select returns
 }
 
-func newCodedPlanner(s *Core, qs *queueState) planner {
-	c := &codedPlanner{pass: s.begin(qs, 0)}
-	c.planner = plannerOver(c, c.pass)
-	return codedPasses{c}
+func newCodedRule(p *pass) rule {
+	c := &codedPlanner{pass: p}
+	c.planner = plannerOver(c, p)
+	return codedRule{c}
 }
 
 // plannerOver is a planner that asks core about the vCluster of a pass.
@@ -89,26 +31,23 @@ func plannerOver(core ascoded.Core, p *pass) *ascoded.Planner {
 	}, core)
 }
 
-// codedPasses is what the core sees of a codedPlanner.
-type codedPasses struct{ c *codedPlanner }
+// codedRule is what a pass sees of a codedPlanner.
+type codedRule struct{ c *codedPlanner }
 
-func (x codedPasses) pass(p *pass, _ []model.Ref) {
+func (x codedRule) pass(p *pass, _ []model.Ref) {
 	p.core.freeze(p.qs)
 	p.core.work.Passes++
 	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs))
-	x.c.pass = p
 	p.qs.blocked = x.c.planner.Pass(p.now)
 	p.qs.look.Until = p.now
 }
 
-func (x codedPasses) explain(ref model.Ref, now model.Time) score.Explanation {
+func (x codedRule) explain(ref model.Ref, now model.Time) score.Explanation {
 	return x.c.planner.Explain(x.c.core.jobs[ref].Allocation, now)
 }
 
-func (codedPasses) inquiry(p *pass) *codedInquiry {
-	c := &codedInquiry{&codedPlanner{pass: p}}
-	c.planner = plannerOver(c, p)
-	return c
+func (codedRule) coded(p *pass) *ascoded.Planner {
+	return plannerOver(&codedInquiry{&codedPlanner{pass: p}}, p)
 }
 
 // codedInquiry is a codedPlanner that is asked without a pass.

@@ -1,0 +1,26 @@
+package site
+
+import (
+	"orrery/scheduler/ascoded"
+	"orrery/scheduler/model"
+	"orrery/scheduler/score"
+)
+
+// documentedRule is that of the documented mode.
+type documentedRule struct{ p *pass }
+
+func (documentedRule) pass(p *pass, scalingUp []model.Ref) {
+	first := len(p.core.plan.Proposals)
+	if p.qs.policy.plans() {
+		p.passTimeline(scalingUp)
+	} else {
+		p.passQueue(scalingUp)
+	}
+	p.grow(first)
+}
+
+func (d documentedRule) explain(ref model.Ref, now model.Time) score.Explanation {
+	return explained(d.p.core, d.p.qs, &d.p.core.jobs[ref], now)
+}
+
+func (documentedRule) coded(*pass) *ascoded.Planner { return nil }

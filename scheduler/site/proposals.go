@@ -1,0 +1,55 @@
+package site
+
+import (
+	"orrery/scheduler/model"
+)
+
+// propose asks for the nodes chosen for the job under ref.
+func (p *pass) propose(ref model.Ref, c *choice) {
+	p.occupy(ref, c)
+	j := &p.core.jobs[ref]
+	p.core.seq++
+	j.seq = p.core.seq
+	p.core.plan.Again = p.core.plan.Again || j.Kind == model.Reactive && !p.qs.mode.fixedServiceSize && j.wants() > j.NodesMin
+	p.core.plan.Proposals = append(p.core.plan.Proposals, model.Proposal{
+		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: p.core.seq, Job: j.Job, Ref: ref,
+		Request: j.request, Placement: j.placement,
+	})
+}
+
+// occupy takes the job under ref out of the queue and counts the nodes chosen as taken by
+// it, until the quorum's answer is observed.
+func (p *pass) occupy(ref model.Ref, c *choice) {
+	j := &p.core.jobs[ref]
+	p.core.leave(ref)
+	beginStint(&p.core.jobTable, j)
+	p.core.memory.Set(&j.placement, &c.nodes)
+	j.borrowed = c.borrowed
+	j.phase = proposed
+	p.qs.free.Take(&j.placement)
+	p.qs.inFlight = append(p.qs.inFlight, ref)
+	j.predicted = p.now.Add(j.left)
+	p.qs.ends.Insert(j.predicted, ref, j.usage.Nodes)
+	p.core.setTaken(j)
+	p.core.ledger.Reserve(&j.usage)
+	p.core.graph.Started(ref)
+	p.core.setNeeds(j)
+	p.core.lend(j, 1)
+	p.promiseProposed(ref)
+	takes(p.core, j) // the caps of all have less room
+}
+
+// promiseProposed makes the promise of a job that is proposed one of the nodes proposed.
+func (p *pass) promiseProposed(ref model.Ref) {
+	i := p.core.promises.of(ref)
+	if i < 0 {
+		return
+	}
+	nodes := p.core.promises.nodes
+	clear(nodes)
+	addNodes(nodes, &p.core.jobs[ref].placement)
+	nodes.AndNot(p.core.home[p.qs.id])
+	if p.core.promises.set(i, p.now, nodes) {
+		p.core.promiseChanged(p.qs)
+	}
+}

@@ -1,0 +1,57 @@
+package site
+
+import (
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+	"orrery/scheduler/site/internal/caps"
+)
+
+// tellUnmet answers the demands of services that are smaller than they are to be, and for
+// which nothing is under way.
+func tellUnmet(p *pass) {
+	for _, ref := range p.qs.services {
+		j := &p.core.jobs[ref]
+		if size := j.usage.Nodes; j.unanswered != 0 && !j.leaving && !j.resizing && size < j.wants() && !makesRoom(p, ref) {
+			p.core.plan.Unmet = append(p.core.plan.Unmet, scheduler.Unmet{Job: j.Job, Ref: ref, Seq: j.unanswered, Nodes: j.wants() - size, Reason: lack(p, ref)})
+		}
+	}
+}
+
+// lack says why the service under ref gets no node more: the first limit that holds it, else
+// what is wrong with the node that it would get next, else why there is none.
+func lack(p *pass, ref model.Ref) model.Reason {
+	s, j := p.core, &p.core.jobs[ref]
+	size := j.usage.Nodes
+	if r := p.atLimit(j, size); r != model.ReasonNone {
+		return r
+	}
+	q := p.qs.query(j, 1, s.avoidsMore(ref, p.now, j.predictedEnd(p.now)))
+	if nodes := &s.buf.choice.nodes; p.qs.free.Select(&q, nodes) {
+		return whyNotThese(p, ref, nodes)
+	}
+	q.Avoid = s.buf.avoid
+	clear(q.Avoid)
+	avoidsOwn(s, j, q.Avoid)
+	if p.qs.free.Fits(&q) {
+		return model.ReasonReserved
+	}
+	return model.ReasonResources
+}
+
+// whyNotThese says why the service under ref does not get the nodes, which are free.
+func whyNotThese(p *pass, ref model.Ref, nodes *model.Placement) model.Reason {
+	s, j := p.core, &p.core.jobs[ref]
+	x := p.newResize(ref)
+	defer s.dropResize(len(s.resizes) - 1)
+	union(&j.placement, nodes, &x.whole)
+	left := s.caps.Used.Minus(j.needs)
+	switch r := s.overLimits(j, nodes, j.usage.Milli); {
+	case r != model.ReasonNone:
+		return r
+	case !s.caps.Cap.Allows(caps.Usage{Power: s.nodeClasses.Draw(j.Allocation, &x.whole), Idle: s.caps.Idle.On(nodes)}, left):
+		return model.ReasonPower
+	case !s.caps.Cap.Allows(caps.Usage{Bandwidth: j.Demand(x.whole.Nodes())}, left):
+		return model.ReasonBandwidth
+	}
+	return model.ReasonPriority // a job before it may need them
+}

@@ -1,0 +1,66 @@
+package site
+
+import (
+	"orrery/scheduler/ascoded"
+	"orrery/scheduler/model"
+	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/waiting"
+)
+
+// view is what the stages of a pass go by: the core, one vCluster of it and the instant. It does not
+// change until the pass is over.
+type view struct {
+	core       *Core
+	qs         *queueState
+	now        model.Time
+	borrowable int32 // nodes that the other vClusters would lend at most
+	heeding    bool  // others have promised nodes to their jobs
+	scratch    *scratch
+}
+
+// pass is one look of a vCluster at its queue: the view, and what it has found out so far.
+type pass struct {
+	view
+	rule       rule
+	bounded    bool // the upper bounds on its scores are set
+	contended  bool // the contenders of the best job were found with it
+	fast       bool // the first blocked job was found without bringing the queue into order
+	triesLeft  bool // there are blocked jobs for which no victims were sought
+	minScored  bool // a job is held by min_score
+	orderHolds bool // a job that may have room is held back by the order alone
+	failing    bool // no victims were found for a job
+	found      finding
+}
+
+// rule is how the passes of one vCluster decide which jobs start.
+type rule interface {
+	// pass proposes what jobs and services of the vCluster get now. scalingUp is the
+	// services that may get nodes.
+	pass(p *pass, scalingUp []model.Ref)
+	// explain takes the score of a waiting job apart.
+	explain(ref model.Ref, now model.Time) score.Explanation
+	// coded is what answers why jobs wait in the as-coded mode, nil in the others, where the tests of a pass do.
+	coded(p *pass) *ascoded.Planner
+}
+
+// scratch is memory that is used again. Nothing in it outlives a call.
+type scratch struct {
+	contenders []model.Ref
+	bounds     waiting.Bounds // of the last look for the best job
+	behind     behind
+	gated      []model.Ref
+	limited    []model.Ref // jobs of shares that a limit held when the last leader was looked for
+	refused    refused
+	ties       ties
+}
+
+// newPass is a pass of a vCluster at no instant yet.
+func newPass(s *Core, qs *queueState) pass {
+	return pass{view: view{core: s, qs: qs, scratch: &scratch{}}}
+}
+
+// begin makes p the pass at now.
+func (p *pass) begin(now model.Time) {
+	s, qs := p.core, p.qs
+	*p = pass{view: view{core: s, qs: qs, now: now, heeding: s.promises.toOthers(qs), scratch: p.scratch}, rule: p.rule}
+}
