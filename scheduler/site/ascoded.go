@@ -55,7 +55,7 @@ type codedInquiry struct{ *codedPlanner }
 
 // Held implements ascoded.Limits.
 func (c *codedInquiry) Held(ref model.Ref, score model.Fixed) model.Reason {
-	return c.held(order.Candidate{Key: int64(score), Ref: ref})
+	return c.gate().held(order.Candidate{Key: int64(score), Ref: ref})
 }
 
 // Waiting implements ascoded.Jobs.
@@ -85,7 +85,7 @@ func (c *codedPlanner) End(ref model.Ref) (model.Kind, model.Time, bool) {
 
 // Held implements ascoded.Limits.
 func (c *codedPlanner) Held(ref model.Ref, score model.Fixed) model.Reason {
-	return c.screen(order.Candidate{Key: int64(score), Ref: ref})
+	return c.turns().screen(order.Candidate{Key: int64(score), Ref: ref})
 }
 
 // Breaks implements ascoded.Limits.
@@ -123,7 +123,7 @@ func (c *codedPlanner) Usable(ref model.Ref) int32 {
 	if j.Divides() {
 		return c.qs.free.CountShares(j.kind.class, place.ShareOf(j.Allocation))
 	}
-	return c.own(j, c.avoided(ref))
+	return c.room().own(j, c.avoided(ref))
 }
 
 // Select implements ascoded.Nodes.
@@ -131,7 +131,7 @@ func (c *codedPlanner) Select(ref model.Ref, n int32) (*model.Placement, model.R
 	j := &c.core.jobs[ref]
 	q := c.qs.query(j, n, c.avoided(ref))
 	if !c.qs.free.Select(&q, &c.found) {
-		return nil, c.short(j, &q)
+		return nil, c.room().short(j, &q)
 	}
 	return &c.found, model.ReasonNone
 }
@@ -140,7 +140,7 @@ func (c *codedPlanner) Select(ref model.Ref, n int32) (*model.Placement, model.R
 func (c *codedPlanner) Short(ref model.Ref, n int32) model.Reason {
 	j := &c.core.jobs[ref]
 	q := c.qs.query(j, n, c.avoided(ref))
-	return c.short(j, &q)
+	return c.room().short(j, &q)
 }
 
 // Start implements ascoded.Nodes.
@@ -150,7 +150,7 @@ func (c *codedPlanner) Start(ref model.Ref, nodes *model.Placement) {
 	found := &c.core.buf.choice
 	found.nodes.Set(nodes)
 	found.borrowed = false
-	c.propose(ref, found)
+	c.proposals().propose(ref, found)
 }
 
 // avoided are the nodes that the job must not use if it starts now.

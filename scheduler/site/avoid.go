@@ -72,18 +72,18 @@ func avoidsSought(s *Core, ref model.Ref, now model.Time) model.NodeSet {
 
 // usableNodes are the nodes in service that the job under ref might start on, whatever runs
 // there. They are valid until the next call, or until the job borrows.
-func usableNodes(p *pass, ref model.Ref) model.NodeSet {
-	usable, _ := usableOf(p, ref)
+func (s *Core) usableNodes(ref model.Ref, now model.Time) model.NodeSet {
+	usable, _ := s.usableOf(ref, now)
 	return usable
 }
 
 // usableOf is usableNodes; all says that these are all nodes of the kind of the job.
-func usableOf(p *pass, ref model.Ref) (usable model.NodeSet, all bool) {
-	j := &p.core.jobs[ref]
-	usable = p.core.buf.extra
+func (s *Core) usableOf(ref model.Ref, now model.Time) (usable model.NodeSet, all bool) {
+	j := &s.jobs[ref]
+	usable = s.buf.extra
 	copy(usable, j.kind.mask)
-	usable.And(p.core.ready)
-	avoid := avoidsSought(p.core, ref, p.now)
+	usable.And(s.ready)
+	avoid := avoidsSought(s, ref, now)
 	if avoid != nil {
 		usable.AndNot(avoid)
 	}

@@ -19,20 +19,20 @@ type behind struct {
 // passBehind lets jobs start behind the blocked one, in order, as far as they do not delay
 // it. Those are not looked at that surely have no room or would delay it, by the number of nodes and the time
 // that they ask for.
-func passBehind(p *pass) {
+func (p leaders) passBehind() {
 	x := &p.scratch.behind
-	x.p, x.leftOver = p, x.leftOver[:0]
+	x.p, x.leftOver = p.pass, x.leftOver[:0]
 	x.seeker.Start(&p.scratch.bounds, x)
-	for p.anyRoom() {
+	for p.room().anyRoom() {
 		c, ok := x.seeker.Next()
 		if !ok {
 			return
 		}
 		proposed := p.core.seq
-		p.tryStart(c)
+		p.turns().tryStart(c)
 		if p.core.seq != proposed {
 			x.seeker.Release(c.Tier, model.Fixed(c.Key), p.core.jobs[c.Ref].Job)
-		} else if len(p.core.holds) == 0 && !p.core.limitsQOS && delaysAlike(p, c.Ref) {
+		} else if len(p.core.holds) == 0 && !p.core.limitsQOS && p.memo().delaysAlike(c.Ref) {
 			x.seeker.Park(c.Ref, p.qs.reservation.At.Sub(p.now)) // those of its tenant are refused as well until one more is proposed
 		}
 	}
@@ -40,7 +40,7 @@ func passBehind(p *pass) {
 
 // Room implements waiting.Test.
 func (x *behind) Room(size int32, borrows bool) queue.Room {
-	borrowing := mayBorrow(x.p, borrows)
+	borrowing := x.p.easy().mayBorrow(borrows)
 	free := x.p.qs.waiting.Free(size)
 	if borrowing {
 		free += x.p.borrowable
@@ -49,7 +49,7 @@ func (x *behind) Room(size int32, borrows bool) queue.Room {
 	h := &x.p.qs.reservation
 	switch {
 	case borrowing || !h.Known() || h.At == model.Never || x.p.qs.policy.Backfill != order.Easy:
-	case delays(x.p, x.p.qs.waiting.ClassOf(size)):
+	case x.p.easy().delays(x.p.qs.waiting.ClassOf(size)):
 		r.Extra, r.Limit = min(free, h.Spare), max(h.At.Sub(x.p.now), 0)
 	case h.Detailed && x.p.qs.waiting.ShareOf(size) == (place.Share{}) && !x.p.core.jobs[h.Ref].Divides():
 		r.Extra, r.Limit = min(free, x.spared(size)), max(h.At.Sub(x.p.now), 0)
@@ -74,7 +74,7 @@ func (x *behind) spared(size int32) int32 {
 // the job's turn yet. Limits, and whether the blocked job is delayed, are looked at then.
 func (x *behind) MayStart(at int32) bool {
 	q := &x.p.qs.waiting.Jobs[at]
-	return q.Ref != x.p.qs.reservation.Ref && !x.p.cannotStart(q) && !noRoomAlike(x.p, q.Ref)
+	return q.Ref != x.p.qs.reservation.Ref && !x.p.easy().cannotStart(q) && !x.p.memo().noRoomAlike(q.Ref)
 }
 
 // Before implements waiting.Test.
@@ -86,6 +86,6 @@ func (x *behind) Before(a, b model.Ref) bool {
 // Key implements waiting.Test.
 func (x *behind) Key(at int32) model.Fixed {
 	q := &x.p.qs.waiting.Jobs[at]
-	weigh(x.p, q)
+	x.p.ranking().weigh(q)
 	return q.Key
 }

@@ -9,24 +9,29 @@ import (
 	"orrery/scheduler/site/internal/waiting"
 )
 
+// leaders is the pass that looks for the best jobs alone.
+type leaders struct{ *pass }
+
+func (p *pass) leaders() leaders { return leaders{p} }
+
 // In most passes the best job of the queue is the one that was blocked in the last
 // pass, and it still is. To know that takes an upper bound on the scores of the
 // others, and the scores themselves of the few whose bound reaches the best.
 
 // onFastPath says whether the pass may be of that kind: jobs go by their scores, and it
 // matters only which of them start.
-func (p *pass) onFastPath() bool {
+func (p leaders) onFastPath() bool {
 	return p.qs.mode.bounded && !p.heeding
 }
 
 // passFast starts the best jobs as long as they have room, and then looks behind the
 // one that is blocked. ok says whether that made the pass; if not, the rest of the queue
 // has to be looked at in order. anyFits says whether jobs may have room.
-func (p *pass) passFast(anyFits bool) (ok bool) {
+func (p leaders) passFast(anyFits bool) (ok bool) {
 	first := len(p.core.plan.Proposals)
 	if len(p.core.holds) > 0 {
-		if tryReady(p); p.qs.blocked {
-			setBounds(p)
+		if p.turns().tryReady(); p.qs.blocked {
+			p.setBounds()
 		}
 	}
 	for leads := 0; !p.qs.blocked; leads++ {
@@ -37,28 +42,28 @@ func (p *pass) passFast(anyFits bool) (ok bool) {
 		if i < 0 {
 			return true
 		}
-		if q := &p.qs.waiting.Jobs[i]; p.mayFit(q) {
-			p.tryStart(order.Candidate{Key: int64(q.Key), Tier: q.Tier, Ref: q.Ref, At: i})
+		if q := &p.qs.waiting.Jobs[i]; p.room().mayFit(q) {
+			p.turns().tryStart(order.Candidate{Key: int64(q.Key), Tier: q.Tier, Ref: q.Ref, At: i})
 		} else {
-			p.block(q.Ref)
+			p.turns().block(q.Ref)
 		}
 	}
 	if len(p.core.plan.Proposals) > first {
-		anyFits = p.anyFits()
+		anyFits = p.room().anyFits()
 	}
 	if p.qs.policy.Backfill != order.Easy {
 		p.orderHolds = anyFits
 		return true
 	}
 	if anyFits {
-		p.ensureReservation()
-		passBehind(p)
+		p.easy().ensureReservation()
+		p.passBehind()
 	}
 	return true
 }
 
 // anyFits says whether any job may have room.
-func (p *pass) anyFits() bool {
+func (p room) anyFits() bool {
 	if p.core.caps.Cap != (caps.Usage{}) {
 		return p.qs.waiting.AnyFits(p.borrowable, p.mayFit)
 	}
@@ -71,7 +76,7 @@ const mostLeads = 16
 
 // setBounds sets the upper bounds on the scores of the pass. They hold for all of it, for what scores have in common and the
 // largest free groups are frozen.
-func setBounds(p *pass) *waiting.Bounds {
+func (p leaders) setBounds() *waiting.Bounds {
 	b := &p.scratch.bounds
 	if p.bounded {
 		return b
@@ -83,8 +88,8 @@ func setBounds(p *pass) *waiting.Bounds {
 
 // best is the index of the best job of the queue that no limit holds, -1 for none. stays says that it is not about to start, as
 // far as is known: then its contenders are found as well.
-func (p *pass) best(stays bool) (at int32) {
-	b := setBounds(p)
+func (p leaders) best(stays bool) (at int32) {
+	b := p.setBounds()
 	p.scratch.limited = p.scratch.limited[:0]
 	lead, known := waiting.NoLeader, p.scratch.contenders[:0]
 	examine := func(at int32) (held bool) { return p.examine(&lead, at) }
@@ -99,13 +104,13 @@ func (p *pass) best(stays bool) (at int32) {
 		}
 	}
 	if p.contended = stays; stays {
-		known = b.ExamineWithContenders(&lead, known, marginOf(p), examine)
+		known = b.ExamineWithContenders(&lead, known, p.margins().marginOf(), examine)
 	} else {
 		b.Examine(&lead, known, examine)
 	}
 	p.scratch.contenders = known
-	turnsBefore(p, &lead)
-	takeOutGated(p)
+	p.turnsBefore(&lead)
+	p.gate().takeOutGated()
 	if p.qs.best = -1; lead.At >= 0 {
 		p.qs.best = p.qs.waiting.Jobs[lead.At].Ref
 	}
@@ -114,17 +119,17 @@ func (p *pass) best(stays bool) (at int32) {
 
 // examine makes the job at an index of the queue, of the tier of the leader or a higher
 // one, the leader if it is better and no limit holds it. It says whether one holds it.
-func (p *pass) examine(lead *waiting.Leader, at int32) (held bool) {
+func (p leaders) examine(lead *waiting.Leader, at int32) (held bool) {
 	q := &p.qs.waiting.Jobs[at]
-	weigh(p, q)
-	if !comesBefore(p, q, lead) {
+	p.ranking().weigh(q)
+	if !p.comesBefore(q, lead) {
 		return false
 	}
 	j := &p.core.jobs[q.Ref]
-	if hadTurn(p, j) {
+	if p.turns().hadTurn(j) {
 		return true
 	}
-	if p.held(order.Candidate{Ref: q.Ref}) != model.ReasonNone {
+	if p.gate().held(order.Candidate{Ref: q.Ref}) != model.ReasonNone {
 		if j.usage.Divides {
 			p.scratch.limited = append(p.scratch.limited, q.Ref)
 		}
@@ -136,32 +141,32 @@ func (p *pass) examine(lead *waiting.Leader, at int32) (held bool) {
 
 // turnsBefore takes in that those jobs have had their turn which take shares, are held by a limit and
 // come before the leader.
-func turnsBefore(p *pass, lead *waiting.Leader) {
+func (p leaders) turnsBefore(lead *waiting.Leader) {
 	for _, ref := range p.scratch.limited {
-		if comesBefore(p, p.qs.waiting.Row(ref), lead) {
+		if p.comesBefore(p.qs.waiting.Row(ref), lead) {
 			p.core.jobs[ref].heldIn = p.core.work.Passes
 		}
 	}
 }
 
 // comesBefore says whether a job that was examined comes before the leader, as any does before none.
-func comesBefore(p *pass, q *waiting.Job, lead *waiting.Leader) bool {
+func (p leaders) comesBefore(q *waiting.Job, lead *waiting.Leader) bool {
 	return q.Tier > lead.Tier || q.Tier == lead.Tier &&
 		(q.Key > lead.Key || q.Key == lead.Key && q.Job < p.qs.waiting.Jobs[lead.At].Job)
 }
 
 // contenders are the jobs that may come before the blocked one within the foresight, or within the margin behind it, when it is
 // the best that no limit holds. Some that come before it now may be among them. They are valid until the next call, and that of best.
-func contenders(p *pass, margin model.Fixed) []model.Ref {
+func (p leaders) contenders(margin model.Fixed) []model.Ref {
 	if p.contended {
 		return p.scratch.contenders
 	}
 	q := p.qs.waiting.Row(p.qs.reservation.Ref)
 	lead := waiting.Leader{At: p.qs.waiting.At(q.Ref), Tier: q.Tier, Key: q.Key}
-	p.scratch.contenders = setBounds(p).Contenders(p.scratch.contenders[:0], lead, margin, func(at int32) bool {
+	p.scratch.contenders = p.setBounds().Contenders(p.scratch.contenders[:0], lead, margin, func(at int32) bool {
 		q := &p.qs.waiting.Jobs[at]
-		weigh(p, q)
-		return comesBefore(p, q, &lead)
+		p.ranking().weigh(q)
+		return p.comesBefore(q, &lead)
 	})
 	return p.scratch.contenders
 }

@@ -8,7 +8,7 @@ import (
 // roomFound is what one look for blocked jobs has found out about the room for each request
 // size, for most jobs ask for one of few sizes. It holds while no node changes hands.
 type roomFound struct {
-	p     *pass
+	p     *view
 	sizes []sizeRoom
 	look  uint64
 	below int8 // jobs may preempt those of classes below this, whatever their own class
@@ -24,8 +24,8 @@ type sizeRoom struct {
 	most [model.SensitiveClass + 1]int32 // by class, nodes with room or held by lower ones that may be preempted
 }
 
-func newRoomFound(p *pass) roomFound {
-	r := roomFound{p: p, sizes: p.core.buf.sizes, bySize: len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !p.qs.mode.conformanceFirst}
+func (p victims) newRoomFound() roomFound {
+	r := roomFound{p: p.view, sizes: p.core.buf.sizes, bySize: len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !p.qs.mode.conformanceFirst}
 	for len(r.sizes) < p.qs.waiting.Sizes() {
 		r.sizes = append(r.sizes, sizeRoom{})
 	}
@@ -72,7 +72,7 @@ func (r *roomFound) lacking(q *waiting.Job) bool {
 	if r.bySize && !j.IsSensitive() {
 		z := r.of(q.Size)
 		if z.free < 0 {
-			z.free = r.p.own(j, r.p.core.avoids(q.Ref, r.p.now, r.p.now.Add(j.left)))
+			z.free = r.p.room().own(j, r.p.core.avoids(q.Ref, r.p.now, r.p.now.Add(j.left)))
 		}
 		switch {
 		case z.free < q.Need && (!q.Borrows || z.free+r.p.borrowable < q.Need):
@@ -81,5 +81,5 @@ func (r *roomFound) lacking(q *waiting.Job) bool {
 			return false
 		}
 	}
-	return r.p.choose(q.Ref, &r.p.core.buf.choice) != model.ReasonNone
+	return r.p.room().choose(q.Ref, &r.p.core.buf.choice) != model.ReasonNone
 }

@@ -7,16 +7,21 @@ import (
 	"orrery/scheduler/site/internal/caps"
 )
 
+// planned is the pass that plans reservations for several jobs.
+type planned struct{ *pass }
+
+func (p *pass) planned() planned { return planned{p} }
+
 // passTimeline is the pass under Conservative: the best Depth blocked jobs hold
 // reservations on definite nodes, and a job that does not touch them may start. All
 // candidates are tried in order; reservations of before stand until their own
 // job's turn, so that none is moved later by another.
-func (p *pass) passTimeline(scalingUp []model.Ref) {
+func (p planned) passTimeline(scalingUp []model.Ref) {
 	plan := &p.qs.plan
 	plan.Due = model.Never
 	if next := p.nextPlan(); next > p.now {
 		first := len(p.core.plan.Proposals)
-		p.passQueue(scalingUp)
+		p.inOrder().passQueue(scalingUp)
 		for i := range p.core.plan.Proposals[first:] {
 			if q := &p.core.plan.Proposals[first+i]; q.Kind == model.ProposeAssign {
 				plan.Forget(q.Ref)
@@ -36,9 +41,9 @@ func (p *pass) passTimeline(scalingUp []model.Ref) {
 		moved = p.replan(line)
 	}
 	if p.qs.blocked && p.qs.policy.Preempts {
-		p.preemptForBlocked()
+		p.preemption().preemptForBlocked()
 	}
-	p.growPlanned()
+	p.services().growPlanned()
 	plan.Due = min(plan.Due, plan.First(p.now))
 	p.qs.look.Until = max(min(swap, plan.Due), p.now)
 }
@@ -46,7 +51,7 @@ func (p *pass) passTimeline(scalingUp []model.Ref) {
 // nextPlan is the first instant from now on at which a pass may plan. On a cycle
 // these are ticks that hang on nothing but their number, for ticks at which nothing
 // can change are skipped.
-func (p *pass) nextPlan() model.Time {
+func (p planned) nextPlan() model.Time {
 	every := p.qs.policy.Window.Interval
 	switch {
 	case every == 0:
@@ -61,13 +66,13 @@ func (p *pass) nextPlan() model.Time {
 
 // ranked is the candidates in order, valid until the next call, and a lower bound on the
 // instant at which the plan for them would be another.
-func (p *pass) ranked() (line []order.Candidate, until model.Time) {
+func (p planned) ranked() (line []order.Candidate, until model.Time) {
 	list := p.core.buf.room[:0]
 	for i := range p.qs.waiting.Jobs {
 		ref := p.qs.waiting.Jobs[i].Ref
-		list = append(list, order.Candidate{Key: p.keyOf(&p.core.jobs[ref]), Tier: p.rankTier(ref), Ref: ref, At: int32(i)})
+		list = append(list, order.Candidate{Key: p.ranking().keyOf(&p.core.jobs[ref]), Tier: p.ranking().rankTier(ref), Ref: ref, At: int32(i)})
 	}
-	heap := p.heap(list)
+	heap := p.ranking().heap(list)
 	heap.Init()
 	line, until = p.core.buf.tight[:0], p.planStableUntil()
 	for len(heap.List) > 0 {
@@ -89,7 +94,7 @@ func (p *pass) ranked() (line []order.Candidate, until model.Time) {
 // one it had when it is lifted, for nodes and caps are kept for it, and so
 // moves to an earlier instant only. After a plan all reservations begin
 // later than now, so that Plan.Due is never reached without time passing.
-func (p *pass) replan(line []order.Candidate) (moved bool) {
+func (p planned) replan(line []order.Candidate) (moved bool) {
 	p.qs.plan.NextRound()
 	p.qs.blocked, p.qs.reservation.Ref = false, -1
 	depth, tried := 0, 0
@@ -98,7 +103,7 @@ func (p *pass) replan(line []order.Candidate) (moved bool) {
 			continue
 		}
 		p.core.work.Examined++
-		if p.screen(c) != model.ReasonNone {
+		if p.turns().screen(c) != model.ReasonNone {
 			moved = p.cancelSlot(c.Ref) || moved
 			continue
 		}
@@ -123,7 +128,7 @@ func (p *pass) replan(line []order.Candidate) (moved bool) {
 
 // planStableUntil is until when a plan made now stays the same if nothing is observed
 // and no job overtakes another; now when that cannot be told.
-func (p *pass) planStableUntil() model.Time {
+func (p planned) planStableUntil() model.Time {
 	policy := p.qs.policy
 	if policy.Expected || policy.MinScore > 0 || policy.Window.Length > 0 ||
 		len(p.core.site.Reservations) > 0 || len(p.core.holds) > 0 || p.heeding {
@@ -140,7 +145,7 @@ func (p *pass) planStableUntil() model.Time {
 
 // overtakes is a lower bound on the instant at which b, next behind a in the
 // order, comes before it.
-func (p *pass) overtakes(a, b order.Candidate) model.Time {
+func (p planned) overtakes(a, b order.Candidate) model.Time {
 	if p.qs.policy.Ranking != ByScore || a.Tier != b.Tier {
 		return model.Never
 	}
@@ -151,17 +156,17 @@ func (p *pass) overtakes(a, b order.Candidate) model.Time {
 
 // layTimeline lays out the timeline anew: what is free now, what comes free at the
 // predicted ends, and the reservations that stand.
-func (p *pass) layTimeline() {
+func (p planned) layTimeline() {
 	plan := &p.qs.plan
 	plan.Begin(p.now, p.qs.free.Idle(), &p.core.caps)
-	clashes := p.clashes()
+	clashes := p.forecasts().clashes()
 	p.core.walk++
 	idle := p.core.buf.idleTrial(&p.core.caps.Idle)
 	p.qs.ends.Ascend(p.now, func(at model.Time, ref model.Ref, _ int32) bool {
 		if at == model.Never {
 			return false
 		}
-		plan.Release(at, p.comesFree(ref, clashes), idle.Leave(p.core.jobs[ref].needs, &p.core.jobs[ref].placement))
+		plan.Release(at, p.forecasts().comesFree(ref, clashes), idle.Leave(p.core.jobs[ref].needs, &p.core.jobs[ref].placement))
 		return true
 	})
 	for i := range p.core.site.Reservations {
@@ -176,7 +181,7 @@ func (p *pass) layTimeline() {
 // job when it has room from now on, and else sets the reservation at the earliest
 // instant; where that is the one it had, it keeps its nodes. keep says whether the
 // job may hold a reservation.
-func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
+func (p planned) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 	j, plan := &p.core.jobs[ref], &p.qs.plan
 	had := plan.Lift(ref, j.left, j.needs)
 	c := &p.core.buf.choice
@@ -191,12 +196,12 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 		if at > p.now {
 			return plan.CapsFit(at, until, j.needs) && p.chooseIn(ref, at, nodes, &c.nodes)
 		}
-		return startsIn(p, ref, until, nodes, &c.nodes)
+		return p.startsIn(ref, until, nodes, &c.nodes)
 	})
 	if at == p.now {
 		plan.Drop(had)
 		idle := p.core.caps.Idle.On(&c.nodes)
-		p.propose(ref, c)
+		p.proposals().propose(ref, c)
 		needs := j.needs
 		needs.Idle = idle
 		plan.Take(at, plan.Until(at, j.left), p.core.buf.nodesOf(&c.nodes), needs)
@@ -210,14 +215,14 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 }
 
 // startsIn says whether ref may start now among the nodes given, which are free in the plan until an instant; into is where.
-func startsIn(p *pass, ref model.Ref, until model.Time, nodes model.NodeSet, into *model.Placement) bool {
+func (p planned) startsIn(ref model.Ref, until model.Time, nodes model.NodeSet, into *model.Placement) bool {
 	j := &p.core.jobs[ref]
 	return p.chooseIn(ref, p.now, nodes, into) && p.core.overLimits(j, into, 0) == model.ReasonNone &&
 		p.qs.plan.CapsFit(p.now, until, caps.Usage{Power: p.core.nodeClasses.Draw(j.Allocation, into), Bandwidth: j.needs.Bandwidth, Idle: p.core.caps.Idle.On(into)})
 }
 
 // chooseIn selects nodes for ref among those given, for a run from at on.
-func (p *pass) chooseIn(ref model.Ref, at model.Time, nodes model.NodeSet, into *model.Placement) bool {
+func (p planned) chooseIn(ref model.Ref, at model.Time, nodes model.NodeSet, into *model.Placement) bool {
 	j := &p.core.jobs[ref]
 	avoid := p.core.avoids(ref, at, at.Add(j.left))
 	if avoid == nil {
@@ -232,7 +237,7 @@ func (p *pass) chooseIn(ref model.Ref, at model.Time, nodes model.NodeSet, into 
 }
 
 // cancelSlot gives up the reservation of ref and says whether it had one.
-func (p *pass) cancelSlot(ref model.Ref) bool {
+func (p planned) cancelSlot(ref model.Ref) bool {
 	j := &p.core.jobs[ref]
 	i := p.qs.plan.Lift(ref, j.left, j.needs)
 	p.qs.plan.Drop(i)

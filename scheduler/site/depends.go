@@ -14,7 +14,7 @@ import (
 // nothing is given back of.
 
 // depend notes what the pass, which is over, depended on.
-func (p *pass) depend() {
+func (p waking) depend() {
 	qs, b := p.qs, &p.core.board
 	if qs.policy.Cycle == 0 { // time counts, so that a pass may find out something else at any change
 		event := wake.Of(wake.Queue, wake.Site, wake.Freed, wake.Victim, wake.Lending, wake.Promises)
@@ -29,7 +29,7 @@ func (p *pass) depend() {
 }
 
 // sources are those that the pass depended on but for what jobs could be preempted.
-func (p *pass) sources() (must, check wake.Sources) {
+func (p waking) sources() (must, check wake.Sources) {
 	const always = 1<<wake.Queue | 1<<wake.Site
 	all := wake.All &^ wake.Of(wake.Victim, wake.Running)
 	found := p.found
@@ -51,7 +51,7 @@ func (p *pass) sources() (must, check wake.Sources) {
 // conclusive says whether the pass has found out all that matters until something happens that
 // concerns the vCluster, or is to be asked about, see stands. Not so where a cap had no room, or where it matters what others
 // are promised or keep.
-func (p *pass) conclusive() bool {
+func (p waking) conclusive() bool {
 	qs, s := p.qs, p.core
 	switch {
 	case s.caps.Met || p.heeding || len(s.promises.list) > 0 || qs.needLent > 0 || len(s.site.Reservations) > 0 || s.holds.concern(s, qs):
@@ -71,14 +71,14 @@ func (p *pass) conclusive() bool {
 
 // stands says whether the last pass would find out the same now, although something happened that concerns
 // other vClusters. What was given back of limits that it met has been looked at by then.
-func (p *pass) stands() bool {
+func (p waking) stands() bool {
 	qs, s := p.qs, p.core
 	switch {
-	case qs.lacking < math.MaxInt32 && qs.lacking <= p.lendable():
+	case qs.lacking < math.MaxInt32 && qs.lacking <= p.room().lendable():
 		return false
-	case qs.waiting.Gated() > 0 && qs.reopened != s.graph.Reopened() && anyGateOpen(p):
+	case qs.waiting.Gated() > 0 && qs.reopened != s.graph.Reopened() && p.gate().anyGateOpen():
 		return false
-	case len(qs.services) > 0 && qs.underProvisioned != p.lacksNodes():
+	case len(qs.services) > 0 && qs.underProvisioned != p.services().lacksNodes():
 		return false
 	case qs.confinable.anyConfined(s):
 		return false
@@ -93,7 +93,7 @@ func isOpen(s *Core, ref model.Ref) bool {
 }
 
 // anyGateOpen says whether a job that a task group or a mutex held in the last pass is held no more.
-func anyGateOpen(p *pass) bool {
+func (p gate) anyGateOpen() bool {
 	gated := p.qs.waiting.GatedJobs(p.scratch.gated[:0])
 	p.scratch.gated = gated[:0]
 	return slices.ContainsFunc(gated, func(ref model.Ref) bool { return p.core.graph.Gate(ref) == model.ReasonNone })
@@ -104,12 +104,12 @@ func anyGateOpen(p *pass) bool {
 
 // orderless says whether the order of the jobs makes no difference where none has room and none preempts: the first
 // blocked one gets no promise, none is held by min_score, and it is not asked why jobs wait.
-func (p *pass) orderless() bool {
+func (p waking) orderless() bool {
 	return !p.qs.promises() && p.qs.policy.MinScore == 0 && !(p.qs.policy.Preempts && p.core.holds.concern(p.core, p.qs))
 }
 
 // noteFull takes in that no job has room, where their order makes no difference.
-func (p *pass) noteFull() {
+func (p waking) noteFull() {
 	p.qs.tolerance = anyTolerance
 	if !p.qs.blocked {
 		p.noteHeld()
@@ -120,7 +120,7 @@ func (p *pass) noteFull() {
 
 // noteHeld takes in that a limit, a task group or a mutex holds each job. Where it is min_score, or the nodes that a job
 // would get decide, there is more to it.
-func (p *pass) noteHeld() {
+func (p waking) noteHeld() {
 	if p.qs.policy.MinScore == 0 && !p.qs.byNodes {
 		p.found, p.qs.judged = allHeld, byLimits
 	}
@@ -128,7 +128,7 @@ func (p *pass) noteHeld() {
 
 // anyUnheld is a job that no limit holds, -1 if there is none. While it has no room, its vCluster lends nothing. What holds the
 // others is noted.
-func anyUnheld(p *pass) model.Ref {
+func (p gate) anyUnheld() model.Ref {
 	for i := range p.qs.waiting.Jobs {
 		if ref := p.qs.waiting.Jobs[i].Ref; p.held(order.Candidate{Ref: ref}) == model.ReasonNone {
 			return ref
@@ -139,16 +139,16 @@ func anyUnheld(p *pass) model.Ref {
 
 // fillsUp says whether the jobs that the pass has proposed to start leave no room for any other, so that the pass at the
 // next tick would find out no more.
-func (p *pass) fillsUp() bool {
-	if !p.fast || !p.orderless() || p.anyFits() || p.qs.policy.Preempts && len(p.hunters()) > 0 {
+func (p waking) fillsUp() bool {
+	if !p.fast || !p.orderless() || p.room().anyFits() || p.qs.policy.Preempts && len(p.preemption().hunters()) > 0 {
 		return false
 	}
 	if p.qs.blocked {
 		// Where a limit holds the first blocked job by now, that pass says whether another keeps nodes from being lent.
-		if p.qs.standing < 0 || p.held(order.Candidate{Ref: p.qs.standing}) != model.ReasonNone {
+		if p.qs.standing < 0 || p.gate().held(order.Candidate{Ref: p.qs.standing}) != model.ReasonNone {
 			return false
 		}
-	} else if anyUnheld(p) >= 0 {
+	} else if p.gate().anyUnheld() >= 0 {
 		return false
 	}
 	p.noteFull()

@@ -12,11 +12,11 @@ type documentedRule struct{ p *pass }
 func (documentedRule) pass(p *pass, scalingUp []model.Ref) {
 	first := len(p.core.plan.Proposals)
 	if p.qs.policy.plans() {
-		p.passTimeline(scalingUp)
+		p.planned().passTimeline(scalingUp)
 	} else {
-		p.passQueue(scalingUp)
+		p.inOrder().passQueue(scalingUp)
 	}
-	p.grow(first)
+	p.ranges().grow(first)
 }
 
 func (d documentedRule) explain(ref model.Ref, now model.Time) score.Explanation {

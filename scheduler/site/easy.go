@@ -9,19 +9,24 @@ import (
 	"orrery/scheduler/site/internal/waiting"
 )
 
+// easy is the reservation of the first blocked job, and what those behind it leave to it.
+type easy struct{ *view }
+
+func (v *view) easy() easy { return easy{v} }
+
 // harmless is the rule of EASY for a job about to start on the nodes: it is
 // predicted to leave before the blocked job has room, or that still has room
 // with these nodes taken. What it takes is then no longer left over.
-func (p *pass) harmless(j *job, placement *model.Placement) bool {
+func (p easy) harmless(j *job, placement *model.Placement) bool {
 	if p.outOfTheWay(p.now.Add(j.left)) {
 		return true
 	}
-	return p.leavesRoom(placement, drawn(p, j, placement))
+	return p.leavesRoom(placement, p.drawn(j, placement))
 }
 
 // harmlessGain is harmless for what a running service gains, and draws more by it, until
 // it is predicted to end.
-func (p *pass) harmlessGain(until model.Time, gained *model.Placement, more caps.Usage) bool {
+func (p easy) harmlessGain(until model.Time, gained *model.Placement, more caps.Usage) bool {
 	if p.outOfTheWay(until) {
 		return true
 	}
@@ -31,24 +36,24 @@ func (p *pass) harmlessGain(until model.Time, gained *model.Placement, more caps
 
 // outOfTheWay says whether a job that is predicted to leave at the instant does so before
 // the blocked job has room.
-func (p *pass) outOfTheWay(until model.Time) bool { return p.reservation().OutOfTheWay(until) }
+func (p easy) outOfTheWay(until model.Time) bool { return p.reservation().OutOfTheWay(until) }
 
 // leavesRoom says whether the blocked job has room at the instant of its reservation
 // when the nodes and so much of the caps are taken; if so they are.
-func (p *pass) leavesRoom(placement *model.Placement, more caps.Usage) bool {
+func (p easy) leavesRoom(placement *model.Placement, more caps.Usage) bool {
 	return p.reservation().Take(placement, more)
 }
 
 // reservation is that of the first blocked job, found when it is first asked for in a
 // pass.
-func (p *pass) reservation() *future.Reservation {
+func (p easy) reservation() *future.Reservation {
 	if r := &p.qs.reservation; r.Known() {
 		return r
 	}
 	return p.reserve()
 }
 
-func (p *pass) reserve() *future.Reservation {
+func (p easy) reserve() *future.Reservation {
 	r := &p.qs.reservation
 	j := &p.core.jobs[r.Ref]
 	if p.core.caps.Idle.Counts() {
@@ -71,15 +76,15 @@ func (p *pass) reserve() *future.Reservation {
 }
 
 // forecast finds the reservation with the free nodes themselves.
-func (p *pass) forecast(r *future.Reservation, o *future.Outlook, b future.Blocked) {
-	clashes := p.clashes()
+func (p easy) forecast(r *future.Reservation, o *future.Outlook, b future.Blocked) {
+	clashes := p.forecasts().clashes()
 	p.core.walk++
 	query := func(at model.Time) place.Query {
 		return p.qs.query(&p.core.jobs[r.Ref], b.Nodes, p.core.avoids(r.Ref, at, at.Add(b.Left)))
 	}
 	var next func(after model.Time) model.Time
 	if len(p.core.site.Reservations)+len(p.core.promises.list) > 0 {
-		next = func(after model.Time) model.Time { return comesFreeAfter(p, after) }
+		next = func(after model.Time) model.Time { return p.comesFreeAfter(after) }
 	}
 	blocked := &p.core.jobs[r.Ref]
 	most := func(forecast *place.Free) int32 {
@@ -92,14 +97,14 @@ func (p *pass) forecast(r *future.Reservation, o *future.Outlook, b future.Block
 		leaves := &p.core.jobs[ref]
 		matters := clashes || mayMeet(&p.core.nodeState, blocked.kind, leaves) && leaves.placement.Meets(blocked.kind.mask) // the blocked job may use no others
 		if matters {
-			p.giveInForecast(forecast, ref, clashes)
+			p.forecasts().giveInForecast(forecast, ref, clashes)
 		}
 		return r.Idle.Leave(leaves.needs, &leaves.placement), matters
 	})
 }
 
 // comesFreeAfter is the next instant at which nodes come free without the end of a job.
-func comesFreeAfter(p *pass, after model.Time) model.Time {
+func (p easy) comesFreeAfter(after model.Time) model.Time {
 	at := p.core.nextBoundary(after)
 	p.core.promises.eachEnd(p.qs, p.now, func(end model.Time) {
 		if end > after {
@@ -111,12 +116,12 @@ func comesFreeAfter(p *pass, after model.Time) model.Time {
 
 // delicate says whether it matters which nodes are left to the blocked job, and not
 // only how many.
-func (p *pass) delicate(j *job) bool {
-	return p.core.cfg.Shared || j.IsSensitive() || len(p.core.holds) > 0 || len(p.core.site.Reservations) > 0 || p.heeding || p.clashes()
+func (p easy) delicate(j *job) bool {
+	return p.core.cfg.Shared || j.IsSensitive() || len(p.core.holds) > 0 || len(p.core.site.Reservations) > 0 || p.heeding || p.forecasts().clashes()
 }
 
 // drawn is what j takes of the caps on the nodes at the instant of the reservation, which must be known.
-func drawn(p *pass, j *job, placement *model.Placement) caps.Usage {
+func (p easy) drawn(j *job, placement *model.Placement) caps.Usage {
 	needs := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
 	if p.core.caps.Cap.Power > 0 { // it takes a look at each node
 		needs.Power, needs.Idle = p.core.nodeClasses.Draw(j.Allocation, placement), p.qs.reservation.Idle.On(placement)
@@ -126,30 +131,30 @@ func drawn(p *pass, j *job, placement *model.Placement) caps.Usage {
 
 // cannotStart says whether a job behind the blocked one surely does not start: by
 // the number of nodes alone it has no room any more, or would delay the other.
-func (p *pass) cannotStart(q *waiting.Job) bool {
-	return !p.mayFit(q) || p.wouldDelay(q)
+func (p easy) cannotStart(q *waiting.Job) bool {
+	return !p.room().mayFit(q) || p.wouldDelay(q)
 }
 
 // wouldDelay says whether a job would surely delay the blocked one, as soon as the
 // reservation of that is known: it may use the same nodes and takes too many.
-func (p *pass) wouldDelay(q *waiting.Job) bool {
+func (p easy) wouldDelay(q *waiting.Job) bool {
 	h := &p.qs.reservation
-	return q.Need > h.Spare && p.now.Add(q.Left) > h.At && !mayBorrow(p, q.Borrows) && delays(p, q.Class)
+	return q.Need > h.Spare && p.now.Add(q.Left) > h.At && !p.mayBorrow(q.Borrows) && p.delays(q.Class)
 }
 
 // mayBorrow says whether any nodes may be borrowed in this pass by a job that does so.
-func mayBorrow(p *pass, borrows bool) bool { return borrows && p.borrowable > 0 }
+func (p easy) mayBorrow(borrows bool) bool { return borrows && p.borrowable > 0 }
 
 // delays says whether jobs of a class of nodes surely delay the blocked job if they take more nodes than
 // are left over, and for longer than until it has room.
-func delays(p *pass, class place.ClassID) bool {
+func (p easy) delays(class place.ClassID) bool {
 	h := &p.qs.reservation
 	return h.ByCount() && h.At != model.Never && class == p.core.jobs[h.Ref].kind.class && p.qs.policy.Backfill == order.Easy
 }
 
 // ensureReservation finds the reservation of the blocked job where numbers of nodes decide it, so
 // that most of those behind it need no closer look.
-func (p *pass) ensureReservation() {
+func (p easy) ensureReservation() {
 	if p.qs.policy.Backfill == order.Easy && !p.qs.reservation.Known() && !p.delicate(&p.core.jobs[p.qs.reservation.Ref]) {
 		p.reserve()
 	}
@@ -157,7 +162,7 @@ func (p *pass) ensureReservation() {
 
 // prune takes those out of the candidates that surely do not start behind the
 // blocked job, so that they need not be brought into order.
-func (p *pass) prune(room *order.Heap) {
+func (p easy) prune(room *order.Heap) {
 	if len(room.List) > 0 {
 		p.ensureReservation()
 	}
@@ -172,7 +177,7 @@ func (p *pass) prune(room *order.Heap) {
 }
 
 // entry is where a candidate stands in the queue.
-func (p *pass) entry(c *order.Candidate) *waiting.Job {
+func (p easy) entry(c *order.Candidate) *waiting.Job {
 	if at := int(c.At); at < len(p.qs.waiting.Jobs) && p.qs.waiting.Jobs[at].Ref == c.Ref {
 		return &p.qs.waiting.Jobs[at]
 	}

@@ -49,8 +49,8 @@ func followStart(s *Core, now model.Time, proposal *model.Proposal) {
 	c.nodes.Set(&proposal.Placement)
 	c.borrowed = proposal.Borrowed
 	j.usage = claimOf(j.Allocation, j.kind, proposal.Placement.Nodes())
-	p := pass{view: view{core: s, qs: j.queue, now: now}}
-	p.occupy(proposal.Ref, c)
+	p := view{core: s, qs: j.queue, now: now}
+	p.proposals().occupy(proposal.Ref, c)
 	j.seq = proposal.Seq
 }
 
@@ -71,13 +71,13 @@ func followPreemption(s *Core, proposal *model.Proposal) {
 // followResize counts what a service gains as taken.
 func followResize(s *Core, now model.Time, proposal *model.Proposal) {
 	j := &s.jobs[proposal.Ref]
-	p := pass{view: view{core: s, qs: j.queue, now: now}}
-	x := p.newResize(proposal.Ref)
+	p := view{core: s, qs: j.queue, now: now}
+	x := p.services().newResize(proposal.Ref)
 	x.reason = proposal.Reason
 	gained := &s.buf.choice.nodes
 	less(&proposal.Placement, &j.placement, gained)
 	if gained.Nodes() > 0 {
-		p.fitsAt(x, gained, proposal.Placement.Nodes()) // which works out what it takes
+		p.services().fitsAt(x, gained, proposal.Placement.Nodes()) // which works out what it takes
 	}
 	x.whole.Set(&proposal.Placement)
 	s.reserveMore(x, 1)

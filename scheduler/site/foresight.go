@@ -6,12 +6,17 @@ import (
 	"orrery/scheduler/site/internal/waiting"
 )
 
+// lookahead is how long nothing can change by time alone.
+type lookahead struct{ *pass }
+
+func (p *pass) lookahead() lookahead { return lookahead{p} }
+
 // How long nothing can change in a queue by time alone.
 
 // boundNextChange bounds from below the instant at which the next pass could decide
 // anything else, when all that keeps jobs from starting is the reservation, and how far what their scores have in common may
 // move until then.
-func (p *pass) boundNextChange(anyFits bool) {
+func (p lookahead) boundNextChange(anyFits bool) {
 	policy := p.qs.policy
 	firstStays := !p.qs.promises() || (policy.Ranking == ByOrder && policy.Order.Static()) // the first blocked job stays the first, or none asks
 	if policy.MinScore == 0 && (!p.qs.blocked || (!anyFits && !p.triesLeft && firstStays)) {
@@ -22,14 +27,14 @@ func (p *pass) boundNextChange(anyFits bool) {
 		p.qs.look.Until = p.now
 		return
 	}
-	p.qs.accountsAt = nextUnsettled(p)
-	p.qs.look.Until = min(max(firstEnd(p), p.now), p.now.Add(foresight))
+	p.qs.accountsAt = p.nextUnsettled()
+	p.qs.look.Until = min(max(p.firstEnd(), p.now), p.now.Add(foresight))
 	p.untilPassed()
 }
 
 // firstEnd is no later than the earliest predicted end that a reservation of the vCluster may count on: jobs that do not concern it
 // give back nothing but what is capped.
-func firstEnd(p *pass) model.Time {
+func (p lookahead) firstEnd() model.Time {
 	if j := &p.core.jobs[p.qs.reservation.Ref]; p.core.unhomed || p.core.caps.Met || !p.core.caps.Cap.Allows(j.needs, p.core.caps.Used) {
 		return p.qs.ends.First()
 	}
@@ -41,13 +46,13 @@ func firstEnd(p *pass) model.Time {
 // job submitted at its beginning, so that most need no more than their scores. Jobs that cannot
 // come first within the foresight do not count, so that it makes no difference which the
 // pass has examined beside those that may.
-func (p *pass) untilPassed() {
+func (p lookahead) untilPassed() {
 	hq := p.qs.waiting.Row(p.qs.reservation.Ref)
-	margin := marginOf(p)
+	margin := p.margins().marginOf()
 	w2, top, penalty := p.qs.policy.Weights[score.Wait], hq.Key, p.qs.terms.Penalty
 	growth := score.Term(w2, p.qs.waiting.Factor(p.qs.look.Until.Sub(p.now))) + 2 + margin
 	horizon := p.now.Add(foresight)
-	p.qs.commonAt, p.qs.tolerance = p.qs.terms.Common, mostTolerance(p)
+	p.qs.commonAt, p.qs.tolerance = p.qs.terms.Common, p.margins().mostTolerance()
 	look := func(q *waiting.Job) {
 		gap := top - q.Key
 		if q.Ref == hq.Ref || q.Tier != hq.Tier || gap < 0 || gap == 0 && q.Job < hq.Job || gap > growth { // it is before h already and held by a limit, or far behind
@@ -68,15 +73,15 @@ func (p *pass) untilPassed() {
 		}
 		return
 	}
-	for _, ref := range contenders(p, margin) {
+	for _, ref := range p.leaders().contenders(margin) {
 		q := p.qs.waiting.Row(ref)
-		weigh(p, q)
+		p.ranking().weigh(q)
 		look(q)
 	}
 }
 
 // overtaking is a bound on the instant at which the wait has brought q nearer to h, which is before it, by so much.
-func (p *pass) overtaking(q, h *waiting.Job, gap model.Fixed) model.Time {
+func (p lookahead) overtaking(q, h *waiting.Job, gap model.Fixed) model.Time {
 	return p.now.Add(score.Overtake(gap, p.qs.policy.Weights[score.Wait], p.qs.terms.Penalty[q.Tenant], p.qs.terms.Penalty[h.Tenant], p.now.Sub(q.Submit), p.now.Sub(h.Submit), p.qs.policy.Reference))
 }
 
@@ -87,7 +92,7 @@ const patience = model.Day
 
 // beyondPatience says whether the next tick at which the vCluster would look again is beyond its
 // patience. It would at every accounting tick, if accounts matter, whatever is foreseen of them: when a replay ends does not depend on that.
-func (p *pass) beyondPatience() bool {
+func (p lookahead) beyondPatience() bool {
 	policy, at := p.qs.policy, p.qs.look.Until
 	if p.qs.accountsAt != model.Never {
 		at = min(at, p.core.ledger.NextTick(p.now))
@@ -97,7 +102,7 @@ func (p *pass) beyondPatience() bool {
 
 // nextUnsettled is the next accounting tick that may change what the scores of the vCluster are made of, if nothing is observed. It
 // looks no further ahead than a pass does, for model.Never would say that the accounts do not matter.
-func nextUnsettled(p *pass) model.Time {
+func (p lookahead) nextUnsettled() model.Time {
 	until := min(p.qs.fair.Until(), p.now.Add(foresight))
 	return p.core.ledger.NextTick(max(until, p.now+1) - 1)
 }

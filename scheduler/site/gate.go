@@ -7,8 +7,13 @@ import (
 	"orrery/scheduler/site/internal/caps"
 )
 
+// gate is what keeps jobs from starting, whatever is free.
+type gate struct{ *view }
+
+func (v *view) gate() gate { return gate{v} }
+
 // held says which limit keeps j from starting now, whatever is free.
-func (p *pass) held(c order.Candidate) model.Reason {
+func (p gate) held(c order.Candidate) model.Reason {
 	policy, j := p.qs.policy, &p.core.jobs[c.Ref]
 	if policy.MinScore > 0 && policy.Ranking == ByScore && model.Fixed(c.Key) < policy.MinScore {
 		return model.ReasonMinScore
@@ -129,7 +134,7 @@ func addMet(j *job, r model.Reason) {
 
 // takeOutGated takes the jobs out of the indexes of the queue that a task group or a mutex was found to
 // hold: each pass would look at them again.
-func takeOutGated(p *pass) {
+func (p gate) takeOutGated() {
 	for _, ref := range p.scratch.gated {
 		if p.qs.waiting.Has(ref) && !p.qs.waiting.Row(ref).Gated {
 			p.qs.waiting.SetGated(ref, true, p.now)
@@ -139,7 +144,7 @@ func takeOutGated(p *pass) {
 }
 
 // bringBackGated brings those back that are held so no more.
-func bringBackGated(p *pass) {
+func (p gate) bringBackGated() {
 	if p.qs.reopened == p.core.graph.Reopened() {
 		return
 	}

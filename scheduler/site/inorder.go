@@ -5,25 +5,30 @@ import (
 	"orrery/scheduler/order"
 )
 
+// inOrder is the pass that gives each job its turn in the order of the queue.
+type inOrder struct{ *pass }
+
+func (p *pass) inOrder() inOrder { return inOrder{p} }
+
 // passQueue is the pass under none, first-fit and easy.
-func (p *pass) passQueue(scalingUp []model.Ref) {
+func (p inOrder) passQueue(scalingUp []model.Ref) {
 	if len(scalingUp) > 0 && !p.qs.policy.plans() {
 		p.passServing(scalingUp)
 		return
 	}
 	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs))
-	anyFits := p.anyFits()
-	if !anyFits && p.orderless() && !(p.qs.policy.Preempts && len(p.hunters()) > 0) {
-		p.qs.standing = anyUnheld(p)
+	anyFits := p.room().anyFits()
+	if !anyFits && p.waking().orderless() && !(p.qs.policy.Preempts && len(p.preemption().hunters()) > 0) {
+		p.qs.standing = p.gate().anyUnheld()
 		p.qs.blocked = p.qs.standing >= 0
-		p.noteFull()
+		p.waking().noteFull()
 		return
 	}
 	p.core.freeze(p.qs)
 	p.core.work.Passes++
 	first := len(p.core.plan.Proposals)
-	if p.onFastPath() {
-		p.fast = p.passFast(anyFits)
+	if p.leaders().onFastPath() {
+		p.fast = p.leaders().passFast(anyFits)
 	}
 	if !p.fast {
 		p.passAll(nil)
@@ -31,21 +36,21 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 	if len(p.core.plan.Proposals) > first {
 		return // there is another pass soon
 	}
-	if !anyFits && !p.triesLeft && p.orderless() {
-		p.noteFull()
+	if !anyFits && !p.triesLeft && p.waking().orderless() {
+		p.waking().noteFull()
 		return
 	}
-	p.boundNextChange(anyFits)
+	p.lookahead().boundNextChange(anyFits)
 	switch {
 	case !p.qs.blocked:
-		p.noteHeld()
+		p.waking().noteHeld()
 	case p.fast && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount() && p.qs.look.Until > p.now:
 		p.qs.judged = byTurn
 	}
 }
 
 // passServing is the pass in which services may get nodes.
-func (p *pass) passServing(scalingUp []model.Ref) {
+func (p inOrder) passServing(scalingUp []model.Ref) {
 	p.core.freeze(p.qs)
 	p.core.work.Passes++
 	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs) + len(scalingUp))
@@ -57,7 +62,7 @@ func (p *pass) passServing(scalingUp []model.Ref) {
 
 // sorted is the candidates of a pass in two heaps, not in order yet: those that may have
 // room, the services that may get nodes among them, and those that have none.
-func (p *pass) sorted(scalingUp []model.Ref) (room, tight order.Heap) {
+func (p inOrder) sorted(scalingUp []model.Ref) (room, tight order.Heap) {
 	with, without := p.core.buf.room[:0], p.core.buf.tight[:0]
 	for i := range p.qs.waiting.Jobs {
 		q := &p.qs.waiting.Jobs[i]
@@ -65,31 +70,31 @@ func (p *pass) sorted(scalingUp []model.Ref) (room, tight order.Heap) {
 			continue
 		}
 		c := order.Candidate{Tier: q.Tier, Ref: q.Ref, At: int32(i)}
-		if p.mayFit(q) {
+		if p.room().mayFit(q) {
 			with = append(with, c)
 		} else {
 			without = append(without, c)
 		}
 	}
-	p.keys(with)
-	p.keys(without)
-	with = p.addScalingUp(with, scalingUp)
+	p.ranking().keys(with)
+	p.ranking().keys(without)
+	with = p.services().addScalingUp(with, scalingUp)
 	p.core.buf.room, p.core.buf.tight = with, without
-	return p.heap(with), p.heap(without)
+	return p.ranking().heap(with), p.ranking().heap(without)
 }
 
 // passAll examines each job in the queue, in order.
-func (p *pass) passAll(scalingUp []model.Ref) {
+func (p inOrder) passAll(scalingUp []model.Ref) {
 	room, tight := p.sorted(scalingUp)
 	room.Lead()
 	tight.Lead()
 	trimmed, thorough := false, p.qs.policy.MinScore > 0 // which asks when the others are released
 	for len(room.List) > 0 || len(tight.List) > 0 {
 		if len(room.List) == 0 || (len(tight.List) > 0 && room.Before(&tight.List[0], &room.List[0])) {
-			p.tryTight(tight.List[0])
+			p.turns().tryTight(tight.List[0])
 			tight.Pop()
 		} else {
-			p.tryStart(room.List[0])
+			p.turns().tryStart(room.List[0])
 			room.Pop()
 		}
 		if b := p.qs.policy.Backfill; p.qs.blocked && (b == order.None || b == order.Conservative) {
@@ -98,12 +103,12 @@ func (p *pass) passAll(scalingUp []model.Ref) {
 		if !p.qs.blocked || thorough {
 			continue
 		}
-		if b := p.qs.policy.Backfill; b == order.None || b == order.Conservative || !p.anyRoom() {
+		if b := p.qs.policy.Backfill; b == order.None || b == order.Conservative || !p.room().anyRoom() {
 			break
 		}
 		if !trimmed {
 			tight.List, trimmed = tight.List[:0], true
-			p.prune(&room)
+			p.easy().prune(&room)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func lendNodes(s *nodeState, to model.VClusterID, p *model.Placement, sign int32
 }
 
 // mayLend is how many nodes more v lends to the vCluster when so many are lent already.
-func mayLend(p *pass, v model.VClusterID, lent int32) int32 {
+func (p room) mayLend(v model.VClusterID, lent int32) int32 {
 	vc := &p.core.site.VClusters[v]
 	if v == p.qs.id || !vc.Lend || p.core.vclusters[v].keepsNodes() {
 		return 0
@@ -39,12 +39,12 @@ func foreignNodes(s *nodeState, j *job, p *model.Placement) (n int32) {
 }
 
 // lendable bounds what all other vClusters would lend to this one now.
-func (p *pass) lendable() (n int32) {
+func (p room) lendable() (n int32) {
 	if !p.core.site.VClusters[p.qs.id].Borrow {
 		return 0
 	}
 	for v := range p.core.home {
-		if may := mayLend(p, model.VClusterID(v), p.core.lent[v]); may > 0 {
+		if may := p.mayLend(model.VClusterID(v), p.core.lent[v]); may > 0 {
 			n += min(may, p.qs.free.IdleOf(p.core.home[v]))
 		}
 	}

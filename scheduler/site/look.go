@@ -7,11 +7,16 @@ import (
 	"orrery/scheduler/site/internal/wake"
 )
 
+// waking is when the vCluster looks at its queue, and on what that depends.
+type waking struct{ *pass }
+
+func (p *pass) waking() waking { return waking{p} }
+
 // When a vCluster looks at its queue: at a tick of its cycle, or in event mode at any time, if
 // something that its last pass depended on has changed or an instant has come that it waits for.
 
 // turn says whether the vCluster makes a pass now.
-func (p *pass) turn() bool {
+func (p waking) turn() bool {
 	qs := p.qs
 	switch {
 	case qs.stuckAt == p.now:
@@ -21,14 +26,14 @@ func (p *pass) turn() bool {
 		return true
 	case qs.policy.Cycle == 0:
 		changed := p.core.sinceLook(qs)
-		return changed == wake.Go || qs.minScoreAt <= p.now || p.core.boundary(p.now) || qs.policy.plans() && qs.plan.Due <= p.now || newcomersMatter(p, changed == wake.Rest)
+		return changed == wake.Go || qs.minScoreAt <= p.now || p.core.boundary(p.now) || qs.policy.plans() && qs.plan.Due <= p.now || p.newcomersMatter(changed == wake.Rest)
 	}
 	qs.lastPass = p.now // also where nothing can change at this tick: there is one in an instant
-	return changeMatters(p) || qs.look.Until <= p.now || p.core.cfg.EveryCycle || p.unsettled() || newcomersMatter(p, true)
+	return p.changeMatters() || qs.look.Until <= p.now || p.core.cfg.EveryCycle || p.unsettled() || p.newcomersMatter(true)
 }
 
 // beginLook forgets what the last pass found out and depended on.
-func (p *pass) beginLook() {
+func (p waking) beginLook() {
 	qs := p.qs
 	qs.look.Begin(&p.core.board, qs.id)
 	qs.again, qs.newcomers, qs.judged = false, qs.newcomers[:0], oneByOne
@@ -48,7 +53,7 @@ func (s *Core) sinceLook(qs *queueState) wake.Answer {
 
 // changeMatters says whether something has changed by which a pass would find out something else than the last one did. Where it
 // has to be asked, the pass goes through what that depended on.
-func changeMatters(p *pass) bool {
+func (p waking) changeMatters() bool {
 	switch p.core.sinceLook(p.qs) {
 	case wake.Rest:
 		return false
@@ -108,11 +113,11 @@ func (s *Core) passAgain(qs *queueState) {
 
 // unsettled says whether the accounting ticks since the last pass have changed
 // what the scores of the vCluster are made of; if not, it notes which one may be the next to do so.
-func (p *pass) unsettled() bool {
+func (p waking) unsettled() bool {
 	if p.qs.accountsAt > p.now || p.qs.fair.Refresh() {
 		return p.qs.accountsAt <= p.now
 	}
-	p.qs.accountsAt = nextUnsettled(p)
+	p.qs.accountsAt = p.lookahead().nextUnsettled()
 	return false
 }
 
@@ -132,7 +137,7 @@ func accountsMove(s *Core) {
 
 // newcomersMatter says whether the jobs that joined the queue since the last pass call for another. They do not where all that
 // the pass found out holds, and each of them changes nothing of that.
-func newcomersMatter(p *pass, holds bool) bool {
+func (p waking) newcomersMatter(holds bool) bool {
 	qs := p.qs
 	if len(qs.newcomers) == 0 {
 		return false
@@ -151,7 +156,7 @@ func newcomersMatter(p *pass, holds bool) bool {
 			continue
 		}
 		// A gated one starts, and blocks others, after a fact that lets it.
-		if q := qs.waiting.Row(ref); !q.Gated && newcomerMatters(p, q) {
+		if q := qs.waiting.Row(ref); !q.Gated && p.newcomerMatters(q) {
 			return true
 		}
 	}
@@ -160,31 +165,31 @@ func newcomersMatter(p *pass, holds bool) bool {
 	return false
 }
 
-func newcomerMatters(p *pass, q *waiting.Job) bool {
+func (p waking) newcomerMatters(q *waiting.Job) bool {
 	if p.qs.judged == byLimits {
-		return p.held(order.Candidate{Ref: q.Ref}) == model.ReasonNone
+		return p.gate().held(order.Candidate{Ref: q.Ref}) == model.ReasonNone
 	}
-	if !q.Plain || mayPreempt(p, q) {
+	if !q.Plain || p.preemption().mayPreempt(q) {
 		return true
 	}
 	if p.qs.judged == byRoom {
 		return p.qs.waiting.Free(q.Size) >= q.Need
 	}
-	return comesFirst(p, q)
+	return p.comesFirst(q)
 }
 
 // comesFirst says whether a newcomer may start, or come before the blocked job; if not,
 // the next look is brought forward to when it may do the latter.
-func comesFirst(p *pass, q *waiting.Job) bool {
+func (p waking) comesFirst(q *waiting.Job) bool {
 	h := p.qs.waiting.Row(p.qs.reservation.Ref)
 	for _, x := range [...]*waiting.Job{q, h} {
-		weigh(p, x)
+		p.ranking().weigh(x)
 	}
-	if q.Tier > h.Tier || (q.Tier == h.Tier && q.Key >= h.Key) || (p.qs.waiting.Free(q.Size) >= q.Need && !p.wouldDelay(q)) {
+	if q.Tier > h.Tier || (q.Tier == h.Tier && q.Key >= h.Key) || (p.qs.waiting.Free(q.Size) >= q.Need && !p.easy().wouldDelay(q)) {
 		return true
 	}
 	if q.Tier == h.Tier {
-		p.qs.look.Bring(p.overtaking(q, h, h.Key-q.Key))
+		p.qs.look.Bring(p.lookahead().overtaking(q, h, h.Key-q.Key))
 	}
 	return p.qs.look.Until <= p.now
 }

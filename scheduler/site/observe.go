@@ -357,8 +357,8 @@ func (s *Core) restored(f *model.Fact) {
 	for v := range s.home {
 		c.borrowed = c.borrowed || model.VClusterID(v) != j.VCluster && f.Placement.Within(s.home[v]) > 0
 	}
-	p := pass{view: view{core: s, qs: j.queue, now: s.now}}
-	p.occupy(f.Ref, c)
+	p := view{core: s, qs: j.queue, now: s.now}
+	p.proposals().occupy(f.Ref, c)
 	s.granted(f)
 }
 

@@ -9,38 +9,38 @@ import (
 // best is of interest, for it is the one that holds a reservation.
 func (p *pass) run() {
 	p.core.plan.Passed = append(p.core.plan.Passed, p.qs.id)
-	p.beginLook()
+	p.waking().beginLook()
 	kept := p.qs.keepsNodes()
 	p.qs.blocked, p.qs.standing = false, -1
 	p.core.caps.Met = false
 	p.scratch.refused.reset(p.core.seq)
-	bringBackGated(p)
+	p.gate().bringBackGated()
 	var scalingUp []model.Ref
 	if len(p.qs.services) > 0 {
-		p.shrink()
-		scalingUp = p.findScalingUp()
+		p.services().shrink()
+		scalingUp = p.services().findScalingUp()
 	}
 	if len(p.qs.waiting.Jobs) > 0 || len(scalingUp) > 0 {
-		p.borrowable = p.lendable()
+		p.borrowable = p.room().lendable()
 		p.passCandidates(scalingUp)
 	} else {
 		p.qs.plan.Due = model.Never // no job is planned for
 		p.qs.tolerance = anyTolerance
-		p.noteHeld()
+		p.waking().noteHeld()
 	}
-	takeOutGated(p)
-	p.qs.underProvisioned = len(p.qs.services) > 0 && p.lacksNodes()
+	p.gate().takeOutGated()
+	p.qs.underProvisioned = len(p.qs.services) > 0 && p.services().lacksNodes()
 	if p.qs.promises() {
-		p.publish()
+		p.promising().publish()
 	}
 	if len(p.qs.services) > 0 {
-		preemptForServices(p)
+		p.preemption().preemptForServices()
 	}
 	if len(p.core.holds) > 0 {
-		p.dropIdleHolds() // what is promised was found beside them
+		p.preemption().dropIdleHolds() // what is promised was found beside them
 	}
 	if len(p.qs.services) > 0 {
-		tellUnmet(p)
+		p.services().tellUnmet()
 	}
 	if p.minScored {
 		// The accounts may lift a job to min_score as well.
@@ -52,7 +52,7 @@ func (p *pass) run() {
 	if keeps := p.qs.keepsNodes(); kept != keeps {
 		lendsMore(p.core, p.qs, kept)
 	}
-	p.depend()
+	p.waking().depend()
 }
 
 // passCandidates is the pass of a vCluster in which a job waits.
@@ -61,12 +61,12 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 	first := len(p.core.plan.Proposals)
 	p.rule.pass(p, scalingUp)
 	if len(p.core.plan.Proposals) > first {
-		p.core.plan.Again = p.core.plan.Again || startsWanted(p, p.core.plan.Proposals[first:])
+		p.core.plan.Again = p.core.plan.Again || p.preemption().startsWanted(p.core.plan.Proposals[first:])
 		p.qs.look.Until = p.now // what is free has changed, and f9 with it
-		if p.fillsUp() {
+		if p.waking().fillsUp() {
 			p.qs.look.Until = model.Never // there are no promises
 		}
-	} else if ((!p.orderHolds && !p.heeding && !p.triesLeft) || p.beyondPatience()) && p.core.still() && p.core.nextBoundary(p.now) == model.Never {
+	} else if ((!p.orderHolds && !p.heeding && !p.triesLeft) || p.lookahead().beyondPatience()) && p.core.still() && p.core.nextBoundary(p.now) == model.Never {
 		// Nothing runs and no job started, so no reservation holds a job
 		// back: time alone changes nothing but what min_score does.
 		p.qs.look.Until, p.qs.accountsAt = p.qs.minScoreAt, model.Never

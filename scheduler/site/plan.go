@@ -34,7 +34,7 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 		switch {
 		case s.restoring:
 			p.run()
-		case p.turn():
+		case p.waking().turn():
 			p.qs.lastPass = now
 			p.run()
 		}

@@ -10,6 +10,11 @@ import (
 	"orrery/scheduler/site/internal/waiting"
 )
 
+// preemption makes room by preempting running jobs.
+type preemption struct{ *pass }
+
+func (p *pass) preemption() preemption { return preemption{p} }
+
 // preemptForBlocked looks for victims for the jobs that have no room when the first
 // blocked job has its turn: those of higher classes first, then in the order of the queue,
 // each on what those before it left. Jobs for which nodes are held already wait for their
@@ -17,7 +22,7 @@ import (
 // preempted after so many facts is passed over until there are more, for what runs and what
 // is free are the same. Passed over as well are jobs that would lack nodes even if all left
 // that they may preempt.
-func (p *pass) preemptForBlocked() {
+func (p preemption) preemptForBlocked() {
 	line, tries := p.hunters(), int32(0)
 	for len(line) > 0 {
 		alike := 1
@@ -34,20 +39,20 @@ func (p *pass) preemptForBlocked() {
 
 // hunters is the jobs that victims are to be sought for, those of higher classes first. The list is valid until the
 // next call.
-func (p *pass) hunters() []order.Candidate {
-	least := leastClass(p)
+func (p preemption) hunters() []order.Candidate {
+	least := p.victims().leastClass()
 	if p.qs.waitingOf.most() <= least {
 		return nil
 	}
 	jobs := p.qs.waiting.Jobs
-	line, room := p.core.buf.line[:0], newRoomFound(p)
+	line, room := p.core.buf.line[:0], p.victims().newRoomFound()
 	for i := range jobs {
 		q := &jobs[i]
 		if q.Gated || int32(q.Rank) <= least || q.Need > room.most(q) {
 			continue
 		}
 		j := &p.core.jobs[q.Ref]
-		if failed(p, j) {
+		if p.failed(j) {
 			p.failing = true
 			continue
 		}
@@ -71,24 +76,24 @@ func (p *pass) hunters() []order.Candidate {
 }
 
 // mayPreempt says whether victims might be sought for a waiting job.
-func mayPreempt(p *pass, q *waiting.Job) bool {
-	if !p.qs.policy.Preempts || int32(q.Rank) <= leastClass(p) {
+func (p preemption) mayPreempt(q *waiting.Job) bool {
+	if !p.qs.policy.Preempts || int32(q.Rank) <= p.victims().leastClass() {
 		return false
 	}
-	room := newRoomFound(p)
+	room := p.victims().newRoomFound()
 	return q.Need <= room.most(q)
 }
 
 // preemptForClass is preemptForBlocked for jobs of one class; it says whether there was a
 // try left for each. Few of them have their turn, so that a heap orders no more than these.
-func (p *pass) preemptForClass(line []order.Candidate, tries *int32) bool {
+func (p preemption) preemptForClass(line []order.Candidate, tries *int32) bool {
 	for i := range line {
-		line[i].Tier, line[i].Key = p.rankTier(line[i].Ref), p.keyOf(&p.core.jobs[line[i].Ref])
+		line[i].Tier, line[i].Key = p.ranking().rankTier(line[i].Ref), p.ranking().keyOf(&p.core.jobs[line[i].Ref])
 	}
-	h := p.heap(line)
+	h := p.ranking().heap(line)
 	for h.Init(); len(h.List) > 0; h.Pop() {
 		c := h.List[0]
-		if p.held(c) != model.ReasonNone {
+		if p.gate().held(c) != model.ReasonNone {
 			continue
 		}
 		if *tries == p.qs.policy.Preemption.MaxTries {
@@ -101,7 +106,7 @@ func (p *pass) preemptForClass(line []order.Candidate, tries *int32) bool {
 }
 
 // startsWanted says whether a pass is to follow at once when one of the proposals is granted.
-func startsWanted(p *pass, proposals []model.Proposal) bool {
+func (p preemption) startsWanted(proposals []model.Proposal) bool {
 	return p.qs.policy.Preempts && p.qs.policy.Cycle == 0 && slices.ContainsFunc(proposals, func(x model.Proposal) bool {
 		return x.Kind == model.ProposeAssign && wants(p.qs, &p.core.jobs[x.Ref], p.core.preemptsByQOS)
 	})
@@ -109,32 +114,32 @@ func startsWanted(p *pass, proposals []model.Proposal) bool {
 
 // preempt looks for running jobs whose nodes would make room for the blocked
 // one, and proposes that they leave.
-func (p *pass) preempt(ref model.Ref) {
+func (p preemption) preempt(ref model.Ref) {
 	trigger := triggerOf(&p.core.jobs[ref])
 	lent := p.core.lent[p.qs.id] > 0
-	if lent && (reclaim(p, ref, false) || p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, trigger) || lent && reclaim(p, ref, true) {
+	if lent && (p.services().reclaim(ref, false) || p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, trigger) || lent && p.services().reclaim(ref, true) {
 		return
 	}
-	noteFailed(p, ref)
+	p.noteFailed(ref)
 }
 
 // proposePreemption proposes the victims of one trigger; it says whether there are any.
-func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
+func (p preemption) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	j := &p.core.jobs[ref]
 	cfg, lacks := &p.qs.policy.Preemption, j.sought()-p.qs.room(j)
 	below := belowOf(p.core.site, j)
 	if trigger == preempt.Reclaim {
 		below = model.SensitiveClass
 	}
-	search, alike := searchOf(p, j, trigger, below)
-	if alike && searchFailed(p, search) {
+	search, alike := p.memo().searchOf(j, trigger, below)
+	if alike && p.memo().searchFailed(search) {
 		return false
 	}
 	if most := j.kind.largestBelow(below, cfg.MaxVictims, max(lacks, 1), p.core.active, p.core.jobs); most == 0 || most < lacks {
 		return false
 	}
-	without := trialFor(p, ref)
-	running, may := p.preemptible(ref, trigger, below, without, alike)
+	without := p.victims().trialFor(ref)
+	running, may := p.victims().preemptible(ref, trigger, below, without, alike)
 	if !may {
 		if alike {
 			addFew(&p.scratch.refused.searches, search)
@@ -148,7 +153,7 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 		}
 		return false
 	}
-	t := newTrial(p, ref)
+	t := p.victims().newTrial(ref)
 	c := p.core.holds.add(ref, len(p.core.site.Nodes))
 	reason := model.ReasonPreempted
 	if trigger == preempt.Reclaim {
@@ -179,7 +184,7 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 
 // failed says whether no victims were found for j, and nothing has happened since that could change that: no fact
 // that concerns its vCluster or, where a cap had no room for it, none at all. In that case a cap counts as met in this pass too.
-func failed(p *pass, j *job) bool {
+func (p preemption) failed(j *job) bool {
 	if !j.capped {
 		return j.failedAt == p.core.factsOf(p.qs)+1
 	}
@@ -189,7 +194,7 @@ func failed(p *pass, j *job) bool {
 }
 
 // noteFailed notes that no victims were found for the job under ref.
-func noteFailed(p *pass, ref model.Ref) {
+func (p preemption) noteFailed(ref model.Ref) {
 	j := &p.core.jobs[ref]
 	p.failing = true
 	j.failedAt, j.capped = p.core.factsOf(p.qs)+1, false
@@ -200,7 +205,7 @@ func noteFailed(p *pass, ref model.Ref) {
 
 // dropIdleHolds gives up the holds of jobs of the vCluster that could not start although all
 // their victims have left: a limit holds them now.
-func (p *pass) dropIdleHolds() {
+func (p preemption) dropIdleHolds() {
 	for i := 0; i < len(p.core.holds); {
 		c := &p.core.holds[i]
 		if j := &p.core.jobs[c.ref]; len(c.victims) == 0 && j.queue == p.qs && (j.phase == queued || j.phase == running && !j.resizing) {

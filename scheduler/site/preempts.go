@@ -38,7 +38,7 @@ func belowOf(site *model.Site, j *job) int32 {
 }
 
 // leastClass is a class that jobs must be above to preempt any job that runs now.
-func leastClass(p *pass) int32 {
+func (p victims) leastClass() int32 {
 	if p.core.lent[p.qs.id] > 0 || p.core.preemptsByQOS {
 		return -1 // they are reclaimed, or count as of other classes
 	}

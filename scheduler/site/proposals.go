@@ -4,8 +4,13 @@ import (
 	"orrery/scheduler/model"
 )
 
+// proposals ask the quorum for nodes.
+type proposals struct{ *view }
+
+func (v *view) proposals() proposals { return proposals{v} }
+
 // propose asks for the nodes chosen for the job under ref.
-func (p *pass) propose(ref model.Ref, c *choice) {
+func (p proposals) propose(ref model.Ref, c *choice) {
 	p.occupy(ref, c)
 	j := &p.core.jobs[ref]
 	p.core.seq++
@@ -19,7 +24,7 @@ func (p *pass) propose(ref model.Ref, c *choice) {
 
 // occupy takes the job under ref out of the queue and counts the nodes chosen as taken by
 // it, until the quorum's answer is observed.
-func (p *pass) occupy(ref model.Ref, c *choice) {
+func (p proposals) occupy(ref model.Ref, c *choice) {
 	j := &p.core.jobs[ref]
 	p.core.leave(ref)
 	beginStint(&p.core.jobTable, j)
@@ -40,7 +45,7 @@ func (p *pass) occupy(ref model.Ref, c *choice) {
 }
 
 // promiseProposed makes the promise of a job that is proposed one of the nodes proposed.
-func (p *pass) promiseProposed(ref model.Ref) {
+func (p proposals) promiseProposed(ref model.Ref) {
 	i := p.core.promises.of(ref)
 	if i < 0 {
 		return

@@ -8,10 +8,15 @@ import (
 	"orrery/scheduler/site/internal/wake"
 )
 
+// promising tells other vClusters what the first blocked job is to get.
+type promising struct{ *view }
+
+func (v *view) promising() promising { return promising{v} }
+
 // newPromise is what the vCluster promises when a pass is over: the nodes of no vCluster, or of others that lend,
 // that its first blocked job is predicted to get. ref is -1 when there is no such job or
 // there are none. The nodes are valid until the next call.
-func (p *pass) newPromise() (ref model.Ref, at model.Time, nodes model.NodeSet) {
+func (p promising) newPromise() (ref model.Ref, at model.Time, nodes model.NodeSet) {
 	ref, nodes = p.qs.reservation.Ref, p.core.promises.nodes
 	if !p.qs.blocked || ref < 0 {
 		return -1, 0, nil
@@ -36,10 +41,10 @@ func (p *pass) newPromise() (ref model.Ref, at model.Time, nodes model.NodeSet) 
 // foresee adds to nodes those that the first blocked job is predicted to get under Easy,
 // beside the jobs started before it and behind it, and returns when; model.Never where
 // that is not foreseen.
-func (p *pass) foresee(nodes model.NodeSet) model.Time {
-	r, found := p.reservation(), &p.core.promises.selected
+func (p promising) foresee(nodes model.NodeSet) model.Time {
+	r, found := p.easy().reservation(), &p.core.promises.selected
 	if r.At == model.Never {
-		return foreseeLent(p, nodes)
+		return p.foreseeLent(nodes)
 	}
 	ok := false
 	if r.Detailed {
@@ -82,7 +87,7 @@ func addNodes(nodes model.NodeSet, placement *model.Placement) {
 // publish tells the other vClusters what the pass has found out about the first blocked
 // job. That starts no pass; what was promised and is so no more is a change for those
 // that have a blocked job, which may have heeded it.
-func (p *pass) publish() {
+func (p promising) publish() {
 	holder, at, nodes := p.newPromise()
 	changed, has := false, false
 	for i := 0; i < len(p.core.promises.list); {
@@ -140,7 +145,7 @@ func needsLent(qs *queueState, c *Config, j *job) bool {
 // from which it is predicted to borrow, and returns when: at now, or at the first predicted end at which its own
 // nodes and those that are lent then suffice. model.Never where that is not foreseen, or a cap
 // might decide as well.
-func foreseeLent(p *pass, nodes model.NodeSet) model.Time {
+func (p promising) foreseeLent(nodes model.NodeSet) model.Time {
 	s := p.core
 	ref := p.qs.reservation.Ref
 	j := &s.jobs[ref]
@@ -148,7 +153,7 @@ func foreseeLent(p *pass, nodes model.NodeSet) model.Time {
 		return model.Never
 	}
 	s.buf.lent = append(s.buf.lent[:0], s.lent...)
-	free, lent, clashes := s.buf.trial, s.buf.lent, p.clashes()
+	free, lent, clashes := s.buf.trial, s.buf.lent, p.forecasts().clashes()
 	free.CopyFrom(p.qs.free)
 	s.walk++
 	fits := func(at model.Time) bool {
@@ -158,7 +163,7 @@ func foreseeLent(p *pass, nodes model.NodeSet) model.Time {
 		clear(picked)
 		need := j.NodesMin - free.Lowest(j.kind.mask, q.Avoid, nodes, j.NodesMin)
 		for v := range s.home {
-			if may := mayLend(p, model.VClusterID(v), lent[v]); may > 0 && need > 0 {
+			if may := p.room().mayLend(model.VClusterID(v), lent[v]); may > 0 && need > 0 {
 				among := s.buf.lender
 				copy(among, s.home[v])
 				among.And(j.kind.foreign)
@@ -176,7 +181,7 @@ func foreseeLent(p *pass, nodes model.NodeSet) model.Time {
 			return false
 		}
 		at = t
-		p.giveInForecast(free, ref, clashes)
+		p.forecasts().giveInForecast(free, ref, clashes)
 		if b := &s.jobs[ref]; b.borrowed {
 			for v := range s.home {
 				if model.VClusterID(v) != b.VCluster {

@@ -8,16 +8,21 @@ import (
 	"sort"
 )
 
+// ranges gives jobs that take a range of nodes more than their least.
+type ranges struct{ *view }
+
+func (v *view) ranges() ranges { return ranges{v} }
+
 // grow offers the jobs proposed since first that take a range of nodes what
 // no other job could use, in the order in which they were proposed.
-func (p *pass) grow(first int) {
+func (p ranges) grow(first int) {
 	for i := first; i < len(p.core.plan.Proposals); i++ {
 		proposal := &p.core.plan.Proposals[i]
 		if proposal.Kind != model.ProposeAssign || proposal.Borrowed {
 			continue
 		}
 		j := &p.core.jobs[proposal.Ref]
-		if j.NodesMax > j.NodesMin && j.Kind != model.Reactive && p.mayGrow(j) {
+		if j.NodesMax > j.NodesMin && j.Kind != model.Reactive && p.easy().mayGrow(j) {
 			p.growJob(proposal)
 		}
 	}
@@ -25,7 +30,7 @@ func (p *pass) grow(first int) {
 
 // growJob finds the largest size at which the job of a proposal has room, keeps the
 // limits and delays no other, and moves its proposal there.
-func (p *pass) growJob(proposal *model.Proposal) {
+func (p ranges) growJob(proposal *model.Proposal) {
 	j := &p.core.jobs[proposal.Ref]
 	have := j.placement.Nodes()
 	p.qs.free.Give(&j.placement)
@@ -42,13 +47,13 @@ func (p *pass) growJob(proposal *model.Proposal) {
 	p.qs.ends.Remove(j.predicted, proposal.Ref)
 	p.qs.ends.Insert(j.predicted, proposal.Ref, j.placement.Nodes())
 	proposal.Placement = j.placement
-	p.promiseProposed(proposal.Ref)
+	p.proposals().promiseProposed(proposal.Ref)
 }
 
 // allowed is the largest size up to most that the limits and, by the least that
 // so many nodes draw, the caps let the job in flight have. Both only get tighter
 // with its size.
-func (p *pass) allowed(j *job, have, most int32) int32 {
+func (p ranges) allowed(j *job, have, most int32) int32 {
 	left := p.core.caps.Used.Minus(j.needs)
 	grown := *j.Allocation
 	over := func(i int) bool {
@@ -68,7 +73,7 @@ func (p *pass) allowed(j *job, have, most int32) int32 {
 
 // larger tries size n for a job that is in flight; its nodes are given back
 // for the trial.
-func (p *pass) larger(ref model.Ref, n int32) bool {
+func (p ranges) larger(ref model.Ref, n int32) bool {
 	j := &p.core.jobs[ref]
 	fits := p.core.ledger.CheckResize(&j.usage, n) == model.ReasonNone
 	q := p.qs.query(j, n, p.core.avoids(ref, p.now, p.now.Add(j.left)))
@@ -93,7 +98,7 @@ func (p *pass) larger(ref model.Ref, n int32) bool {
 
 // mayGrow says whether a job in flight may take more nodes: no job is blocked,
 // or it is predicted to have left by the time that the blocked one has room.
-func (p *pass) mayGrow(j *job) bool {
+func (p easy) mayGrow(j *job) bool {
 	switch {
 	case !p.qs.blocked || p.qs.policy.Backfill == order.FirstFit:
 		return true

@@ -5,8 +5,13 @@ import (
 	"orrery/scheduler/order"
 )
 
+// ranking is the order of the queue.
+type ranking struct{ *view }
+
+func (v *view) ranking() ranking { return ranking{v} }
+
 // keys works out what the candidates are ordered by.
-func (p *pass) keys(h []order.Candidate) {
+func (p ranking) keys(h []order.Candidate) {
 	if len(p.core.holds) > 0 {
 		for i := range h {
 			h[i].Tier = p.rankTier(h[i].Ref)
@@ -15,7 +20,7 @@ func (p *pass) keys(h []order.Candidate) {
 	if p.qs.policy.Ranking == ByScore && !p.qs.policy.Expected {
 		for i := range h {
 			q := &p.qs.waiting.Jobs[h[i].At]
-			weigh(p, q)
+			p.weigh(q)
 			h[i].Key = int64(q.Key)
 		}
 		return
@@ -27,7 +32,7 @@ func (p *pass) keys(h []order.Candidate) {
 
 // rankTier is the tier of ref in a pass: above all others once all jobs have left
 // that were to make room for it, for its victims may be before it in the queue.
-func (p *pass) rankTier(ref model.Ref) int32 {
+func (p ranking) rankTier(ref model.Ref) int32 {
 	tier := p.core.tier(&p.core.jobs[ref])
 	if p.core.holds.ready(ref) {
 		tier += aboveTiers
@@ -69,7 +74,7 @@ func (t *ties) Before(a, b model.Ref) bool {
 }
 
 // heap is a heap of candidates of the pass, not in order yet.
-func (p *pass) heap(list []order.Candidate) order.Heap {
+func (p ranking) heap(list []order.Candidate) order.Heap {
 	p.scratch.ties = ties{p.core, p.qs, p.now}
 	h := order.Heap{List: list, Ties: &p.scratch.ties}
 	if p.qs.policy.Ranking == ByOrder {

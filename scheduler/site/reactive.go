@@ -12,6 +12,11 @@ import (
 	"orrery/scheduler/site/internal/wake"
 )
 
+// services are the reactive services of the vCluster.
+type services struct{ *view }
+
+func (v *view) services() services { return services{v} }
+
 // Reactive services run on as many nodes as another system demands for them, between
 // NodesMin and NodesMax. What they have too much is offered to the quorum before
 // any job has a turn; what they lack they get in the order of the queue.
@@ -43,7 +48,7 @@ func (s *Core) dropService(ref model.Ref) {
 }
 
 // shrink proposes that services give up what they are not to have any more.
-func (p *pass) shrink() {
+func (p services) shrink() {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
 		if j.leaving || j.resizing || j.usage.Nodes <= j.wants() {
@@ -56,7 +61,7 @@ func (p *pass) shrink() {
 }
 
 // stays writes into p the n nodes of j that it keeps.
-func (p *pass) stays(j *job, n int32, placement *model.Placement) {
+func (p services) stays(j *job, n int32, placement *model.Placement) {
 	if j.borrowed {
 		staysAtHome(p.core, j, n, placement)
 		return
@@ -99,11 +104,11 @@ func (p *pass) stays(j *job, n int32, placement *model.Placement) {
 
 // findScalingUp is the services that may get nodes in this pass, valid until the next call:
 // they are to have more, there is one at least, and their limits allow it.
-func (p *pass) findScalingUp() []model.Ref {
+func (p services) findScalingUp() []model.Ref {
 	up := p.core.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if j.leaving || j.resizing || j.usage.Nodes >= j.wants() || p.qs.room(j) == 0 && !mayBorrowMore(p, j) || p.core.holds.has(ref) && !p.core.holds.ready(ref) {
+		if j.leaving || j.resizing || j.usage.Nodes >= j.wants() || p.qs.room(j) == 0 && !p.mayBorrowMore(j) || p.core.holds.has(ref) && !p.core.holds.ready(ref) {
 			continue
 		}
 		if p.atLimit(j, j.usage.Nodes) == model.ReasonNone {
@@ -116,7 +121,7 @@ func (p *pass) findScalingUp() []model.Ref {
 
 // atLimit is the limit that a service of this size would break with another node;
 // what it has in flight is within that size.
-func (p *pass) atLimit(j *job, size int32) model.Reason {
+func (p services) atLimit(j *job, size int32) model.Reason {
 	c := j.usage
 	c.Nodes = size
 	r := p.core.ledger.CheckResize(&c, size+1)
@@ -144,36 +149,36 @@ func (s *Core) Headroom(ref model.Ref, most int32) int32 {
 }
 
 // addScalingUp gives services that may get nodes their place among the candidates.
-func (p *pass) addScalingUp(h []order.Candidate, scalingUp []model.Ref) []order.Candidate {
+func (p services) addScalingUp(h []order.Candidate, scalingUp []model.Ref) []order.Candidate {
 	for _, ref := range scalingUp {
-		h = append(h, order.Candidate{Key: p.keyOf(&p.core.jobs[ref]), Tier: p.rankTier(ref), Ref: ref, At: -1})
+		h = append(h, order.Candidate{Key: p.ranking().keyOf(&p.core.jobs[ref]), Tier: p.ranking().rankTier(ref), Ref: ref, At: -1})
 	}
 	return h
 }
 
 // growService is the turn of a service that lacks nodes: it gets as many as it may.
-func (p *pass) growService(ref model.Ref) {
+func (p services) growService(ref model.Ref) {
 	if p.qs.blocked && (p.qs.policy.Backfill == order.None || p.qs.policy.Backfill == order.Conservative) {
 		return
 	}
 	if p.qs.blocked && p.qs.policy.Backfill == order.Easy {
-		p.reservation() // before anything of this service is in flight
+		p.easy().reservation() // before anything of this service is in flight
 	}
 	until := p.core.jobs[ref].predictedEnd(p.now)
 	p.gain(ref, until, p.core.avoidsMore(ref, p.now, until), func(x *resize) bool {
-		return !p.qs.blocked || p.qs.policy.Backfill == order.FirstFit || p.harmlessGain(until, &x.gained, x.more)
+		return !p.qs.blocked || p.qs.policy.Backfill == order.FirstFit || p.easy().harmlessGain(until, &x.gained, x.more)
 	})
 }
 
 // gain proposes that the service under ref, which is predicted to leave at the instant,
 // gets as many nodes as it lacks and may have, none of them in avoid. It returns what is
 // proposed, nil for nothing.
-func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
+func (p services) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
 	j := &p.core.jobs[ref]
 	have, nodes := j.usage.Nodes, &p.core.buf.choice.nodes
 	for n := have + p.findable(j, until, avoid); n > have; n-- {
 		q := p.qs.query(j, n-have, avoid)
-		if !p.qs.free.Select(&q, nodes) && !(mayBorrowMore(p, j) && p.borrow(j, &q, nodes)) {
+		if !p.qs.free.Select(&q, nodes) && !(p.mayBorrowMore(j) && p.room().borrow(j, &q, nodes)) {
 			continue
 		}
 		x := p.newResize(ref)
@@ -188,11 +193,11 @@ func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may fu
 
 // findable bounds from above how many nodes j can gain: without it a service that lacks
 // many would have each number of them tried, pass after pass.
-func (p *pass) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
+func (p services) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
 	have := j.usage.Nodes
-	most := p.allowed(j, have, min(j.wants(), have+roomWithLent(p, j))) - have
-	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.core.cfg.Shared && !p.outOfTheWay(until) {
-		most = min(most, p.reservation().MostSpared(p.qs.free.Idle(), j.kind.mask, avoid))
+	most := p.ranges().allowed(j, have, min(j.wants(), have+p.roomWithLent(j))) - have
+	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.core.cfg.Shared && !p.easy().outOfTheWay(until) {
+		most = min(most, p.easy().reservation().MostSpared(p.qs.free.Idle(), j.kind.mask, avoid))
 	}
 	if p.qs.policy.ConformanceFirst && j.Topology == model.Spread {
 		return most // even shares of more nodes may fit where those of fewer do not
@@ -201,14 +206,14 @@ func (p *pass) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
 		q := p.qs.query(j, int32(i)+1, avoid)
 		return !p.qs.free.Fits(&q)
 	}))
-	if mayBorrowMore(p, j) {
+	if p.mayBorrowMore(j) {
 		return min(most, own+p.borrowable)
 	}
 	return own
 }
 
 // growPlanned gives services what no job has planned for, under Conservative.
-func (p *pass) growPlanned() {
+func (p services) growPlanned() {
 	for _, ref := range p.findScalingUp() {
 		end := p.core.jobs[ref].predictedEnd(p.now)
 		until := end
@@ -229,7 +234,7 @@ func (p *pass) growPlanned() {
 
 // lacksNodes says whether services of the vCluster are smaller than they are to be for want of
 // nodes: then l lends none.
-func (p *pass) lacksNodes() bool {
+func (p services) lacksNodes() bool {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
 		size := j.usage.Nodes
@@ -247,14 +252,14 @@ func (p *pass) lacksNodes() bool {
 
 // mayBorrowMore says whether j may have nodes of other vClusters above its least size now.
 // Behind a blocked job of its own vCluster it may not: that may borrow itself.
-func mayBorrowMore(p *pass, j *job) bool {
+func (p services) mayBorrowMore(j *job) bool {
 	return j.Scaled && j.kind.foreign != nil && !p.qs.blocked && p.qs.policy.Backfill != order.Conservative && j.Preemptible() &&
 		(j.GPUs == 0 || p.core.site.Amounts)
 }
 
 // roomWithLent bounds how many nodes j can gain, borrowed ones included.
-func roomWithLent(p *pass, j *job) int32 {
-	if mayBorrowMore(p, j) {
+func (p services) roomWithLent(j *job) int32 {
+	if p.mayBorrowMore(j) {
 		return p.qs.room(j) + p.borrowable
 	}
 	return p.qs.room(j)

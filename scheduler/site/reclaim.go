@@ -25,9 +25,9 @@ func within(p *model.Placement, set model.NodeSet, placement *model.Placement) {
 // job under ref can use: those of the lowest class first, then the youngest, of each the
 // highest ids, until there is room for the job. all takes every one where that makes no
 // room yet. It says whether anything is proposed.
-func reclaim(p *pass, ref model.Ref, all bool) bool {
+func (p services) reclaim(ref model.Ref, all bool) bool {
 	s := p.core
-	usable := usableNodes(p, ref)
+	usable := s.usableNodes(ref, p.now)
 	usable.And(s.home[p.qs.id])
 	var guests []model.Ref
 	for _, r := range s.active {
@@ -42,7 +42,7 @@ func reclaim(p *pass, ref model.Ref, all bool) bool {
 		x, y := &s.jobs[a], &s.jobs[b]
 		return cmp.Or(cmp.Compare(rankClass(x), rankClass(y)), cmp.Compare(y.Job, x.Job))
 	})
-	t := newTrial(p, ref)
+	t := p.victims().newTrial(ref)
 	back, one := model.NewNodeSet(len(s.site.Nodes)), model.NewNodeSet(len(s.site.Nodes))
 	var part model.Placement
 	fits := false

@@ -40,7 +40,7 @@ func union(a, b, placement *model.Placement) {
 }
 
 // newResize is an empty change of size of a service, the last of s.resizes.
-func (p *pass) newResize(ref model.Ref) *resize {
+func (p services) newResize(ref model.Ref) *resize {
 	n := len(p.core.resizes)
 	if n < cap(p.core.resizes) {
 		p.core.resizes = p.core.resizes[:n+1] // with the memory of one that was dropped
@@ -62,7 +62,7 @@ func (s *Core) dropResize(i int) {
 }
 
 // proposeSize asks the quorum for x.whole, and counts what that is more as taken.
-func (p *pass) proposeSize(x *resize) {
+func (p services) proposeSize(x *resize) {
 	j := &p.core.jobs[x.ref]
 	j.resizing, p.core.plan.Again = true, true
 	p.core.reserveMore(x, 1)
@@ -163,7 +163,7 @@ func (s *Core) resized(f *model.Fact) {
 
 // fitsAt completes x, by which its service gains the nodes and has n nodes then. It
 // says whether its limits and the caps allow that.
-func (p *pass) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
+func (p services) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
 	j := &p.core.jobs[x.ref]
 	x.gained.Set(nodes)
 	union(&j.placement, &x.gained, &x.whole)

@@ -8,9 +8,14 @@ import (
 	"orrery/scheduler/site/internal/waiting"
 )
 
+// room is where jobs may start now.
+type room struct{ *view }
+
+func (v *view) room() room { return room{v} }
+
 // mayFit says whether the free nodes would do for a waiting job by their number.
 // It is cheap and errs on the side of yes.
-func (p *pass) mayFit(q *waiting.Job) bool {
+func (p room) mayFit(q *waiting.Job) bool {
 	free := p.qs.waiting.Free(q.Size)
 	return (free >= q.Need || q.Borrows && free+p.borrowable >= q.Need) && (q.Needs == caps.Usage{} || p.core.caps.Fits(q.Needs))
 }
@@ -18,7 +23,7 @@ func (p *pass) mayFit(q *waiting.Job) bool {
 // anyRoom says whether anything at all is free. The first two shapes of a vCluster
 // are all nodes, whole and by one GPU; where nodes are divided by more, there may always
 // be room for a small share.
-func (p *pass) anyRoom() bool {
+func (p room) anyRoom() bool {
 	return p.core.site.Amounts || p.qs.waiting.Free(0) > 0 || (p.core.cfg.Shared && p.qs.waiting.Free(1) > 0)
 }
 
@@ -30,17 +35,17 @@ type choice struct {
 
 // choose selects nodes for the waiting job under ref. It answers RESOURCES where there are none, whatever is in the way, or the cap
 // that the job would break on them.
-func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
+func (p room) choose(ref model.Ref, c *choice) model.Reason {
 	j := &p.core.jobs[ref]
-	q := searchNow(p, ref)
-	if !findNodes(p, j, &q, c) {
+	q := p.searchNow(ref)
+	if !p.findNodes(j, &q, c) {
 		return model.ReasonResources
 	}
 	return p.core.overCap(j, &c.nodes)
 }
 
 // searchNow is the search for nodes on which the waiting job under ref may start now.
-func searchNow(p *pass, ref model.Ref) place.Query {
+func (p room) searchNow(ref model.Ref) place.Query {
 	j := &p.core.jobs[ref]
 	q := p.qs.query(j, j.NodesMin, p.core.avoids(ref, p.now, p.now.Add(j.left)))
 	if p.core.confines(j) {
@@ -51,7 +56,7 @@ func searchNow(p *pass, ref model.Ref) place.Query {
 }
 
 // findNodes selects the nodes of a search for j, lent ones where it may borrow and its own are too few.
-func findNodes(p *pass, j *job, q *place.Query, c *choice) (found bool) {
+func (p room) findNodes(j *job, q *place.Query, c *choice) (found bool) {
 	if c.borrowed = false; p.qs.free.Select(q, &c.nodes) {
 		return true
 	}
@@ -60,7 +65,7 @@ func findNodes(p *pass, j *job, q *place.Query, c *choice) (found bool) {
 }
 
 // short is what is short when no nodes could be selected.
-func (p *pass) short(j *job, q *place.Query) model.Reason {
+func (p room) short(j *job, q *place.Query) model.Reason {
 	if q.Avoid != nil {
 		free := *q
 		free.Avoid = nil
@@ -75,7 +80,7 @@ func (p *pass) short(j *job, q *place.Query) model.Reason {
 }
 
 // borrow completes the nodes that q asks for j with idle ones of vClusters that lend.
-func (p *pass) borrow(j *job, q *place.Query, nodes *model.Placement) bool {
+func (p room) borrow(j *job, q *place.Query, nodes *model.Placement) bool {
 	need := q.Nodes - p.own(j, q.Avoid)
 	if need > p.borrowable {
 		return false
@@ -83,7 +88,7 @@ func (p *pass) borrow(j *job, q *place.Query, nodes *model.Placement) bool {
 	lent, lender := p.core.buf.extra, p.core.buf.lender
 	clear(lent)
 	for v := range p.core.home {
-		may := min(need, mayLend(p, model.VClusterID(v), p.core.lent[v]))
+		may := min(need, p.mayLend(model.VClusterID(v), p.core.lent[v]))
 		if may <= 0 {
 			continue
 		}
@@ -96,7 +101,7 @@ func (p *pass) borrow(j *job, q *place.Query, nodes *model.Placement) bool {
 }
 
 // own counts the nodes with room for j that it may use without borrowing.
-func (p *pass) own(j *job, avoid model.NodeSet) int32 {
+func (p room) own(j *job, avoid model.NodeSet) int32 {
 	if j.Divides() {
 		q := p.qs.query(j, j.NodesMin, avoid)
 		return p.qs.free.Usable(&q)

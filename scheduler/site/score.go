@@ -137,7 +137,7 @@ func (s *Core) energy(qs *queueState, j *job, now model.Time) model.Fixed {
 }
 
 // scoreOf is the score of a waiting job in this pass, as of now.
-func (p *pass) scoreOf(j *job, now model.Time) model.Fixed {
+func (p ranking) scoreOf(j *job, now model.Time) model.Fixed {
 	qs := p.qs
 	row := waiting.Job{Static: j.static, Tenant: int32(j.Tenant) + 1, Class: j.kind.class, Need: j.NodesMin}
 	if qs.policy.Expected { // else it is among what all have in common
@@ -157,7 +157,7 @@ func (qs *queueState) score(q *waiting.Job, wait model.Fixed) model.Fixed {
 }
 
 // weigh makes the score of a waiting job as of this pass its key.
-func weigh(p *pass, q *waiting.Job) { q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now)) }
+func (p ranking) weigh(q *waiting.Job) { q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now)) }
 
 // explained is the score of j with its factors, for explanations.
 func explained(s *Core, qs *queueState, j *job, now model.Time) score.Explanation {
@@ -173,7 +173,7 @@ func explained(s *Core, qs *queueState, j *job, now model.Time) score.Explanatio
 }
 
 // keyOf is what the vCluster orders by, largest first; under ByOrder it is a rank.
-func (p *pass) keyOf(j *job) int64 {
+func (p ranking) keyOf(j *job) int64 {
 	switch p.qs.policy.Ranking {
 	case ByScore:
 		return int64(p.scoreOf(j, p.now))
@@ -218,7 +218,7 @@ func (s *Core) factors(qs *queueState, j *job, now model.Time, tres *[NumTRES]mu
 
 // reaches is the instant at which the wait alone has lifted j to min_score, to the
 // microsecond, if that is before minScoreAt; a pass is made then.
-func (p *pass) reaches(j *job) model.Time {
+func (p ranking) reaches(j *job) model.Time {
 	const horizon = 1 << 50 * model.Microsecond
 	least := p.qs.policy.MinScore
 	if p.qs.policy.Weights[score.Wait] <= 0 || (p.qs.minScoreAt < model.Never && p.scoreOf(j, p.qs.minScoreAt) < least) {

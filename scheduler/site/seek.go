@@ -16,19 +16,19 @@ import (
 // candidates of a pass are through: those of higher classes first, then by id. What is free
 // for one is not enough by then, or may not be had. Under Conservative a service has no turn
 // between two plans, in which it could take what was left for it.
-func preemptForServices(p *pass) {
+func (p preemption) preemptForServices() {
 	if !p.qs.policy.Preempts || p.qs.policy.plans() {
 		return
 	}
 	first, tries := len(p.core.plan.Proposals), int32(0)
-	for _, ref := range seekers(p) {
+	for _, ref := range p.seekers() {
 		if tries == p.qs.policy.Preemption.MaxTries {
 			p.qs.look.Until = p.now // it is tried for in another pass
 			break
 		}
 		tries++
-		if !preemptMore(p, ref) {
-			noteFailed(p, ref)
+		if !p.preemptMore(ref) {
+			p.noteFailed(ref)
 		}
 	}
 	if len(p.core.plan.Proposals) > first {
@@ -38,14 +38,14 @@ func preemptForServices(p *pass) {
 
 // seekers are the services that victims are to be sought for, in order, valid until the next
 // call of findScalingUp.
-func seekers(p *pass) []model.Ref {
+func (p preemption) seekers() []model.Ref {
 	list := p.core.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if !j.Scaled || j.leaving || j.resizing || failed(p, j) || p.core.holds.has(ref) {
+		if !j.Scaled || j.leaving || j.resizing || p.failed(j) || p.core.holds.has(ref) {
 			continue
 		}
-		if size := j.usage.Nodes; size < j.wants() && p.atLimit(j, size) == model.ReasonNone {
+		if size := j.usage.Nodes; size < j.wants() && p.services().atLimit(j, size) == model.ReasonNone {
 			list = append(list, ref)
 		}
 	}
@@ -58,7 +58,7 @@ func seekers(p *pass) []model.Ref {
 
 // preemptMore proposes that others make room for as many nodes as can be of those that the
 // service under ref lacks; it says whether anything is proposed.
-func preemptMore(p *pass, ref model.Ref) bool {
+func (p preemption) preemptMore(ref model.Ref) bool {
 	s, j := p.core, &p.core.jobs[ref]
 	have, lent := j.usage.Nodes, p.core.lent[p.qs.id] > 0
 	most := j.wants() - have
@@ -69,7 +69,7 @@ func preemptMore(p *pass, ref model.Ref) bool {
 		if s.ledger.CheckResize(&j.usage, have+j.more) != model.ReasonNone || s.overPool(j, j.more) {
 			continue
 		}
-		if lent && (reclaim(p, ref, false) || p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, triggerOf(j)) {
+		if lent && (p.services().reclaim(ref, false) || p.proposePreemption(ref, preempt.Reclaim)) || p.proposePreemption(ref, triggerOf(j)) {
 			return true
 		}
 	}
@@ -79,7 +79,7 @@ func preemptMore(p *pass, ref model.Ref) bool {
 
 // makesRoom says whether others are making room for the service under ref: they leave, or
 // give nodes of its vCluster back.
-func makesRoom(p *pass, ref model.Ref) bool {
+func (p services) makesRoom(ref model.Ref) bool {
 	home := p.core.home[p.qs.id]
 	return p.core.holds.has(ref) || slices.ContainsFunc(p.core.resizes, func(x resize) bool {
 		return x.queue != p.qs && p.core.jobs[x.ref].placement.Within(home) > x.whole.Within(home)

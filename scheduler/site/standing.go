@@ -50,15 +50,15 @@ func (a *inquiry) inOrder() []order.Candidate {
 	for i := range list {
 		c := &list[i]
 		c.Ref, c.At = p.qs.waiting.Jobs[i].Ref, int32(i)
-		c.Tier, c.Key = p.rankTier(c.Ref), math.MinInt64
+		c.Tier, c.Key = p.ranking().rankTier(c.Ref), math.MinInt64
 		switch e, ok := a.standing(c.Ref); {
 		case p.qs.policy.Ranking == ByScore:
 			c.Key = int64(e.Score)
 		case ok || p.qs.policy.Ranking == ByOrder:
-			c.Key = p.keyOf(&p.core.jobs[c.Ref])
+			c.Key = p.ranking().keyOf(&p.core.jobs[c.Ref])
 		}
 	}
-	h := p.heap(list)
+	h := p.ranking().heap(list)
 	slices.SortFunc(list, func(a, b order.Candidate) int { //detlint:total ids of jobs end the order of the queue
 		switch {
 		case p.qs.mode.scoreOnly && a.Key != b.Key: // before the tiers of partitions
@@ -79,7 +79,7 @@ func (a *inquiry) predictedStart(ref model.Ref) model.Time {
 	case p.qs.policy.plans():
 		return a.was.plan.At(ref)
 	case p.qs.policy.Backfill == order.Easy && a.ahead() == ref:
-		if at := p.reservation().At; at != model.Never {
+		if at := p.easy().reservation().At; at != model.Never {
 			return at
 		}
 		if i := p.core.promises.of(ref); i >= 0 { // of what is lent

@@ -11,16 +11,16 @@ import (
 
 // trialFor is a trial for the blocked job under ref in which no job has left yet, valid
 // until the next: one that counts nodes where their number decides.
-func trialFor(p *pass, ref model.Ref) preempt.Trial {
+func (p victims) trialFor(ref model.Ref) preempt.Trial {
 	j := &p.core.jobs[ref]
-	if !countsNodes(p, j) {
+	if !p.countsNodes(j) {
 		t := &p.core.buf.detailed
-		*t = newTrial(p, ref)
+		*t = p.newTrial(ref)
 		return t
 	}
 	t := &p.core.buf.counted
 	*t = countedTrial{s: p.core, job: j, usable: t.usable, given: t.given, used: p.core.caps.Used, idle: p.core.buf.idleTrial(&p.core.caps.Idle)}
-	copy(t.usable, usableNodes(p, ref))
+	copy(t.usable, p.core.usableNodes(ref, p.now))
 	for _, f := range p.qs.inFlight { // proposed before they knew of this job, and on these nodes in any case
 		t.leaveOut(&p.core.jobs[f].placement)
 	}
@@ -36,7 +36,7 @@ func trialFor(p *pass, ref model.Ref) preempt.Trial {
 }
 
 // countsNodes says whether the number of nodes decides whether j has room.
-func countsNodes(p *pass, j *job) bool {
+func (p victims) countsNodes(j *job) bool {
 	return !j.Divides() && !j.IsSensitive() && !p.qs.mode.conformanceFirst
 }
 
@@ -106,7 +106,7 @@ func (t *countedTrial) Fits() bool {
 }
 
 // newTrial is a trial in which no job has left yet, valid until the next.
-func newTrial(p *pass, ref model.Ref) trial {
+func (p victims) newTrial(ref model.Ref) trial {
 	t := trial{s: p.core, qs: p.qs, ref: ref, now: p.now, free: p.core.buf.trial, used: p.core.caps.Used, idle: p.core.buf.idleTrial(&p.core.caps.Idle)}
 	t.free.CopyFrom(p.qs.free)
 	return t

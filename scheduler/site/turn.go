@@ -5,25 +5,30 @@ import (
 	"orrery/scheduler/order"
 )
 
+// turns are those of the candidates.
+type turns struct{ *pass }
+
+func (p *pass) turns() turns { return turns{p} }
+
 // tryStart is the turn of a job that had room when the pass began.
-func (p *pass) tryStart(c order.Candidate) {
+func (p turns) tryStart(c order.Candidate) {
 	j := &p.core.jobs[c.Ref]
 	if j.phase == running {
-		p.growService(c.Ref)
+		p.services().growService(c.Ref)
 		return
 	}
-	if p.qs.blocked && p.qs.policy.MinScore == 0 && (p.cannotStart(p.qs.waiting.Row(c.Ref)) || refusedAlike(p, c.Ref)) {
+	if p.qs.blocked && p.qs.policy.MinScore == 0 && (p.easy().cannotStart(p.qs.waiting.Row(c.Ref)) || p.memo().refusedAlike(c.Ref)) {
 		return
 	}
-	if hadTurn(p, j) {
+	if p.hadTurn(j) {
 		return
 	}
 	if p.screen(c) != model.ReasonNone {
 		return
 	}
 	found := &p.core.buf.choice
-	if r := p.choose(c.Ref, found); r != model.ReasonNone {
-		addNoRoom(p, c.Ref, r)
+	if r := p.room().choose(c.Ref, found); r != model.ReasonNone {
+		p.memo().addNoRoom(c.Ref, r)
 		p.block(c.Ref)
 		return
 	}
@@ -31,27 +36,27 @@ func (p *pass) tryStart(c order.Candidate) {
 		return
 	}
 	if p.qs.blocked && !p.mayPass(j, &found.nodes) {
-		addDelay(p, c.Ref, found)
+		p.memo().addDelay(c.Ref, found)
 		return
 	}
-	p.propose(c.Ref, found)
+	p.proposals().propose(c.Ref, found)
 }
 
 // mayPass says whether a job about to start on the nodes may do so although one
 // before it is blocked. Between two plans of Conservative none may.
-func (p *pass) mayPass(j *job, nodes *model.Placement) bool {
+func (p turns) mayPass(j *job, nodes *model.Placement) bool {
 	switch p.qs.policy.Backfill {
 	case order.FirstFit:
 		return true
 	case order.Easy:
-		return p.harmless(j, nodes)
+		return p.easy().harmless(j, nodes)
 	}
 	return false
 }
 
 // tryTight is the turn of a job that had no room when the pass began.
-func (p *pass) tryTight(c order.Candidate) {
-	if hadTurn(p, &p.core.jobs[c.Ref]) {
+func (p turns) tryTight(c order.Candidate) {
+	if p.hadTurn(&p.core.jobs[c.Ref]) {
 		return
 	}
 	if p.screen(c) == model.ReasonNone {
@@ -61,11 +66,11 @@ func (p *pass) tryTight(c order.Candidate) {
 
 // screen is held for a job whose turn it is: of one held by min_score, the next look is
 // told when it may reach that.
-func (p *pass) screen(c order.Candidate) model.Reason {
-	r, j := p.held(c), &p.core.jobs[c.Ref]
+func (p turns) screen(c order.Candidate) model.Reason {
+	r, j := p.gate().held(c), &p.core.jobs[c.Ref]
 	if r == model.ReasonMinScore {
 		p.minScored = true
-		p.qs.minScoreAt = min(p.qs.minScoreAt, p.reaches(j))
+		p.qs.minScoreAt = min(p.qs.minScoreAt, p.ranking().reaches(j))
 	}
 	if r != model.ReasonNone {
 		j.heldIn = p.core.work.Passes
@@ -76,39 +81,39 @@ func (p *pass) screen(c order.Candidate) model.Reason {
 // hadTurn says whether a limit held j in this pass when it was its turn, which is not
 // its turn again when a start has given that way: one of shares leaves more nodes to others that
 // take shares.
-func hadTurn(p *pass, j *job) bool { return j.usage.Divides && j.heldIn == p.core.work.Passes }
+func (p turns) hadTurn(j *job) bool { return j.usage.Divides && j.heldIn == p.core.work.Passes }
 
 // block makes ref the first blocked job of the pass, when there is none yet.
-func (p *pass) block(ref model.Ref) {
+func (p turns) block(ref model.Ref) {
 	if p.qs.blocked {
 		return
 	}
 	p.qs.blocked, p.qs.standing = true, ref
 	p.qs.reservation.Ref, p.qs.reservation.Since = ref, p.core.seq
 	if p.qs.policy.Preempts {
-		p.preemptForBlocked()
+		p.preemption().preemptForBlocked()
 	}
 }
 
 // tryReady gives the jobs their turn whose victims have all left: they go before all others.
-func tryReady(p *pass) {
+func (p turns) tryReady() {
 	line := p.core.buf.tight[:0]
 	for i := range p.core.holds {
 		x := &p.core.holds[i]
 		if len(x.victims) == 0 && p.qs.waiting.Has(x.ref) {
-			line = append(line, order.Candidate{Key: p.keyOf(&p.core.jobs[x.ref]), Tier: p.rankTier(x.ref), Ref: x.ref})
+			line = append(line, order.Candidate{Key: p.ranking().keyOf(&p.core.jobs[x.ref]), Tier: p.ranking().rankTier(x.ref), Ref: x.ref})
 		}
 	}
 	p.core.buf.tight = line
-	h := p.heap(line)
+	h := p.ranking().heap(line)
 	for h.Init(); len(h.List) > 0; h.Pop() {
-		try(p, h.List[0])
+		p.try(h.List[0])
 	}
 }
 
 // try is the turn of a candidate.
-func try(p *pass, c order.Candidate) {
-	if p.mayFit(p.qs.waiting.Row(c.Ref)) {
+func (p turns) try(c order.Candidate) {
+	if p.room().mayFit(p.qs.waiting.Row(c.Ref)) {
 		p.tryStart(c)
 	} else {
 		p.tryTight(c)

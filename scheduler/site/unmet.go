@@ -8,18 +8,18 @@ import (
 
 // tellUnmet answers the demands of services that are smaller than they are to be, and for
 // which nothing is under way.
-func tellUnmet(p *pass) {
+func (p services) tellUnmet() {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if size := j.usage.Nodes; j.unanswered != 0 && !j.leaving && !j.resizing && size < j.wants() && !makesRoom(p, ref) {
-			p.core.plan.Unmet = append(p.core.plan.Unmet, scheduler.Unmet{Job: j.Job, Ref: ref, Seq: j.unanswered, Nodes: j.wants() - size, Reason: lack(p, ref)})
+		if size := j.usage.Nodes; j.unanswered != 0 && !j.leaving && !j.resizing && size < j.wants() && !p.makesRoom(ref) {
+			p.core.plan.Unmet = append(p.core.plan.Unmet, scheduler.Unmet{Job: j.Job, Ref: ref, Seq: j.unanswered, Nodes: j.wants() - size, Reason: p.lack(ref)})
 		}
 	}
 }
 
 // lack says why the service under ref gets no node more: the first limit that holds it, else
 // what is wrong with the node that it would get next, else why there is none.
-func lack(p *pass, ref model.Ref) model.Reason {
+func (p services) lack(ref model.Ref) model.Reason {
 	s, j := p.core, &p.core.jobs[ref]
 	size := j.usage.Nodes
 	if r := p.atLimit(j, size); r != model.ReasonNone {
@@ -27,7 +27,7 @@ func lack(p *pass, ref model.Ref) model.Reason {
 	}
 	q := p.qs.query(j, 1, s.avoidsMore(ref, p.now, j.predictedEnd(p.now)))
 	if nodes := &s.buf.choice.nodes; p.qs.free.Select(&q, nodes) {
-		return whyNotThese(p, ref, nodes)
+		return p.whyNotThese(ref, nodes)
 	}
 	q.Avoid = s.buf.avoid
 	clear(q.Avoid)
@@ -39,7 +39,7 @@ func lack(p *pass, ref model.Ref) model.Reason {
 }
 
 // whyNotThese says why the service under ref does not get the nodes, which are free.
-func whyNotThese(p *pass, ref model.Ref, nodes *model.Placement) model.Reason {
+func (p services) whyNotThese(ref model.Ref, nodes *model.Placement) model.Reason {
 	s, j := p.core, &p.core.jobs[ref]
 	x := p.newResize(ref)
 	defer s.dropResize(len(s.resizes) - 1)

@@ -8,13 +8,18 @@ import (
 	"orrery/scheduler/preempt"
 )
 
+// victims are the running jobs that may make room.
+type victims struct{ *view }
+
+func (v *view) victims() victims { return victims{v} }
+
 // preemptible lists the running jobs of classes below that which might leave, and says whether some
 // of them may make room. Lower classes leave first, so that those above are not listed once the job
 // fits where all listed leave. alike is what searchOf says: the number of nodes alone decides. The list
 // is valid until the next call.
-func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger, below int32, without preempt.Trial, alike bool) (list []preempt.Victim, may bool) {
+func (p victims) preemptible(ref model.Ref, trigger preempt.Trigger, below int32, without preempt.Trial, alike bool) (list []preempt.Victim, may bool) {
 	j := &p.core.jobs[ref]
-	c := newCandidates(p, ref, trigger)
+	c := p.newCandidates(ref, trigger)
 	classes := j.kind.heldByClass(p.core.active, p.core.jobs).byClass[:below]
 	counted, ok := without.(*countedTrial)
 	ok = ok && !p.core.preemptsByQOS && !p.core.caps.Idle.Counts() // which has jobs count as of other classes, and caps have less room with more victims
@@ -118,8 +123,8 @@ func (c *candidates) untilFits(classes [][]holder, without *countedTrial) (list 
 
 // holdersFor lists all running jobs that hold nodes of use to the job under ref, with those that are
 // never made to leave. The list is valid until the next call.
-func holdersFor(p *pass, ref model.Ref, trigger preempt.Trigger) []preempt.Victim {
-	c := newCandidates(p, ref, trigger)
+func (p victims) holdersFor(ref model.Ref, trigger preempt.Trigger) []preempt.Victim {
+	c := p.newCandidates(ref, trigger)
 	list := p.core.buf.victims[:0]
 	for _, running := range p.core.active {
 		if !mayMeet(&p.core.nodeState, c.job.kind, &p.core.jobs[running]) {
@@ -135,7 +140,7 @@ func holdersFor(p *pass, ref model.Ref, trigger preempt.Trigger) []preempt.Victi
 
 // candidates makes victims of running jobs for one that wants their nodes.
 type candidates struct {
-	p       *pass
+	p       *view
 	job     *job
 	trigger preempt.Trigger
 	usable  model.NodeSet
@@ -145,9 +150,9 @@ type candidates struct {
 	free    model.NodeSet // of these, the nodes that are not in flight
 }
 
-func newCandidates(p *pass, ref model.Ref, trigger preempt.Trigger) candidates {
-	c := candidates{p: p, job: &p.core.jobs[ref], trigger: trigger}
-	c.usable, c.all = usableOf(p, ref)
+func (p victims) newCandidates(ref model.Ref, trigger preempt.Trigger) candidates {
+	c := candidates{p: p.view, job: &p.core.jobs[ref], trigger: trigger}
+	c.usable, c.all = p.core.usableOf(ref, p.now)
 	c.free = c.usable
 	c.lent, c.flying = p.core.lent[p.qs.id] > 0, len(p.qs.inFlight)+len(p.core.resizes) > 0
 	return c

@@ -144,7 +144,7 @@ func (a *inquiry) begin(now model.Time) {
 	s, qs := a.pass.core, a.pass.qs
 	a.call, a.foundFirst, a.laidOut, a.untested, a.victims, a.yielded = s.calls, false, false, nil, a.victims[:0], a.yielded[:0]
 	a.pass.begin(now)
-	a.pass.borrowable = a.pass.lendable()
+	a.pass.borrowable = a.pass.room().lendable()
 	qs.reservation.Reset()
 	s.freeze(qs)
 	if a.coded != nil {
@@ -193,9 +193,9 @@ func (a *inquiry) reason(ref model.Ref) (r model.Reason, blocked bool) {
 func (a *inquiry) held(ref model.Ref) model.Reason {
 	c := order.Candidate{Ref: ref}
 	if a.pass.qs.policy.MinScore > 0 {
-		c.Key = a.pass.keyOf(&a.pass.core.jobs[ref])
+		c.Key = a.pass.ranking().keyOf(&a.pass.core.jobs[ref])
 	}
-	return a.pass.held(c)
+	return a.pass.gate().held(c)
 }
 
 // room selects nodes for a job, or says what is short.
@@ -205,9 +205,9 @@ func (a *inquiry) room(ref model.Ref, found *choice) model.Reason {
 	if free := p.qs.waiting.Free(row.Size); free < row.Need && !(row.Borrows && free+p.borrowable >= row.Need) {
 		return model.ReasonResources
 	}
-	q := searchNow(p, ref)
-	if !findNodes(p, j, &q, found) {
-		return p.short(j, &q)
+	q := p.room().searchNow(ref)
+	if !p.room().findNodes(j, &q, found) {
+		return p.room().short(j, &q)
 	}
 	return p.core.overCap(j, &found.nodes)
 }
@@ -229,7 +229,7 @@ func (a *inquiry) mayPass(ref model.Ref) bool {
 		return false
 	}
 	j := &p.core.jobs[ref]
-	return p.outOfTheWay(p.now.Add(j.left)) || p.qs.reservation.LeavesRoom(&a.found.nodes, drawn(p, j, &a.found.nodes))
+	return p.easy().outOfTheWay(p.now.Add(j.left)) || p.qs.reservation.LeavesRoom(&a.found.nodes, p.easy().drawn(j, &a.found.nodes))
 }
 
 // plans says whether a pass now would plan, or has done so.
@@ -241,7 +241,7 @@ func (a *inquiry) plans() bool {
 // nextPlan is when the vCluster may plan.
 func (a *inquiry) nextPlan() model.Time {
 	a.pass.qs.plan.Planned = a.was.plan.Planned
-	return a.pass.nextPlan()
+	return a.pass.planned().nextPlan()
 }
 
 // ahead is the first job of the queue that a job with room may have to wait for, -1 for none: the first blocked one, or
@@ -253,7 +253,7 @@ func (a *inquiry) ahead() model.Ref {
 	a.foundFirst, a.first = true, -1
 	p, plans := &a.pass, a.plans()
 	var best order.Candidate
-	h := p.heap(nil)
+	h := p.ranking().heap(nil)
 	for i := range p.qs.waiting.Jobs {
 		c := a.candidate(p.qs.waiting.Jobs[i].Ref)
 		if a.first >= 0 && !h.Before(&c, &best) || a.held(c.Ref) != model.ReasonNone || !plans && a.room(c.Ref, &a.others) == model.ReasonNone {
@@ -267,12 +267,12 @@ func (a *inquiry) ahead() model.Ref {
 
 // candidate is a job of the queue as a pass orders it.
 func (a *inquiry) candidate(ref model.Ref) order.Candidate {
-	return order.Candidate{Key: a.pass.keyOf(&a.pass.core.jobs[ref]), Tier: a.pass.rankTier(ref), Ref: ref}
+	return order.Candidate{Key: a.pass.ranking().keyOf(&a.pass.core.jobs[ref]), Tier: a.pass.ranking().rankTier(ref), Ref: ref}
 }
 
 // before says whether one job comes before another in the queue.
 func (a *inquiry) before(first, second model.Ref) bool {
-	h, x, y := a.pass.heap(nil), a.candidate(first), a.candidate(second)
+	h, x, y := a.pass.ranking().heap(nil), a.candidate(first), a.candidate(second)
 	return h.Before(&x, &y)
 }
 
@@ -287,7 +287,7 @@ func (a *inquiry) planned(ref model.Ref) bool {
 	at, nodes := plan.Slot(ref)
 	had := plan.Lift(ref, j.left, j.needs)
 	starts := plan.Earliest(p.now, p.now, j.left, j.kind.mask, j.NodesMin, func(_, until model.Time, free model.NodeSet) bool {
-		return startsIn(p, ref, until, free, &a.found.nodes)
+		return p.planned().startsIn(ref, until, free, &a.found.nodes)
 	})
 	if had >= 0 {
 		plan.Set(had, ref, at, j.left, nodes, j.needs)
@@ -300,7 +300,7 @@ func (a *inquiry) layOut() {
 	if !a.laidOut {
 		a.laidOut = true
 		a.pass.qs.plan.CopyFrom(&a.was.plan)
-		a.pass.layTimeline()
+		a.pass.planned().layTimeline()
 	}
 }
 
@@ -318,7 +318,7 @@ func (a *inquiry) lacksTest(ref model.Ref) bool {
 			c.At = int32(i)
 			a.line = append(a.line, c)
 		}
-		h := p.heap(nil)
+		h := p.ranking().heap(nil)
 		slices.SortFunc(a.line, func(x, y order.Candidate) int { //detlint:total no job is in the queue twice
 			if h.Before(&x, &y) {
 				return -1

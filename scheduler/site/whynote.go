@@ -72,9 +72,9 @@ func (a *inquiry) standing(ref model.Ref) (score.Explanation, bool) {
 // counted, none when there are too few.
 func wouldChoose(s *Core, j *job, avoid model.NodeSet, p *model.Placement) {
 	q := j.queue.query(j, j.NodesMin, avoid)
-	asked := pass{view: view{core: s, qs: j.queue, now: s.now}}
-	asked.borrowable = asked.lendable()
-	if !j.queue.free.Select(&q, p) && !asked.borrow(j, &q, p) {
+	asked := view{core: s, qs: j.queue, now: s.now}
+	asked.borrowable = asked.room().lendable()
+	if !j.queue.free.Select(&q, p) && !asked.room().borrow(j, &q, p) {
 		p.Words, p.Shares = p.Words[:0], p.Shares[:0]
 	}
 }

@@ -24,11 +24,11 @@ type yielded struct {
 func (a *inquiry) noVictims(ref model.Ref) scheduler.NoVictims {
 	p := &a.pass
 	j := &p.core.jobs[ref]
-	if !p.qs.policy.Preempts || makesRoom(p, ref) {
+	if !p.qs.policy.Preempts || p.services().makesRoom(ref) {
 		return scheduler.VictimsFound
 	}
 	if j.phase == running {
-		if size := j.usage.Nodes; p.qs.policy.plans() || j.leaving || j.resizing || size >= j.wants() || p.atLimit(j, size) != model.ReasonNone {
+		if size := j.usage.Nodes; p.qs.policy.plans() || j.leaving || j.resizing || size >= j.wants() || p.services().atLimit(j, size) != model.ReasonNone {
 			return scheduler.VictimsFound
 		}
 		more := j.more
@@ -36,7 +36,7 @@ func (a *inquiry) noVictims(ref model.Ref) scheduler.NoVictims {
 		j.more = 1
 		return a.lookForVictims(ref)
 	}
-	search, alike := searchOf(p, j, triggerOf(j), belowOf(p.core.site, j))
+	search, alike := p.memo().searchOf(j, triggerOf(j), belowOf(p.core.site, j))
 	if !alike {
 		return a.lookForVictims(ref)
 	}
@@ -68,7 +68,7 @@ func (a *inquiry) yieldedTo(ref model.Ref) yielded {
 			return x
 		}
 	}
-	list, t := holdersFor(p, ref, preempt.Priority), trialFor(p, ref)
+	list, t := p.victims().holdersFor(ref, preempt.Priority), p.victims().trialFor(ref)
 	counted := t.(*countedTrial)
 	each := func(admitted bool, f func(*preempt.Victim)) {
 		for i := range list {
@@ -91,17 +91,17 @@ func (a *inquiry) yieldedTo(ref model.Ref) yielded {
 func (a *inquiry) lookForVictims(ref model.Ref) scheduler.NoVictims {
 	p := &a.pass
 	s, j, cfg := p.core, &p.core.jobs[ref], &p.qs.policy.Preemption
-	t := newTrial(p, ref)
+	t := p.victims().newTrial(ref)
 	found := func(trigger preempt.Trigger, list []preempt.Victim) bool {
 		chosen, ok := preempt.Select(cfg, trigger, j.Class, p.now, list, &t, s.buf.selected)
 		s.buf.selected = chosen
 		return ok && len(chosen) > 0
 	}
-	if s.lent[p.qs.id] > 0 && found(preempt.Reclaim, holdersFor(p, ref, preempt.Reclaim)) {
+	if s.lent[p.qs.id] > 0 && found(preempt.Reclaim, p.victims().holdersFor(ref, preempt.Reclaim)) {
 		return scheduler.VictimsUntried
 	}
 	trigger := triggerOf(j)
-	list := holdersFor(p, ref, trigger)
+	list := p.victims().holdersFor(ref, trigger)
 	switch tooMany, protected := preempt.Shortfall(cfg, trigger, j.Class, list, &t); {
 	case tooMany && found(trigger, list):
 		return scheduler.VictimsUntried

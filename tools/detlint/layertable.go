@@ -18,12 +18,12 @@ var layerTable = []layered{
 		resolvesets lint calibration gate settings clusterfile storage encode services kinds diff idleweights scalingmachines
 		failures network scaling locate scalingpolicy load weights resolve check decode retired schema cluster amount nodes
 		scalar profile problem`},
-	{"scheduler/site", 42, `
-		unsatisfiable site standing follow why mode unmet plan whyvictims conservative whynote inorder observe look seek
-		foresight depends bestjob behind turn reactive preempt alike reclaim ranges proposals shed publish resize victims usage
-		blocked easy rank clashes trial room avoid score held lend preempts accounts maxlimits pass constraints holds tres
-		signals gate lookout confinable margins equivalence core config prices kinds promises jobs requestmix queuestate nodes
-		classes`},
+	{"scheduler/site", 27, `
+		plan shed pass unmet follow observe usage standing site documented ascoded unsatisfiable constraints why whyvictims
+		conservative whynote inorder behind look depends foresight bestjob turn seek preempt reactive ranges alike proposals
+		equivalence margins blocked reclaim publish rank preempts resize trial score easy room victims gate held clashes needs
+		view lend lookout avoid holds signals confinable core accounts tres config query promises jobs kinds nodes queuestate
+		prices classes`},
 	{"traces", 12, `
 		validate record memory classes badrows access survey stream dependencies scan bundle peaks attributes writer measure
 		cursor rows reader rules tablerules foreign plausible table hash columns schema seal report source reserved meta errors
