@@ -16,47 +16,6 @@ func (v *view) memo() memo { return memo{v} }
 // Many jobs ask for the same. Of those behind the blocked one, what a job was refused in a pass
 // is refused to all that ask for the same nodes when it is their turn, until one more is proposed.
 
-// victimSearch is what it depends on whether victims are found for a job of whole nodes that no cap
-// keeps from starting.
-type victimSearch struct {
-	kind         *nodeChoice
-	trigger      preempt.Trigger
-	class, below int32
-	nodes        int32
-}
-
-// refused is what a pass has refused.
-type refused struct {
-	seq      uint64         // of the last proposal before
-	since    uint32         // counts the times when nothing was refused yet
-	noRoom   asked          // no nodes were found
-	delays   asked          // the nodes found are those that the blocked job needs
-	searches []victimSearch // that found none
-}
-
-// asked is when what has a number was refused, as since counts.
-type asked []uint32
-
-func (a *asked) add(number int32, since uint32) {
-	for int(number) >= len(*a) {
-		*a = append(*a, 0)
-	}
-	(*a)[number] = since
-}
-
-func (a asked) has(number int32, since uint32) bool {
-	return int(number) < len(a) && a[number] == since
-}
-
-func (r *refused) reset(seq uint64) {
-	r.seq, r.searches = seq, r.searches[:0]
-	if r.since++; r.since == 0 { // all stamps are of before
-		clear(r.noRoom)
-		clear(r.delays)
-		r.since = 1
-	}
-}
-
 // refusedSince is what this pass has refused since its last proposal.
 func (p memo) refusedSince() *refused {
 	r := &p.scratch.refused
@@ -93,7 +52,7 @@ func (p memo) delaysAlike(ref model.Ref) bool {
 	if !r.delays.has(j.alike, r.since) || !p.heedsRefusals(ref) || p.easy().outOfTheWay(p.now.Add(j.left)) || p.core.confines(j) {
 		return false
 	}
-	p.qs.confinable.add(j)
+	p.noteDelay(j)
 	return true
 }
 
@@ -119,10 +78,17 @@ func (p memo) addNoRoom(ref model.Ref, why model.Reason) {
 	}
 }
 
+// noteDelay notes that j, if it takes shares, would delay the blocked job.
+func (p memo) noteDelay(j *job) {
+	if j.usage.Divides {
+		p.qs.confinable.add(owner{j.Tenant, j.QOS}, j.usage.Nodes)
+	}
+}
+
 // addDelay takes in that the job under ref would delay the blocked one on the nodes chosen.
 func (p memo) addDelay(ref model.Ref, c *choice) {
 	j := &p.core.jobs[ref]
-	p.qs.confinable.add(j)
+	p.noteDelay(j)
 	if !p.refusalsHold(j) || p.core.holds.has(ref) || p.core.confines(j) {
 		return
 	}

@@ -16,28 +16,6 @@ type behind struct {
 	leftOver []int32 // by size, what spared answered in this pass, -1 for nothing yet
 }
 
-// passBehind lets jobs start behind the blocked one, in order, as far as they do not delay
-// it. Those are not looked at that surely have no room or would delay it, by the number of nodes and the time
-// that they ask for.
-func (p leaders) passBehind() {
-	x := &p.scratch.behind
-	x.p, x.leftOver = p.pass, x.leftOver[:0]
-	x.seeker.Start(&p.scratch.bounds, x)
-	for p.room().anyRoom() {
-		c, ok := x.seeker.Next()
-		if !ok {
-			return
-		}
-		proposed := p.core.seq
-		p.turns().tryStart(c)
-		if p.core.seq != proposed {
-			x.seeker.Release(c.Tier, model.Fixed(c.Key), p.core.jobs[c.Ref].Job)
-		} else if len(p.core.holds) == 0 && !p.core.limitsQOS && p.memo().delaysAlike(c.Ref) {
-			x.seeker.Park(c.Ref, p.qs.reservation.At.Sub(p.now)) // those of its tenant are refused as well until one more is proposed
-		}
-	}
-}
-
 // Room implements waiting.Test.
 func (x *behind) Room(size int32, borrows bool) queue.Room {
 	borrowing := x.p.easy().mayBorrow(borrows)

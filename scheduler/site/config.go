@@ -228,3 +228,41 @@ type mode struct {
 	promises         bool // others are told what the first blocked job is to get, where they could take it
 	bounded          bool // scores have bounds, and only which job starts matters
 }
+
+// sharing is that of the policies that order by Slurm's priority, which Validate has
+// found to be the same, nil when there are none.
+func (c *Config) sharing() *multifactor.Sharing {
+	for i := range c.Policies {
+		if c.Policies[i].Ranking == ByMultifactor {
+			sharing := c.Policies[i].Multifactor.Sharing
+			sharing.Period = c.Quota.Tick
+			return &sharing
+		}
+	}
+	return nil
+}
+
+// oneSharing says which policies want the fair share computed in different ways.
+func (c *Config) oneSharing() error {
+	first := -1
+	for i := range c.Policies {
+		p := &c.Policies[i]
+		switch {
+		case p.Ranking != ByMultifactor:
+		case first < 0:
+			first = i
+		case p.Multifactor.Sharing != c.Policies[first].Multifactor.Sharing:
+			return fmt.Errorf("vClusters %s and %s: their profiles count the usage of Slurm's fair share differently (half_life, fair_tree, dampening): make them equal", c.Site.VClusters[first].Name, c.Site.VClusters[i].Name)
+		}
+	}
+	return nil
+}
+
+// What Policy.Multifactor.TRES gives weights to, in this order.
+const (
+	TRESNode = iota
+	TRESCPU
+	TRESMemory
+	TRESGPU
+	NumTRES
+)

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"orrery/scheduler/fairshare"
 	"orrery/scheduler/model"
 	"slices"
 )
@@ -21,13 +22,10 @@ type owner struct {
 
 func (d *confinable) reset() { d.owners, d.nodes, d.many = d.owners[:0], 0, false }
 
-func (d *confinable) add(j *job) {
-	if !j.usage.Divides {
-		return
-	}
+func (d *confinable) add(c owner, nodes int32) {
 	const most = 16
-	d.nodes = max(d.nodes, j.usage.Nodes)
-	switch c := (owner{j.Tenant, j.QOS}); {
+	d.nodes = max(d.nodes, nodes)
+	switch {
 	case slices.Contains(d.owners, c):
 	case len(d.owners) == most:
 		d.many = true
@@ -36,6 +34,6 @@ func (d *confinable) add(j *job) {
 	}
 }
 
-func (d *confinable) anyConfined(s *Core) bool {
-	return d.many || slices.ContainsFunc(d.owners, func(c owner) bool { return s.ledger.MayConfine(c.tenant, c.qos, d.nodes) })
+func (d *confinable) anyConfined(ledger *fairshare.Accounts) bool {
+	return d.many || slices.ContainsFunc(d.owners, func(c owner) bool { return ledger.MayConfine(c.tenant, c.qos, d.nodes) })
 }

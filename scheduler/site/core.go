@@ -6,6 +6,7 @@ import (
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
 	"orrery/scheduler/preempt"
+	"orrery/scheduler/quota"
 	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/wake"
 )
@@ -109,4 +110,19 @@ func (b *buffers) nodesOf(placement *model.Placement) model.NodeSet {
 		set[w.Word] |= w.Mask
 	}
 	return set
+}
+
+// resize is a change of size in flight.
+type resize struct {
+	ref    model.Ref
+	seq    uint64
+	queue  *queueState
+	whole  model.Placement     // all nodes that the service is to have
+	gained model.Placement     // those of them that it does not hold yet
+	usage  quota.ResourceUsage // the service's, as it was
+	nodes  int32               // gained, 0 for one that shrinks
+	more   caps.Usage          // that it takes for them, less what they draw idle
+	reason model.Reason        // for which it shrinks, where it is to be told
+	lent   bool                // some of gained are of other vClusters
+	pooled bool                // they count as nodes of sensitive work
 }

@@ -37,7 +37,7 @@ func (p waking) sources() (must, check wake.Sources) {
 		found = inTheirWay
 	}
 	switch {
-	case found == allHeld && !p.qs.underProvisioned && len(p.core.site.Reservations) == 0 && !p.core.holds.concern(p.core, p.qs):
+	case found == allHeld && !p.qs.underProvisioned && len(p.core.site.Reservations) == 0 && !keepsFor(p.core, p.qs):
 		return always, 0
 	case found == allHeld || found == unclear || !p.conclusive():
 		return all, 0
@@ -54,7 +54,7 @@ func (p waking) sources() (must, check wake.Sources) {
 func (p waking) conclusive() bool {
 	qs, s := p.qs, p.core
 	switch {
-	case s.caps.Met || p.heeding || len(s.promises.list) > 0 || qs.needLent > 0 || len(s.site.Reservations) > 0 || s.holds.concern(s, qs):
+	case s.caps.Met || p.heeding || len(s.promises.list) > 0 || qs.needLent > 0 || len(s.site.Reservations) > 0 || keepsFor(s, qs):
 		return false
 	case qs.blocked && (qs.standing < 0 || !s.caps.Cap.Allows(s.jobs[qs.standing].needs, s.caps.Used)):
 		return false // when it has room depends on what others draw
@@ -80,7 +80,7 @@ func (p waking) stands() bool {
 		return false
 	case len(qs.services) > 0 && qs.underProvisioned != p.services().lacksNodes():
 		return false
-	case qs.confinable.anyConfined(s):
+	case qs.confinable.anyConfined(s.ledger):
 		return false
 	}
 	// Where a limit, a cap, a task group or a mutex holds the first blocked job now, another is.
@@ -105,7 +105,7 @@ func (p gate) anyGateOpen() bool {
 // orderless says whether the order of the jobs makes no difference where none has room and none preempts: the first
 // blocked one gets no promise, none is held by min_score, and it is not asked why jobs wait.
 func (p waking) orderless() bool {
-	return !p.qs.promises() && p.qs.policy.MinScore == 0 && !(p.qs.policy.Preempts && p.core.holds.concern(p.core, p.qs))
+	return !p.qs.promises() && p.qs.policy.MinScore == 0 && !(p.qs.policy.Preempts && keepsFor(p.core, p.qs))
 }
 
 // noteFull takes in that no job has room, where their order makes no difference.
@@ -154,3 +154,8 @@ func (p waking) fillsUp() bool {
 	p.noteFull()
 	return true
 }
+
+// waking is when the vCluster looks at its queue, and on what that depends.
+type waking struct{ *pass }
+
+func (p *pass) waking() waking { return waking{p} }

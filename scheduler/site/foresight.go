@@ -23,7 +23,7 @@ func (p lookahead) boundNextChange(anyFits bool) {
 		p.qs.tolerance = anyTolerance
 		return
 	}
-	if policy.Ranking != ByScore || policy.Expected || policy.MinScore > 0 || len(p.core.site.Reservations) > 0 || p.core.holds.concern(p.core, p.qs) {
+	if policy.Ranking != ByScore || policy.Expected || policy.MinScore > 0 || len(p.core.site.Reservations) > 0 || keepsFor(p.core, p.qs) {
 		p.qs.look.Until = p.now
 		return
 	}

@@ -36,11 +36,6 @@ func (h holds) ready(ref model.Ref) bool {
 	return i >= 0 && len(h[i].victims) == 0
 }
 
-// concern says whether nodes that a vCluster may use are kept for any job.
-func (h holds) concern(s *Core, qs *queueState) bool {
-	return slices.ContainsFunc(h, func(x hold) bool { return concerns(&s.nodeState, qs, &s.jobs[x.ref]) })
-}
-
 // add keeps nodes for ref, none and for no victims yet. The memory may be that of a hold that
 // was dropped.
 func (h *holds) add(ref model.Ref, nodes int) *hold {
@@ -107,27 +102,4 @@ func (h holds) nodes(ref model.Ref, set model.NodeSet) {
 			set.Or(h[i].nodes)
 		}
 	}
-}
-
-// dropHold stops keeping nodes for ref: it has started or left.
-func (s *Core) dropHold(ref model.Ref) {
-	if s.holds.drop(ref) {
-		gives(s, &s.jobs[ref])
-	}
-}
-
-// preemptionRefused takes in the refusal of a proposal to preempt: the victim is taken
-// off its hold, which is given up when no other is on its way out. It says whether there was
-// such a victim.
-func (s *Core) preemptionRefused(seq uint64) (found bool) {
-	for _, ref := range s.active {
-		if s.jobs[ref].preemptSeq == seq {
-			s.jobs[ref].leaving = false
-		}
-	}
-	ref, idle := s.holds.refused(seq)
-	if idle {
-		s.dropHold(ref)
-	}
-	return ref >= 0
 }

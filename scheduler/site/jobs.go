@@ -204,3 +204,11 @@ func victimOf(ref model.Ref, r *job) preempt.Victim {
 func (j *job) elapsed(now model.Time) model.Duration {
 	return now.Sub(j.started) + max(0, j.Walltime-j.left)
 }
+
+// rankClass is the class that a job preempts by.
+func rankClass(j *job) int32 {
+	if j.IsSensitive() {
+		return max(j.Class, model.SensitiveClass)
+	}
+	return j.Class
+}

@@ -7,11 +7,6 @@ import (
 	"orrery/scheduler/site/internal/wake"
 )
 
-// waking is when the vCluster looks at its queue, and on what that depends.
-type waking struct{ *pass }
-
-func (p *pass) waking() waking { return waking{p} }
-
 // When a vCluster looks at its queue: at a tick of its cycle, or in event mode at any time, if
 // something that its last pass depended on has changed or an instant has come that it waits for.
 
@@ -192,4 +187,23 @@ func (p waking) comesFirst(q *waiting.Job) bool {
 		p.qs.look.Bring(p.lookahead().overtaking(q, h, h.Key-q.Key))
 	}
 	return p.qs.look.Until <= p.now
+}
+
+// awaitsTick says whether the vCluster makes no pass now because no tick of its cycle is.
+func (qs *queueState) awaitsTick(now model.Time) bool {
+	return qs.policy.Cycle > 0 && !qs.again && (now == qs.lastPass || qs.tickFrom(now) != now)
+}
+
+// tickFrom is the first tick of the cycle at or after an instant. It is asked for the same again and again.
+func (qs *queueState) tickFrom(t model.Time) model.Time {
+	if t > qs.tick || t <= qs.tickBefore {
+		seekTick(qs, t)
+	}
+	return qs.tick
+}
+
+func seekTick(qs *queueState, t model.Time) {
+	cycle := qs.policy.Cycle
+	qs.tick = t.Grid(cycle, qs.policy.Phase)
+	qs.tickBefore = qs.tick.Add(-cycle)
 }

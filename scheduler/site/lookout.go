@@ -45,25 +45,6 @@ func newLookout() lookout {
 	}
 }
 
-// awaitsTick says whether the vCluster makes no pass now because no tick of its cycle is.
-func (qs *queueState) awaitsTick(now model.Time) bool {
-	return qs.policy.Cycle > 0 && !qs.again && (now == qs.lastPass || qs.tickFrom(now) != now)
-}
-
-// tickFrom is the first tick of the cycle at or after an instant. It is asked for the same again and again.
-func (qs *queueState) tickFrom(t model.Time) model.Time {
-	if t > qs.tick || t <= qs.tickBefore {
-		seekTick(qs, t)
-	}
-	return qs.tick
-}
-
-func seekTick(qs *queueState, t model.Time) {
-	cycle := qs.policy.Cycle
-	qs.tick = t.Grid(cycle, qs.policy.Phase)
-	qs.tickBefore = qs.tick.Add(-cycle)
-}
-
 // judgement is how it is found out whether a job that joins the queue calls for a pass.
 type judgement uint8
 

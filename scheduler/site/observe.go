@@ -181,7 +181,7 @@ func (s *Core) admitDue() {
 func (s *Core) enter(ref model.Ref) {
 	j := &s.jobs[ref]
 	qs := j.queue
-	j.phase, j.alike = queued, s.alikes.of(s, j)
+	j.phase, j.alike = queued, s.alikes.of(nodeQuery{j.kind, place.ShareOf(j.Allocation), j.NodesMin, j.Topology, s.cfg.borrows(j.Allocation, j.kind)})
 	first := qs.fair.Enter(j.Tenant)
 	row := waiting.Job{
 		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref, Job: j.Job,
@@ -443,4 +443,20 @@ func makeRoom(s *Core, facts []model.Fact) {
 		}
 	}
 	s.jobs = slices.Grow(s.jobs, n-len(s.jobs))[:n]
+}
+
+// preemptionRefused takes in the refusal of a proposal to preempt: the victim is taken
+// off its hold, which is given up when no other is on its way out. It says whether there was
+// such a victim.
+func (s *Core) preemptionRefused(seq uint64) (found bool) {
+	for _, ref := range s.active {
+		if s.jobs[ref].preemptSeq == seq {
+			s.jobs[ref].leaving = false
+		}
+	}
+	ref, idle := s.holds.refused(seq)
+	if idle {
+		s.dropHold(ref)
+	}
+	return ref >= 0
 }

@@ -12,14 +12,6 @@ func wants(qs *queueState, j *job, byQOS bool) bool {
 	return qs.policy.Preempts && most >= 0 && j.Preemptible() && (j.Class < most || byQOS)
 }
 
-// rankClass is the class that a job preempts by.
-func rankClass(j *job) int32 {
-	if j.IsSensitive() {
-		return max(j.Class, model.SensitiveClass)
-	}
-	return j.Class
-}
-
 // triggerOf is what j preempts others by, where it does not reclaim nodes.
 func triggerOf(j *job) preempt.Trigger {
 	if j.IsSensitive() {
@@ -35,14 +27,6 @@ func belowOf(site *model.Site, j *job) int32 {
 		return model.SensitiveClass
 	}
 	return rankClass(j)
-}
-
-// leastClass is a class that jobs must be above to preempt any job that runs now.
-func (p victims) leastClass() int32 {
-	if p.core.lent[p.qs.id] > 0 || p.core.preemptsByQOS {
-		return -1 // they are reclaimed, or count as of other classes
-	}
-	return p.core.activeOf.least()
 }
 
 // preemptsQOS is the qualities of service that that of j preempts.

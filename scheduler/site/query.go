@@ -33,3 +33,9 @@ func (qs *queueState) room(j *job) int32 {
 	}
 	return qs.free.Count(j.kind.class)
 }
+
+// choice is the nodes that a job is to start on.
+type choice struct {
+	nodes    model.Placement
+	borrowed bool // some are of other vClusters
+}

@@ -3,6 +3,8 @@ package site
 import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/waiting"
 )
 
 // ranking is the order of the queue.
@@ -56,23 +58,6 @@ func (s *nodeState) tier(j *job) int32 {
 	return s.site.Partitions[j.Partition].Tier
 }
 
-// ties orders candidates of one vCluster whose tiers and keys are equal.
-type ties struct {
-	s   *Core
-	qs  *queueState
-	now model.Time
-}
-
-// Before implements order.Ties.
-func (t *ties) Before(a, b model.Ref) bool {
-	x, y := &t.s.jobs[a], &t.s.jobs[b]
-	if t.qs.policy.Ranking == ByOrder {
-		a, b := x.asked(), y.asked()
-		return t.qs.policy.Order.Before(&a, x.key, &b, y.key, t.now)
-	}
-	return x.Job < y.Job
-}
-
 // heap is a heap of candidates of the pass, not in order yet.
 func (p ranking) heap(list []order.Candidate) order.Heap {
 	p.scratch.ties = ties{p.core, p.qs, p.now}
@@ -81,4 +66,57 @@ func (p ranking) heap(list []order.Candidate) order.Heap {
 		h.Tolerance = order.RankNear
 	}
 	return h
+}
+
+// scoreOf is the score of a waiting job in this pass, as of now.
+func (p ranking) scoreOf(j *job, now model.Time) model.Fixed {
+	qs := p.qs
+	row := waiting.Job{Static: j.static, Tenant: int32(j.Tenant) + 1, Class: j.kind.class, Need: j.NodesMin}
+	if qs.policy.Expected { // else it is among what all have in common
+		row.Static += qs.policy.Weights[score.Energy].Mul(p.core.energy(qs, j, now))
+	}
+	return qs.score(&row, qs.waiting.Term(j.Submit, now))
+}
+
+// keyOf is what the vCluster orders by, largest first; under ByOrder it is a rank.
+func (p ranking) keyOf(j *job) int64 {
+	switch p.qs.policy.Ranking {
+	case ByScore:
+		return int64(p.scoreOf(j, p.now))
+	case ByMultifactor:
+		return p.core.priority(p.qs, j, p.now)
+	}
+	a := j.asked()
+	p.qs.policy.Order.Refresh(&a, j.key, p.now)
+	return j.key.Rank()
+}
+
+// weigh makes the score of a waiting job as of this pass its key.
+func (p ranking) weigh(q *waiting.Job) { q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now)) }
+
+// reaches is the instant at which the wait alone has lifted j to min_score, to the
+// microsecond, if that is before minScoreAt; a pass is made then.
+func (p ranking) reaches(j *job) model.Time {
+	const horizon = 1 << 50 * model.Microsecond
+	least := p.qs.policy.MinScore
+	if p.qs.policy.Weights[score.Wait] <= 0 || (p.qs.minScoreAt < model.Never && p.scoreOf(j, p.qs.minScoreAt) < least) {
+		return model.Never
+	}
+	low, span := p.now, model.Millisecond
+	for p.scoreOf(j, p.now.Add(span)) < least {
+		if low, span = p.now.Add(span), 2*span; span > horizon {
+			return model.Never
+		}
+	}
+	for high := p.now.Add(span); ; {
+		mid := low + (high-low)/2
+		switch {
+		case mid == low:
+			return high
+		case p.scoreOf(j, mid) < least:
+			low = mid
+		default:
+			high = mid
+		}
+	}
 }

@@ -12,11 +12,6 @@ import (
 	"orrery/scheduler/site/internal/wake"
 )
 
-// services are the reactive services of the vCluster.
-type services struct{ *view }
-
-func (v *view) services() services { return services{v} }
-
 // Reactive services run on as many nodes as another system demands for them, between
 // NodesMin and NodesMax. What they have too much is offered to the quorum before
 // any job has a turn; what they lack they get in the order of the queue.

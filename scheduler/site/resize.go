@@ -3,26 +3,10 @@ package site
 import (
 	"cmp"
 	"orrery/scheduler/model"
-	"orrery/scheduler/quota"
 	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/wake"
 	"slices"
 )
-
-// resize is a change of size in flight.
-type resize struct {
-	ref    model.Ref
-	seq    uint64
-	queue  *queueState
-	whole  model.Placement     // all nodes that the service is to have
-	gained model.Placement     // those of them that it does not hold yet
-	usage  quota.ResourceUsage // the service's, as it was
-	nodes  int32               // gained, 0 for one that shrinks
-	more   caps.Usage          // that it takes for them, less what they draw idle
-	reason model.Reason        // for which it shrinks, where it is to be told
-	lent   bool                // some of gained are of other vClusters
-	pooled bool                // they count as nodes of sensitive work
-}
 
 // union writes what a and b name, which have no node in common, into p.
 func union(a, b, placement *model.Placement) {
@@ -176,3 +160,8 @@ func (p services) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
 	needs.Idle = x.more.Idle
 	return p.core.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.core.overLimits(j, &x.gained, j.usage.Milli) == model.ReasonNone && p.core.caps.Cap.Allows(needs, left) && !p.core.overPool(j, x.nodes)
 }
+
+// services are the reactive services of the vCluster.
+type services struct{ *view }
+
+func (v *view) services() services { return services{v} }

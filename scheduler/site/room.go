@@ -27,12 +27,6 @@ func (p room) anyRoom() bool {
 	return p.core.site.Amounts || p.qs.waiting.Free(0) > 0 || (p.core.cfg.Shared && p.qs.waiting.Free(1) > 0)
 }
 
-// choice is the nodes that a job is to start on.
-type choice struct {
-	nodes    model.Placement
-	borrowed bool // some are of other vClusters
-}
-
 // choose selects nodes for the waiting job under ref. It answers RESOURCES where there are none, whatever is in the way, or the cap
 // that the job would break on them.
 func (p room) choose(ref model.Ref, c *choice) model.Reason {
@@ -114,4 +108,26 @@ func (p room) own(j *job, avoid model.NodeSet) int32 {
 		n += bits.OnesCount64(m & j.kind.mask[w] &^ avoid[w])
 	}
 	return int32(n)
+}
+
+// lendable bounds what all other vClusters would lend to this one now.
+func (p room) lendable() (n int32) {
+	if !p.core.site.VClusters[p.qs.id].Borrow {
+		return 0
+	}
+	for v := range p.core.home {
+		if may := p.mayLend(model.VClusterID(v), p.core.lent[v]); may > 0 {
+			n += min(may, p.qs.free.IdleOf(p.core.home[v]))
+		}
+	}
+	return n
+}
+
+// mayLend is how many nodes more v lends to the vCluster when so many are lent already.
+func (p room) mayLend(v model.VClusterID, lent int32) int32 {
+	vc := &p.core.site.VClusters[v]
+	if v == p.qs.id || !vc.Lend || p.core.vclusters[v].keepsNodes() {
+		return 0
+	}
+	return vc.Lendable(p.core.homes[v]) - lent
 }

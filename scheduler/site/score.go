@@ -136,16 +136,6 @@ func (s *Core) energy(qs *queueState, j *job, now model.Time) model.Fixed {
 	return score.EnergyOf(s.price)
 }
 
-// scoreOf is the score of a waiting job in this pass, as of now.
-func (p ranking) scoreOf(j *job, now model.Time) model.Fixed {
-	qs := p.qs
-	row := waiting.Job{Static: j.static, Tenant: int32(j.Tenant) + 1, Class: j.kind.class, Need: j.NodesMin}
-	if qs.policy.Expected { // else it is among what all have in common
-		row.Static += qs.policy.Weights[score.Energy].Mul(p.core.energy(qs, j, now))
-	}
-	return qs.score(&row, qs.waiting.Term(j.Submit, now))
-}
-
 // score is the score of a waiting job in this pass, whose weighted wait is given, where
 // the price of energy is the same for all.
 func (qs *queueState) score(q *waiting.Job, wait model.Fixed) model.Fixed {
@@ -155,9 +145,6 @@ func (qs *queueState) score(q *waiting.Job, wait model.Fixed) model.Fixed {
 	}
 	return sum
 }
-
-// weigh makes the score of a waiting job as of this pass its key.
-func (p ranking) weigh(q *waiting.Job) { q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now)) }
 
 // explained is the score of j with its factors, for explanations.
 func explained(s *Core, qs *queueState, j *job, now model.Time) score.Explanation {
@@ -170,19 +157,6 @@ func explained(s *Core, qs *queueState, j *job, now model.Time) score.Explanatio
 	v[score.Energy] = s.energy(qs, j, now)
 	v[score.Conformance] = qs.conformance(j.kind.class, j.NodesMin)
 	return score.Explain(w, &v, qs.terms.Penalty[j.Tenant+1])
-}
-
-// keyOf is what the vCluster orders by, largest first; under ByOrder it is a rank.
-func (p ranking) keyOf(j *job) int64 {
-	switch p.qs.policy.Ranking {
-	case ByScore:
-		return int64(p.scoreOf(j, p.now))
-	case ByMultifactor:
-		return p.core.priority(p.qs, j, p.now)
-	}
-	a := j.asked()
-	p.qs.policy.Order.Refresh(&a, j.key, p.now)
-	return j.key.Rank()
 }
 
 // priority is Slurm's multifactor priority of j.
@@ -216,29 +190,19 @@ func (s *Core) factors(qs *queueState, j *job, now model.Time, tres *[NumTRES]mu
 	return in
 }
 
-// reaches is the instant at which the wait alone has lifted j to min_score, to the
-// microsecond, if that is before minScoreAt; a pass is made then.
-func (p ranking) reaches(j *job) model.Time {
-	const horizon = 1 << 50 * model.Microsecond
-	least := p.qs.policy.MinScore
-	if p.qs.policy.Weights[score.Wait] <= 0 || (p.qs.minScoreAt < model.Never && p.scoreOf(j, p.qs.minScoreAt) < least) {
-		return model.Never
+// ties orders candidates of one vCluster whose tiers and keys are equal.
+type ties struct {
+	s   *Core
+	qs  *queueState
+	now model.Time
+}
+
+// Before implements order.Ties.
+func (t *ties) Before(a, b model.Ref) bool {
+	x, y := &t.s.jobs[a], &t.s.jobs[b]
+	if t.qs.policy.Ranking == ByOrder {
+		a, b := x.asked(), y.asked()
+		return t.qs.policy.Order.Before(&a, x.key, &b, y.key, t.now)
 	}
-	low, span := p.now, model.Millisecond
-	for p.scoreOf(j, p.now.Add(span)) < least {
-		if low, span = p.now.Add(span), 2*span; span > horizon {
-			return model.Never
-		}
-	}
-	for high := p.now.Add(span); ; {
-		mid := low + (high-low)/2
-		switch {
-		case mid == low:
-			return high
-		case p.scoreOf(j, mid) < least:
-			low = mid
-		default:
-			high = mid
-		}
-	}
+	return x.Job < y.Job
 }

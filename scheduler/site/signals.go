@@ -3,6 +3,7 @@ package site
 import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/site/internal/wake"
+	"slices"
 )
 
 // What facts and proposals change for the vClusters. In event mode everything is a change.
@@ -99,4 +100,16 @@ func (s *Core) still() bool {
 		}
 	}
 	return true
+}
+
+// dropHold stops keeping nodes for ref: it has started or left.
+func (s *Core) dropHold(ref model.Ref) {
+	if s.holds.drop(ref) {
+		gives(s, &s.jobs[ref])
+	}
+}
+
+// keepsFor says whether nodes that a vCluster may use are kept for any job.
+func keepsFor(s *Core, qs *queueState) bool {
+	return slices.ContainsFunc(s.holds, func(x hold) bool { return concerns(&s.nodeState, qs, &s.jobs[x.ref]) })
 }

@@ -1,49 +1,9 @@
 package site
 
 import (
-	"fmt"
-
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
 )
-
-// What Policy.Multifactor.TRES gives weights to, in this order.
-const (
-	TRESNode = iota
-	TRESCPU
-	TRESMemory
-	TRESGPU
-	NumTRES
-)
-
-// sharing is that of the policies that order by Slurm's priority, which Validate has
-// found to be the same, nil when there are none.
-func (c *Config) sharing() *multifactor.Sharing {
-	for i := range c.Policies {
-		if c.Policies[i].Ranking == ByMultifactor {
-			sharing := c.Policies[i].Multifactor.Sharing
-			sharing.Period = c.Quota.Tick
-			return &sharing
-		}
-	}
-	return nil
-}
-
-// oneSharing says which policies want the fair share computed in different ways.
-func (c *Config) oneSharing() error {
-	first := -1
-	for i := range c.Policies {
-		p := &c.Policies[i]
-		switch {
-		case p.Ranking != ByMultifactor:
-		case first < 0:
-			first = i
-		case p.Multifactor.Sharing != c.Policies[first].Multifactor.Sharing:
-			return fmt.Errorf("vClusters %s and %s: their profiles count the usage of Slurm's fair share differently (half_life, fair_tree, dampening): make them equal", c.Site.VClusters[first].Name, c.Site.VClusters[i].Name)
-		}
-	}
-	return nil
-}
 
 // tresOf are nodes, CPUs, memory and GPUs, as parts of what the nodes have that
 // the job's partition lets it use: those that a request does not count are as

@@ -151,3 +151,8 @@ func (t *trial) Fits() bool {
 	q := t.qs.query(j, j.sought(), avoidsSought(t.s, t.ref, t.now))
 	return t.free.Fits(&q)
 }
+
+// victims are the running jobs that may make room.
+type victims struct{ *view }
+
+func (v *view) victims() victims { return victims{v} }

@@ -8,11 +8,6 @@ import (
 	"orrery/scheduler/preempt"
 )
 
-// victims are the running jobs that may make room.
-type victims struct{ *view }
-
-func (v *view) victims() victims { return victims{v} }
-
 // preemptible lists the running jobs of classes below that which might leave, and says whether some
 // of them may make room. Lower classes leave first, so that those above are not listed once the job
 // fits where all listed leave. alike is what searchOf says: the number of nodes alone decides. The list
@@ -235,4 +230,12 @@ func (c *candidates) sure(r *job) (n int32) {
 		}
 	}
 	return n
+}
+
+// leastClass is a class that jobs must be above to preempt any job that runs now.
+func (p victims) leastClass() int32 {
+	if p.core.lent[p.qs.id] > 0 || p.core.preemptsByQOS {
+		return -1 // they are reclaimed, or count as of other classes
+	}
+	return p.core.activeOf.least()
 }

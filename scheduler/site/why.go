@@ -7,9 +7,7 @@ import (
 	"orrery/scheduler/ascoded"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/scheduler/score"
-	"orrery/scheduler/site/internal/future"
-	"orrery/scheduler/site/internal/waiting"
+	"orrery/scheduler/site/internal/notes"
 )
 
 // Why a job waits is a question that is asked after a pass. It is answered by the tests of a pass, each job by itself
@@ -63,93 +61,6 @@ func aside(s *Core, ref model.Ref, now model.Time) scheduler.Answer {
 		out.Reason = j.why
 	}
 	return out
-}
-
-// inquiry is what is found out about a vCluster to answer questions. It holds until the next call of the core, and at one
-// instant.
-type inquiry struct {
-	pass  pass   // that proposes nothing
-	call  uint64 // of the core, as factLog counts them
-	own   looks
-	coded *ascoded.Planner // nil where the documented mode is asked
-	was   queueState       // of the vCluster while it is asked
-	met   bool             // likewise of the caps
-
-	// Each is found when it is first asked for.
-	foundFirst, laidOut bool
-	first               model.Ref // see ahead
-	untested            []bool    // by place in the queue, nil where it is not known; see planned
-	victims             []victimsFound
-	yielded             []yielded
-	found               choice            // of the job that is asked about
-	others              choice            // of those before it
-	line                []order.Candidate // memory
-}
-
-// looks is what a pass changes of its vCluster while it looks. An inquiry has its own.
-type looks struct {
-	scores
-	reservation future.Reservation
-	plan        future.Plan
-	lookout     lookout
-}
-
-func newInquiry(s *Core, qs *queueState) *inquiry {
-	fair := s.ledger.NewCache(len(s.site.Tenants), qs.policy.Weights[score.FairShare])
-	for t := range len(s.site.Tenants) + 1 {
-		fair.Enter(model.TenantID(t) - 1)
-	}
-	nodes := 0
-	if qs.policy.plans() {
-		nodes = len(s.site.Nodes)
-	}
-	a := &inquiry{own: looks{
-		scores:      scores{terms: waiting.Terms{FairShare: fair.Share, Penalty: fair.Penalty, Inverse: fair.Inverse}, fair: fair},
-		reservation: future.NewReservation(s.space.NewFree()),
-		plan:        future.NewPlan(qs.policy.Window, qs.policy.ticks(), nodes),
-	}}
-	a.pass = newPass(s, qs)
-	a.coded = s.passes[qs.id].rule.coded(&a.pass)
-	return a
-}
-
-// openInquiry begins questions about a vCluster, of which looks are put aside until close.
-func openInquiry(s *Core, qs *queueState, now model.Time) *inquiry {
-	if s.asked == nil {
-		s.asked = make([]*inquiry, len(s.vclusters))
-	}
-	a := s.asked[qs.id]
-	if a == nil {
-		a = newInquiry(s, qs)
-		s.asked[qs.id] = a
-	}
-	a.was, a.met = *qs, s.caps.Met
-	o := &a.own
-	qs.scores, qs.reservation, qs.plan, qs.lookout = o.scores, o.reservation, o.plan, o.lookout
-	if a.call != s.calls || a.pass.now != now {
-		a.begin(now)
-	}
-	return a
-}
-
-// close puts the vCluster back as it was.
-func (a *inquiry) close() {
-	s, qs := a.pass.core, a.pass.qs
-	a.own = looks{qs.scores, qs.reservation, qs.plan, qs.lookout}
-	*qs, s.caps.Met = a.was, a.met
-}
-
-// begin forgets what was found out before.
-func (a *inquiry) begin(now model.Time) {
-	s, qs := a.pass.core, a.pass.qs
-	a.call, a.foundFirst, a.laidOut, a.untested, a.victims, a.yielded = s.calls, false, false, nil, a.victims[:0], a.yielded[:0]
-	a.pass.begin(now)
-	a.pass.borrowable = a.pass.room().lendable()
-	qs.reservation.Reset()
-	s.freeze(qs)
-	if a.coded != nil {
-		a.coded.Look(now)
-	}
 }
 
 // answer is the answer for a job of the queue, or for a service.
@@ -339,4 +250,66 @@ func (a *inquiry) lacksTest(ref model.Ref) bool {
 		}
 	}
 	return a.untested[p.qs.waiting.At(ref)]
+}
+
+// inTheWay says which job keeps one of the queue from starting for the reason r, -1 for none,
+// and until when, as far as that is known.
+func (a *inquiry) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time) {
+	p := &a.pass
+	s, j := p.core, &p.core.jobs[ref]
+	switch r {
+	case model.ReasonPriority:
+		if first := a.ahead(); first >= 0 && first != ref {
+			return s.jobs[first].Job, a.reservedAt(first)
+		}
+	case model.ReasonReserved:
+		if j.Reservation >= 0 && s.site.Reservations[j.Reservation].Outside(p.now, p.now.Add(j.left)) { // whatever is idle
+			return -1, s.site.Reservations[j.Reservation].Start
+		}
+		return notes.Keeper(keptFrom(s, ref), p.qs.free.Idle(), j.kind.mask)
+	}
+	return -1, model.AbsentTime
+}
+
+// reservedAt is the instant of the reservation of the first job of the queue that others wait for.
+func (a *inquiry) reservedAt(first model.Ref) model.Time {
+	at, p := model.AbsentTime, &a.pass
+	switch {
+	case p.qs.policy.plans():
+		a.layOut()
+		at = p.qs.plan.At(first)
+	case p.qs.reservation.Known():
+		at = p.qs.reservation.At
+	}
+	if at == model.Never {
+		return model.AbsentTime
+	}
+	return at
+}
+
+// keptFrom lists the sets of nodes that are kept from ref now, for jobs first.
+func keptFrom(s *Core, ref model.Ref) (kept []notes.Kept) {
+	for i := range s.holds {
+		if c := &s.holds[i]; c.ref != ref {
+			kept = append(kept, notes.Kept{Nodes: c.nodes, Keeper: s.jobs[c.ref].Job, Until: model.AbsentTime})
+		}
+	}
+	j := &s.jobs[ref]
+	s.promises.heeded(ref, j.queue, s.now, s.now, s.now.Add(j.left), func(x *promise) {
+		nodes := slices.Clone(x.nodes)
+		nodes.AndNot(s.home[j.queue.id])
+		kept = append(kept, notes.Kept{Nodes: nodes, Keeper: s.jobs[x.ref].Job, Until: model.AbsentTime})
+	})
+	for i := range s.site.Reservations {
+		r, id := &s.site.Reservations[i], model.ReservationID(i)
+		if !setsAside(r, id, j, s.now, s.now.Add(j.left)) {
+			continue
+		}
+		until := r.End
+		if j.Reservation == id && !r.Maintenance { // its own, which has not begun, or is over too soon for it
+			until = r.Start
+		}
+		kept = append(kept, notes.Kept{Nodes: r.Nodes, Keeper: -1, Until: until})
+	}
+	return kept
 }

@@ -1,8 +1,6 @@
 package site
 
 import (
-	"slices"
-
 	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
@@ -77,66 +75,4 @@ func wouldChoose(s *Core, j *job, avoid model.NodeSet, p *model.Placement) {
 	if !j.queue.free.Select(&q, p) && !asked.room().borrow(j, &q, p) {
 		p.Words, p.Shares = p.Words[:0], p.Shares[:0]
 	}
-}
-
-// keptFrom lists the sets of nodes that are kept from ref now, for jobs first.
-func keptFrom(s *Core, ref model.Ref) (kept []notes.Kept) {
-	for i := range s.holds {
-		if c := &s.holds[i]; c.ref != ref {
-			kept = append(kept, notes.Kept{Nodes: c.nodes, Keeper: s.jobs[c.ref].Job, Until: model.AbsentTime})
-		}
-	}
-	j := &s.jobs[ref]
-	s.promises.heeded(ref, j.queue, s.now, s.now, s.now.Add(j.left), func(x *promise) {
-		nodes := slices.Clone(x.nodes)
-		nodes.AndNot(s.home[j.queue.id])
-		kept = append(kept, notes.Kept{Nodes: nodes, Keeper: s.jobs[x.ref].Job, Until: model.AbsentTime})
-	})
-	for i := range s.site.Reservations {
-		r, id := &s.site.Reservations[i], model.ReservationID(i)
-		if !setsAside(r, id, j, s.now, s.now.Add(j.left)) {
-			continue
-		}
-		until := r.End
-		if j.Reservation == id && !r.Maintenance { // its own, which has not begun, or is over too soon for it
-			until = r.Start
-		}
-		kept = append(kept, notes.Kept{Nodes: r.Nodes, Keeper: -1, Until: until})
-	}
-	return kept
-}
-
-// inTheWay says which job keeps one of the queue from starting for the reason r, -1 for none,
-// and until when, as far as that is known.
-func (a *inquiry) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time) {
-	p := &a.pass
-	s, j := p.core, &p.core.jobs[ref]
-	switch r {
-	case model.ReasonPriority:
-		if first := a.ahead(); first >= 0 && first != ref {
-			return s.jobs[first].Job, a.reservedAt(first)
-		}
-	case model.ReasonReserved:
-		if j.Reservation >= 0 && s.site.Reservations[j.Reservation].Outside(p.now, p.now.Add(j.left)) { // whatever is idle
-			return -1, s.site.Reservations[j.Reservation].Start
-		}
-		return notes.Keeper(keptFrom(s, ref), p.qs.free.Idle(), j.kind.mask)
-	}
-	return -1, model.AbsentTime
-}
-
-// reservedAt is the instant of the reservation of the first job of the queue that others wait for.
-func (a *inquiry) reservedAt(first model.Ref) model.Time {
-	at, p := model.AbsentTime, &a.pass
-	switch {
-	case p.qs.policy.plans():
-		a.layOut()
-		at = p.qs.plan.At(first)
-	case p.qs.reservation.Known():
-		at = p.qs.reservation.At
-	}
-	if at == model.Never {
-		return model.AbsentTime
-	}
-	return at
 }

@@ -18,12 +18,12 @@ var layerTable = []layered{
 		resolvesets lint calibration gate settings clusterfile storage encode services kinds diff idleweights scalingmachines
 		failures network scaling locate scalingpolicy load weights resolve check decode retired schema cluster amount nodes
 		scalar profile problem`},
-	{"scheduler/site", 27, `
-		plan shed pass unmet follow observe usage standing site documented ascoded unsatisfiable constraints why whyvictims
-		conservative whynote inorder behind look depends foresight bestjob turn seek preempt reactive ranges alike proposals
-		equivalence margins blocked reclaim publish rank preempts resize trial score easy room victims gate held clashes needs
-		view lend lookout avoid holds signals confinable core accounts tres config query promises jobs kinds nodes queuestate
-		prices classes`},
+	{"scheduler/site", 7, `
+		unsatisfiable site documented ascoded standing whynote why conservative inorder follow plan shed pass unmet observe
+		usage constraints look foresight depends bestjob turn margins behind whyvictims seek preempt reactive alike victims
+		reclaim ranges resize proposals blocked publish needs trial rank inquiry easy signals clashes room gate view avoid score
+		tres core lend preempts holders query promises holds accounts config jobs queuestate prices lookout confinable kinds
+		equivalence nodes held classes`},
 	{"traces", 12, `
 		validate record memory classes badrows access survey stream dependencies scan bundle peaks attributes writer measure
 		cursor rows reader rules tablerules foreign plausible table hash columns schema seal report source reserved meta errors
