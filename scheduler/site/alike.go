@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"orrery/scheduler/model"
-	"orrery/scheduler/order"
 	"orrery/scheduler/preempt"
 )
 
@@ -28,7 +27,7 @@ func (p memo) refusedSince() *refused {
 // refusalsHold says whether what j is refused holds for others: nodes are set aside
 // from all of them alike.
 func (p memo) refusalsHold(j *job) bool {
-	return p.qs.blocked && p.qs.policy.MinScore == 0 && p.qs.policy.Backfill == order.Easy &&
+	return p.qs.blocked && p.qs.policy.MinScore == 0 && p.rule.reserves() &&
 		len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !j.IsSensitive() && !p.qs.mode.conformanceFirst
 }
 

@@ -19,7 +19,7 @@ type codedPlanner struct {
 func newCodedRule(p *pass) rule {
 	c := &codedPlanner{pass: p}
 	c.planner = plannerOver(c, p)
-	return codedRule{c}
+	return codedRule{c: c}
 }
 
 // plannerOver is a planner that asks core about the vCluster of a pass.
@@ -32,7 +32,10 @@ func plannerOver(core ascoded.Core, p *pass) *ascoded.Planner {
 }
 
 // codedRule is what a pass sees of a codedPlanner.
-type codedRule struct{ c *codedPlanner }
+type codedRule struct {
+	strictRule
+	c *codedPlanner
+}
 
 func (x codedRule) pass(p *pass, _ []model.Ref) {
 	p.core.freeze(p.qs)
@@ -42,8 +45,8 @@ func (x codedRule) pass(p *pass, _ []model.Ref) {
 	p.qs.look.Until = p.now
 }
 
-func (x codedRule) explain(ref model.Ref, now model.Time) score.Explanation {
-	return x.c.planner.Explain(x.c.core.jobs[ref].Allocation, now)
+func (x codedRule) explain(_ *view, j *job, now model.Time) score.Explanation {
+	return x.c.planner.Explain(j.Allocation, now)
 }
 
 func (codedRule) coded(p *pass) *ascoded.Planner {

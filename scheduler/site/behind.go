@@ -3,7 +3,6 @@ package site
 import (
 	"orrery/scheduler/internal/queue"
 	"orrery/scheduler/model"
-	"orrery/scheduler/order"
 	"orrery/scheduler/place"
 	"orrery/scheduler/site/internal/waiting"
 )
@@ -26,7 +25,7 @@ func (x *behind) Room(size int32, borrows bool) queue.Room {
 	r := queue.Room{Free: free, Extra: free, Limit: model.Forever}
 	h := &x.p.qs.reservation
 	switch {
-	case borrowing || !h.Known() || h.At == model.Never || x.p.qs.policy.Backfill != order.Easy:
+	case borrowing || !h.Known() || h.At == model.Never || !x.p.rule.reserves():
 	case x.p.easy().delays(x.p.qs.waiting.ClassOf(size)):
 		r.Extra, r.Limit = min(free, h.Spare), max(h.At.Sub(x.p.now), 0)
 	case h.Detailed && x.p.qs.waiting.ShareOf(size) == (place.Share{}) && !x.p.core.jobs[h.Ref].Divides():

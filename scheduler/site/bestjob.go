@@ -51,7 +51,7 @@ func (p leaders) passFast(anyFits bool) (ok bool) {
 	if len(p.core.plan.Proposals) > first {
 		anyFits = p.room().anyFits()
 	}
-	if p.qs.policy.Backfill != order.Easy {
+	if !p.rule.looksBehind() {
 		p.orderHolds = anyFits
 		return true
 	}

@@ -209,7 +209,7 @@ func (c *Config) alwaysIdle() (watts int64) {
 // mode of the policy.
 func (p *Policy) mode() mode {
 	if p.AsCoded {
-		return mode{coded: true, scoreOnly: true, fixedServiceSize: true, conformanceFirst: true}
+		return mode{scoreOnly: true, fixedServiceSize: true, conformanceFirst: true}
 	}
 	return mode{
 		conformanceFirst: p.ConformanceFirst,
@@ -221,7 +221,6 @@ func (p *Policy) mode() mode {
 // mode is what follows from the mode of a policy, worked out once: nothing else asks
 // for it.
 type mode struct {
-	coded            bool
 	scoreOnly        bool // no other ranking will do
 	fixedServiceSize bool // services keep the size that they start with
 	conformanceFirst bool // as place.Query has it

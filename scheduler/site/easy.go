@@ -149,13 +149,13 @@ func (p easy) mayBorrow(borrows bool) bool { return borrows && p.borrowable > 0 
 // are left over, and for longer than until it has room.
 func (p easy) delays(class place.ClassID) bool {
 	h := &p.qs.reservation
-	return h.ByCount() && h.At != model.Never && class == p.core.jobs[h.Ref].kind.class && p.qs.policy.Backfill == order.Easy
+	return h.ByCount() && h.At != model.Never && class == p.core.jobs[h.Ref].kind.class && p.rule.reserves()
 }
 
 // ensureReservation finds the reservation of the blocked job where numbers of nodes decide it, so
 // that most of those behind it need no closer look.
 func (p easy) ensureReservation() {
-	if p.qs.policy.Backfill == order.Easy && !p.qs.reservation.Known() && !p.delicate(&p.core.jobs[p.qs.reservation.Ref]) {
+	if p.rule.reserves() && !p.qs.reservation.Known() && !p.delicate(&p.core.jobs[p.qs.reservation.Ref]) {
 		p.reserve()
 	}
 }

@@ -44,7 +44,7 @@ func (p inOrder) passQueue(scalingUp []model.Ref) {
 	switch {
 	case !p.qs.blocked:
 		p.waking().noteHeld()
-	case p.fast && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount() && p.qs.look.Until > p.now:
+	case p.fast && p.rule.reserves() && p.qs.reservation.ByCount() && p.qs.look.Until > p.now:
 		p.qs.judged = byTurn
 	}
 }
@@ -97,13 +97,14 @@ func (p inOrder) passAll(scalingUp []model.Ref) {
 			p.turns().tryStart(room.List[0])
 			room.Pop()
 		}
-		if b := p.qs.policy.Backfill; p.qs.blocked && (b == order.None || b == order.Conservative) {
-			p.orderHolds = p.orderHolds || len(room.List) > 0
-		}
-		if !p.qs.blocked || thorough {
+		if !p.qs.blocked {
 			continue
 		}
-		if b := p.qs.policy.Backfill; b == order.None || b == order.Conservative || !p.room().anyRoom() {
+		p.orderHolds = p.orderHolds || !p.rule.looksBehind() && len(room.List) > 0
+		if thorough {
+			continue
+		}
+		if !p.rule.looksBehind() || !p.room().anyRoom() {
 			break
 		}
 		if !trimmed {

@@ -54,6 +54,7 @@ func newInquiry(s *Core, qs *queueState) *inquiry {
 	}}
 	a.pass = newPass(s, qs)
 	a.coded = s.passes[qs.id].rule.coded(&a.pass)
+	a.pass.rule = s.passes[qs.id].rule
 	return a
 }
 

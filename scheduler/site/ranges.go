@@ -2,7 +2,6 @@ package site
 
 import (
 	"orrery/scheduler/model"
-	"orrery/scheduler/order"
 	"orrery/scheduler/place"
 	"orrery/scheduler/site/internal/caps"
 	"sort"
@@ -22,7 +21,7 @@ func (p ranges) grow(first int) {
 			continue
 		}
 		j := &p.core.jobs[proposal.Ref]
-		if j.NodesMax > j.NodesMin && j.Kind != model.Reactive && p.easy().mayGrow(j) {
+		if j.NodesMax > j.NodesMin && j.Kind != model.Reactive && (!p.qs.blocked || p.rule.mayGrow(p.view, j)) {
 			p.growJob(proposal)
 		}
 	}
@@ -94,16 +93,4 @@ func (p ranges) larger(ref model.Ref, n int32) bool {
 	p.core.ledger.Reserve(&j.usage)
 	p.core.setNeeds(j)
 	return true
-}
-
-// mayGrow says whether a job in flight may take more nodes: no job is blocked,
-// or it is predicted to have left by the time that the blocked one has room.
-func (p easy) mayGrow(j *job) bool {
-	switch {
-	case !p.qs.blocked || p.qs.policy.Backfill == order.FirstFit:
-		return true
-	case p.qs.policy.Backfill != order.Easy:
-		return false
-	}
-	return p.now.Add(j.left) <= p.reservation().At
 }

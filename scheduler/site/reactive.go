@@ -153,15 +153,15 @@ func (p services) addScalingUp(h []order.Candidate, scalingUp []model.Ref) []ord
 
 // growService is the turn of a service that lacks nodes: it gets as many as it may.
 func (p services) growService(ref model.Ref) {
-	if p.qs.blocked && (p.qs.policy.Backfill == order.None || p.qs.policy.Backfill == order.Conservative) {
+	if p.qs.blocked && !p.rule.looksBehind() {
 		return
 	}
-	if p.qs.blocked && p.qs.policy.Backfill == order.Easy {
+	if p.qs.blocked && p.rule.reserves() {
 		p.easy().reservation() // before anything of this service is in flight
 	}
 	until := p.core.jobs[ref].predictedEnd(p.now)
 	p.gain(ref, until, p.core.avoidsMore(ref, p.now, until), func(x *resize) bool {
-		return !p.qs.blocked || p.qs.policy.Backfill == order.FirstFit || p.easy().harmlessGain(until, &x.gained, x.more)
+		return !p.qs.blocked || p.rule.mayGain(p.view, until, x)
 	})
 }
 
@@ -191,7 +191,7 @@ func (p services) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may
 func (p services) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
 	have := j.usage.Nodes
 	most := p.ranges().allowed(j, have, min(j.wants(), have+p.roomWithLent(j))) - have
-	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.core.cfg.Shared && !p.easy().outOfTheWay(until) {
+	if p.qs.blocked && p.rule.reserves() && !p.core.cfg.Shared && !p.easy().outOfTheWay(until) {
 		most = min(most, p.easy().reservation().MostSpared(p.qs.free.Idle(), j.kind.mask, avoid))
 	}
 	if p.qs.policy.ConformanceFirst && j.Topology == model.Spread {

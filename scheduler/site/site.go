@@ -39,11 +39,7 @@ func New(cfg Config) *Core {
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
 		s.passes[i] = newPass(s, qs)
-		if p := &s.passes[i]; qs.mode.coded {
-			p.rule = newCodedRule(p)
-		} else {
-			p.rule = documentedRule{p}
-		}
+		s.passes[i].rule = ruleOf(&s.passes[i])
 		qs.promising = qs.mode.promises && s.promises.unhomed
 	}
 	return s

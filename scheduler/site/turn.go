@@ -35,23 +35,11 @@ func (p turns) tryStart(c order.Candidate) {
 	if p.core.overLimits(j, &found.nodes, 0) != model.ReasonNone { // which are known now
 		return
 	}
-	if p.qs.blocked && !p.mayPass(j, &found.nodes) {
+	if p.qs.blocked && !p.rule.mayPass(&p.view, j, &found.nodes) {
 		p.memo().addDelay(c.Ref, found)
 		return
 	}
 	p.proposals().propose(c.Ref, found)
-}
-
-// mayPass says whether a job about to start on the nodes may do so although one
-// before it is blocked. Between two plans of Conservative none may.
-func (p turns) mayPass(j *job, nodes *model.Placement) bool {
-	switch p.qs.policy.Backfill {
-	case order.FirstFit:
-		return true
-	case order.Easy:
-		return p.easy().harmless(j, nodes)
-	}
-	return false
 }
 
 // tryTight is the turn of a job that had no room when the pass began.

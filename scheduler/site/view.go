@@ -1,9 +1,7 @@
 package site
 
 import (
-	"orrery/scheduler/ascoded"
 	"orrery/scheduler/model"
-	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/waiting"
 )
 
@@ -15,13 +13,13 @@ type view struct {
 	now        model.Time
 	borrowable int32 // nodes that the other vClusters would lend at most
 	heeding    bool  // others have promised nodes to their jobs
+	rule       rule
 	scratch    *scratch
 }
 
 // pass is one look of a vCluster at its queue: the view, and what it has found out so far.
 type pass struct {
 	view
-	rule       rule
 	bounded    bool // the upper bounds on its scores are set
 	contended  bool // the contenders of the best job were found with it
 	fast       bool // the first blocked job was found without bringing the queue into order
@@ -30,17 +28,6 @@ type pass struct {
 	orderHolds bool // a job that may have room is held back by the order alone
 	failing    bool // no victims were found for a job
 	found      finding
-}
-
-// rule is how the passes of one vCluster decide which jobs start.
-type rule interface {
-	// pass proposes what jobs and services of the vCluster get now. scalingUp is the
-	// services that may get nodes.
-	pass(p *pass, scalingUp []model.Ref)
-	// explain takes the score of a waiting job apart.
-	explain(ref model.Ref, now model.Time) score.Explanation
-	// coded is what answers why jobs wait in the as-coded mode, nil in the others, where the tests of a pass do.
-	coded(p *pass) *ascoded.Planner
 }
 
 // scratch is memory that is used again. Nothing in it outlives a call.
@@ -62,5 +49,5 @@ func newPass(s *Core, qs *queueState) pass {
 // begin makes p the pass at now.
 func (p *pass) begin(now model.Time) {
 	s, qs := p.core, p.qs
-	*p = pass{view: view{core: s, qs: qs, now: now, heeding: s.promises.toOthers(qs), scratch: p.scratch}, rule: p.rule}
+	*p = pass{view: view{core: s, qs: qs, now: now, heeding: s.promises.toOthers(qs), rule: p.rule, scratch: p.scratch}}
 }

@@ -126,8 +126,8 @@ func (a *inquiry) room(ref model.Ref, found *choice) model.Reason {
 // mayPass says whether a job that has room on a.found may start there although one before it is blocked.
 func (a *inquiry) mayPass(ref model.Ref) bool {
 	p := &a.pass
-	switch policy := p.qs.policy; {
-	case policy.Backfill == order.FirstFit:
+	switch {
+	case p.rule.looksBehind() && !p.rule.reserves():
 		return true
 	case a.plans():
 		return a.planned(ref)
@@ -136,7 +136,7 @@ func (a *inquiry) mayPass(ref model.Ref) bool {
 	if first < 0 || !a.before(first, ref) {
 		return true
 	}
-	if p.qs.policy.Backfill != order.Easy {
+	if !p.rule.looksBehind() {
 		return false
 	}
 	j := &p.core.jobs[ref]

@@ -49,7 +49,7 @@ func standing(s *Core, ref model.Ref) (e score.Explanation, ok bool) {
 	switch {
 	case j.phase != queued && j.phase != proposed:
 	case qs.policy.Ranking == ByScore:
-		return s.passes[qs.id].rule.explain(ref, s.now), true
+		return s.passes[qs.id].rule.explain(&s.passes[qs.id].view, j, s.now), true
 	case qs.policy.Ranking == ByMultifactor && s.ledger.Complete(): // all users are in the tree
 		var tres [NumTRES]multifactor.Part
 		in := s.factors(qs, j, s.now, &tres)
