@@ -10,6 +10,9 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
+	"orrery/scheduler/site"
+	"orrery/scheduler/site/sitetest"
+	"orrery/sim/fork"
 	"orrery/sim/plan"
 	"orrery/tools/refdata"
 	"orrery/traces"
@@ -30,10 +33,13 @@ agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}
 groups: [{name: a, nodes: 64, fingerprint: x}, {name: b, nodes: 36, fingerprint: y}]
 vclusters: [{name: all, home: all, profile: {cycle: 30s, `
 
+// everyTick makes a core that looks at every tick.
+func everyTick(c site.Config) fork.Scheduler { return sitetest.NewEveryTick(c) }
+
 // withAndWithoutSkipping are the results with a pass at every tick and with those that the core asks for, which are alike.
 func withAndWithoutSkipping(t *testing.T, spec plan.Spec, open func() (traces.Source, error)) (every, skipping *Result) {
 	t.Helper()
-	every, err := Run(context.Background(), spec, open, Options{EveryCycle: true})
+	every, err := Run(context.Background(), spec, open, Options{Core: everyTick})
 	require.NoError(t, err)
 	skipping, err = Run(context.Background(), spec, open, Options{})
 	require.NoError(t, err)

@@ -47,7 +47,7 @@ func TestLeastFragmentationOnRandomSites(t *testing.T) {
 		require.Empty(t, res.Watch.Breaches, "world %d\n%s", i, w)
 		kept.same(t, spec, m.open, res.Fingerprint)
 		if res.Unfinished == 0 { // else there are ticks for ever
-			every, err := Run(t.Context(), spec, m.open, Options{EveryCycle: true})
+			every, err := Run(t.Context(), spec, m.open, Options{Core: everyTick})
 			require.NoError(t, err)
 			require.Equal(t, res.Fingerprint, every.Fingerprint, "world %d\n%s", i, w)
 		}

@@ -48,9 +48,11 @@ type Options struct {
 	Queues   func(at model.Time, waiting []scheduler.Standing)
 	// Progress is called now and then with what is done, nil for never.
 	Progress func(Progress)
-	// EveryCycle makes a pass at every tick of the cycle, also where the core
+	// EveryCycle makes a pass at every tick of the cycle of a plain cluster, also where the core
 	// has said that nothing can change. It is the reference for the skipping.
 	EveryCycle bool
+	// Core makes the core of a site, nil for site.New.
+	Core func(site.Config) fork.Scheduler
 	// Recorded looks at what jobs held at once in the log, for Result.Ignored.
 	Recorded bool
 	// Watch checks the invariants all along; Result.Watch says what was seen.
@@ -58,8 +60,6 @@ type Options struct {
 	// Parts are those that metric.ComputeParts will be asked for with Result.Series;
 	// each lies within the part that the spec measures.
 	Parts []metric.Span
-	// alter changes what the core is made of behind the back of the watcher, in tests.
-	alter func(*site.Config)
 }
 
 // Progress of a run.

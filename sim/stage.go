@@ -4,7 +4,6 @@ import (
 	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
-	"orrery/scheduler/site"
 	"orrery/sim/fork"
 	"orrery/sim/plan"
 	"orrery/sim/world"
@@ -60,13 +59,7 @@ func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, sta
 		}
 		return core, plainStage{world.New(p.World, opt.Sink), possible}
 	}
-	core := fork.New(p, func(c site.Config) fork.Scheduler {
-		c.EveryCycle = opt.EveryCycle
-		if opt.alter != nil {
-			opt.alter(&c)
-		}
-		return site.New(c)
-	})
+	core := fork.New(p, opt.Core)
 	cfg := p.Site.World
 	cfg.Rows.Users = users
 	if h := cfg.Rows.Hardware; h != nil {

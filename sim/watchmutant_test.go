@@ -14,6 +14,7 @@ import (
 	"orrery/scheduler/order/ordertest"
 	"orrery/scheduler/plain"
 	"orrery/scheduler/site"
+	"orrery/sim/fork"
 	"orrery/sim/plan"
 	"orrery/traces"
 )
@@ -54,11 +55,12 @@ func (w *siteWorld) replayed(t *testing.T, spec plan.Spec, broken bool) *Result 
 	require.NoError(t, err)
 	opt := Options{Watch: true}
 	if broken {
-		opt.alter = func(c *site.Config) {
+		opt.Core = func(c site.Config) fork.Scheduler {
 			c.Policies = slices.Clone(c.Policies)
 			for i := range c.Policies {
 				c.Policies[i].Backfill = order.FirstFit
 			}
+			return site.New(c)
 		}
 	}
 	r, err := newRun(p, src, 0, opt)

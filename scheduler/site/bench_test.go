@@ -14,12 +14,13 @@ import (
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site"
+	"orrery/scheduler/site/sitetest"
 )
 
 // queuedSite is a site of 1024 nodes with groups, fingerprints, tenants and all
 // nine factors. All nodes but idle are held by two jobs that leave in a day and in
 // two. So many jobs wait, of 100 nodes and more, behind one that takes the site.
-func queuedSite(b *testing.B, waiting int, idle int32) *site.Core {
+func queuedSite(b *testing.B, waiting int, idle int32) *sitetest.EveryTick {
 	const nodes = 1024
 	st := &model.Site{Constraints: []model.Constraint{{GPUType: -1}}, VClusters: []model.VCluster{{Name: "all"}}, Fingerprints: 3}
 	for i := range nodes {
@@ -47,10 +48,10 @@ func queuedSite(b *testing.B, waiting int, idle int32) *site.Core {
 	require.NoError(b, err)
 	cfg := site.Config{
 		Site: st, Policies: []site.Policy{p},
-		Quota: quota.Config{Tenants: st.Tenants, Partitions: st.Partitions, Nodes: nodes, GPUs: nodes}, Price: model.One / 3, CheckpointBandwidth: 1 << 30, EveryCycle: true,
+		Quota: quota.Config{Tenants: st.Tenants, Partitions: st.Partitions, Nodes: nodes, GPUs: nodes}, Price: model.One / 3, CheckpointBandwidth: 1 << 30,
 	}
 	require.NoError(b, cfg.Validate())
-	s := site.New(cfg)
+	s := sitetest.NewEveryTick(cfg)
 	ref := model.Ref(0)
 	submit := func(now model.Time, n int32, wall model.Duration, in model.PartitionID) {
 		i := int(ref)

@@ -82,9 +82,6 @@ type Config struct {
 	// Price of energy until the first fact about it, 0 to 1.
 	Price  model.Fixed
 	Prices PriceSeries
-	// EveryCycle makes a pass at every tick of a cycle, also where the core knows
-	// that nothing can change. Tests hold the skipping against it.
-	EveryCycle bool
 	// Max is what the site grants at most at any time; events may raise what
 	// Site and Quota say at the beginning.
 	Max MaxLimits

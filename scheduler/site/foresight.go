@@ -13,6 +13,44 @@ func (p *pass) lookahead() lookahead { return lookahead{p} }
 
 // How long nothing can change in a queue by time alone.
 
+// bound is until when nothing can change by time alone after a pass, which has proposed something or not.
+func (p lookahead) bound(proposed bool) {
+	if proposed {
+		p.qs.look.Until = p.now // what is free has changed, and f9 with it
+		if p.waking().fillsUp() {
+			p.qs.look.Until = model.Never // there are no promises
+		}
+	} else if ((!p.orderHolds && !p.heeding && !p.triesLeft) || p.beyondPatience()) && p.core.still() && p.core.nextBoundary(p.now) == model.Never {
+		// Nothing runs and no job started, so no reservation holds a job
+		// back: time alone changes nothing but what min_score does.
+		p.qs.look.Until, p.qs.accountsAt = p.qs.minScoreAt, model.Never
+		p.found, p.fast = unclear, false // anything that happens on the site has it look again
+	} else if p.triesLeft || (p.heeding && p.qs.policy.Preempts) {
+		p.qs.look.Until = p.now // a job may lose its room by time alone, and then preempt others
+	} else {
+		p.qs.look.Bring(max(p.core.promises.quietUntil(p.qs), p.now))
+	}
+	if at := p.core.nextBoundary(p.now); at < model.Never && p.qs.blocked {
+		p.qs.look.Until = p.now // it may come to be held, where it would run past the end of an advance reservation
+	} else {
+		p.qs.look.Bring(at) // jobs that name one may start
+	}
+	if p.qs.policy.plans() {
+		p.qs.look.Bring(p.qs.plan.Due) // or the plan is made anew
+	}
+}
+
+// awaitAccounts has the vCluster look again when the accounts may lift a job to min_score.
+func (p lookahead) awaitAccounts() {
+	if !p.minScored {
+		return
+	}
+	if at, may := p.core.ledger.NextChange(p.now); may {
+		p.qs.minScoreAt = min(p.qs.minScoreAt, at)
+		p.qs.look.Bring(max(at, p.now))
+	}
+}
+
 // boundNextChange bounds from below the instant at which the next pass could decide
 // anything else, when all that keeps jobs from starting is the reservation, and how far what their scores have in common may
 // move until then.

@@ -24,7 +24,7 @@ func (p waking) turn() bool {
 		return changed == wake.Go || qs.minScoreAt <= p.now || p.core.boundary(p.now) || qs.policy.plans() && qs.plan.Due <= p.now || p.newcomersMatter(changed == wake.Rest)
 	}
 	qs.lastPass = p.now // also where nothing can change at this tick: there is one in an instant
-	return p.changeMatters() || qs.look.Until <= p.now || p.core.cfg.EveryCycle || p.unsettled() || p.newcomersMatter(true)
+	return p.changeMatters() || qs.look.Until <= p.now || p.unsettled() || p.newcomersMatter(true)
 }
 
 // beginLook forgets what the last pass found out and depended on.
@@ -79,7 +79,7 @@ func (s *Core) due(qs *queueState, now model.Time) model.Time {
 		return at
 	}
 	from := min(qs.look.Until, qs.accountsAt)
-	if len(qs.newcomers) > 0 || s.cfg.EveryCycle || s.sinceLook(qs) != wake.Rest {
+	if len(qs.newcomers) > 0 || s.sinceLook(qs) != wake.Rest {
 		from = now
 	}
 	if from == model.Never {

@@ -88,6 +88,9 @@ func addNodes(nodes model.NodeSet, placement *model.Placement) {
 // job. That starts no pass; what was promised and is so no more is a change for those
 // that have a blocked job, which may have heeded it.
 func (p promising) publish() {
+	if !p.qs.promises() {
+		return
+	}
 	holder, at, nodes := p.newPromise()
 	changed, has := false, false
 	for i := 0; i < len(p.core.promises.list); {

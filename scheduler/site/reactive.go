@@ -42,6 +42,12 @@ func (s *Core) dropService(ref model.Ref) {
 	s.dropHold(ref)
 }
 
+// settle has services give back what they are not to have any more, and answers which may get nodes in this pass.
+func (p services) settle() (scalingUp []model.Ref) {
+	p.shrink()
+	return p.findScalingUp()
+}
+
 // shrink proposes that services give up what they are not to have any more.
 func (p services) shrink() {
 	for _, ref := range p.qs.services {

@@ -62,6 +62,10 @@ func (s *Core) FirstBlocked(v model.VClusterID) (ref model.Ref, since uint64, ok
 	return qs.reservation.Ref, qs.reservation.Since, qs.blocked && qs.reservation.Ref >= 0
 }
 
+// LookAgain has a vCluster look at its queue at the next tick of its cycle, or in the next plan where it has none, whatever
+// its last pass found out.
+func (s *Core) LookAgain(v model.VClusterID) { s.board.Raise(v, wake.Site) }
+
 // Consumed implements scheduler.Questions.
 func (s *Core) Consumed(t model.TenantID, now model.Time) (node, gpu model.Duration) {
 	return s.ledger.Consumed(t, now)

@@ -18,11 +18,11 @@ var layerTable = []layered{
 		resolvesets lint calibration gate settings clusterfile storage encode services kinds diff idleweights scalingmachines
 		failures network scaling locate scalingpolicy load weights resolve check decode retired schema cluster amount nodes
 		scalar profile problem`},
-	{"scheduler/site", 7, `
-		unsatisfiable site documented ascoded standing whynote why conservative inorder follow plan shed pass unmet observe
-		usage constraints look foresight depends bestjob turn margins behind whyvictims seek preempt reactive alike victims
-		reclaim ranges resize proposals blocked publish needs trial rank inquiry easy signals clashes room gate view avoid score
-		tres core lend preempts holders query promises holds accounts config jobs queuestate prices lookout confinable kinds
+	{"scheduler/site", 9, `
+		unsatisfiable site standing whynote why follow plan shed pass unmet observe usage constraints look whyvictims rule
+		conservative inorder ascoded foresight seek depends bestjob inquiry behind turn reactive preempt reclaim victims ranges
+		proposals resize blocked margins publish alike easy trial room clashes gate avoid rank view score signals tres needs
+		core preempts lend holders query promises holds accounts config jobs queuestate prices lookout confinable kinds
 		equivalence nodes held classes`},
 	{"traces", 12, `
 		validate record memory classes badrows access survey stream dependencies scan bundle peaks attributes writer measure

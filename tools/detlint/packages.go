@@ -67,6 +67,7 @@ var packageTable = []packageRule{
 	{dir: "scheduler/site/internal/notes", may: []string{"scheduler/model", "scheduler", "scheduler/place", "scheduler/score", "scheduler/multifactor"}},
 	{dir: "scheduler/site", may: []string{"scheduler/model", "scheduler", "scheduler/ascoded", "scheduler/fairshare", "scheduler/order", "scheduler/backfill", "scheduler/place", "scheduler/preempt",
 		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow", "scheduler/internal/queue", "scheduler/site/internal/..."}},
+	{dir: "scheduler/site/sitetest", may: []string{"scheduler/model", "scheduler", "scheduler/site"}},
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 	{dir: "scheduler/drive/conform", may: []string{"scheduler/model", "scheduler", "scheduler/drive", "github.com/stretchr/testify/..."}},
 

@@ -19,8 +19,10 @@ import (
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/scheduler/site"
+	"orrery/scheduler/site/sitetest"
 	"orrery/sim"
 	"orrery/sim/commitlog"
+	"orrery/sim/fork"
 	"orrery/sim/plan"
 	"orrery/sim/verify"
 	"orrery/traces"
@@ -136,7 +138,11 @@ func TestMonthAtEveryTick(t *testing.T) {
 		spec, open := monthOf(t, params, seed, more)
 		spec.Site = bytes.Replace(spec.Site, []byte(`"power_cap":"4MW"`), []byte(fmt.Sprintf("%q:%q", "power_cap", watts)), 1)
 		run := func(every bool) *sim.Result {
-			r, err := sim.Run(t.Context(), spec, open, sim.Options{EveryCycle: every})
+			opt := sim.Options{}
+			if every {
+				opt.Core = func(c site.Config) fork.Scheduler { return sitetest.NewEveryTick(c) }
+			}
+			r, err := sim.Run(t.Context(), spec, open, opt)
 			require.NoError(t, err)
 			return r
 		}

@@ -11,6 +11,7 @@ import (
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site"
+	"orrery/scheduler/site/sitetest"
 )
 
 // wakeSite is a site of nodes with these homes, -1 for those of none, whose vClusters go by the
@@ -50,10 +51,8 @@ func requireAlike(t *testing.T, w *naiveWorld) {
 	if diff := w.run(site.New(w.cfg), w.naive()); diff != "" {
 		t.Error(diff)
 	}
-	every := w.cfg
-	every.EveryCycle = true
-	if diff := w.run(site.New(w.cfg), site.New(every)); diff != "" {
-		t.Error("EveryCycle:", diff)
+	if diff := w.run(site.New(w.cfg), sitetest.NewEveryTick(w.cfg)); diff != "" {
+		t.Error("at each tick:", diff)
 	}
 }
 
