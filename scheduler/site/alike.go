@@ -28,7 +28,7 @@ func (p memo) refusedSince() *refused {
 // from all of them alike.
 func (p memo) refusalsHold(j *job) bool {
 	return p.qs.blocked && p.qs.policy.MinScore == 0 && p.rule.reserves() &&
-		len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !j.IsSensitive() && !p.qs.mode.conformanceFirst
+		len(p.core.site.Reservations) == 0 && len(p.core.promises.List) == 0 && !j.IsSensitive() && !p.qs.mode.conformanceFirst
 }
 
 // refusedAlike says whether a job that asks for the same as the one under ref, whose turn it is, was
@@ -57,7 +57,7 @@ func (p memo) delaysAlike(ref model.Ref) bool {
 
 // heedsRefusals says whether what others were refused is refused to the job under ref as well.
 func (p memo) heedsRefusals(ref model.Ref) bool {
-	return p.refusalsHold(&p.core.jobs[ref]) && !p.core.holds.has(ref)
+	return p.refusalsHold(&p.core.jobs[ref]) && !p.core.holds.Has(ref)
 }
 
 // addFew adds s to list, if it is not long: others are looked for one by one.
@@ -71,7 +71,7 @@ func addFew[T any](list *[]T, s T) {
 // addNoRoom takes in that no nodes were found for the job under ref, for a reason.
 func (p memo) addNoRoom(ref model.Ref, why model.Reason) {
 	j := &p.core.jobs[ref]
-	if p.refusalsHold(j) && (why == model.ReasonResources || why == model.ReasonReserved) && !p.core.holds.has(ref) && !p.core.confines(j) {
+	if p.refusalsHold(j) && (why == model.ReasonResources || why == model.ReasonReserved) && !p.core.holds.Has(ref) && !p.core.confines(j) {
 		refused := p.refusedSince()
 		refused.noRoom.add(j.alike, refused.since)
 	}
@@ -88,7 +88,7 @@ func (p memo) noteDelay(j *job) {
 func (p memo) addDelay(ref model.Ref, c *choice) {
 	j := &p.core.jobs[ref]
 	p.noteDelay(j)
-	if !p.refusalsHold(j) || p.core.holds.has(ref) || p.core.confines(j) {
+	if !p.refusalsHold(j) || p.core.holds.Has(ref) || p.core.confines(j) {
 		return
 	}
 	if r := p.easy().reservation(); r.KeepsCaps(p.easy().drawn(j, &c.nodes)) { // it was not for the caps, of which others take less
@@ -101,7 +101,7 @@ func (p memo) addDelay(ref model.Ref, c *choice) {
 // a service which is to grow: it wants other nodes than its own. Where idle nodes count, a cap may have less room
 // when victims have left.
 func (p memo) searchOf(j *job, trigger preempt.Trigger, below int32) (search victimSearch, ok bool) {
-	if j.phase == running || p.core.preemptsByQOS || len(p.core.site.Reservations) > 0 || len(p.core.promises.list) > 0 || !p.victims().countsNodes(j) || !p.core.caps.Fits(j.needs) || p.core.caps.Idle.Counts() {
+	if j.phase == running || p.core.preemptsByQOS || len(p.core.site.Reservations) > 0 || len(p.core.promises.List) > 0 || !p.victims().countsNodes(j) || !p.core.caps.Fits(j.needs) || p.core.caps.Idle.Counts() {
 		return victimSearch{}, false
 	}
 	return victimSearch{j.kind, trigger, j.Class, below, j.NodesMin}, true

@@ -10,20 +10,20 @@ import (
 // [from, until): those kept for others, set aside, and promised; nil when there are
 // none. The set is valid until the next call.
 func (s *Core) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
-	if len(s.holds) == 0 && len(s.site.Reservations) == 0 && len(s.promises.list) == 0 {
+	if len(s.holds) == 0 && len(s.site.Reservations) == 0 && len(s.promises.List) == 0 {
 		return nil
 	}
 	avoid := s.buf.avoid
 	clear(avoid)
-	s.holds.nodes(ref, avoid)
+	s.holds.AddOthers(ref, avoid)
 	j := &s.jobs[ref]
 	for i := range s.site.Reservations {
 		if r := &s.site.Reservations[i]; setsAside(r, model.ReservationID(i), j, from, until) {
 			avoid.Or(r.Nodes)
 		}
 	}
-	if len(s.promises.list) > 0 {
-		s.promises.avoid(ref, j.queue, s.now, from, until, s.holds.nodesOf(ref), avoid)
+	if len(s.promises.List) > 0 {
+		s.promises.Avoid(ref, j.queue.id, s.now, from, until, s.holds.NodesOf(ref), avoid)
 	}
 	return avoid
 }

@@ -25,7 +25,7 @@ type sizeRoom struct {
 }
 
 func (p victims) newRoomFound() roomFound {
-	r := roomFound{p: p.view, sizes: p.core.buf.sizes, bySize: len(p.core.site.Reservations) == 0 && len(p.core.promises.list) == 0 && !p.qs.mode.conformanceFirst}
+	r := roomFound{p: p.view, sizes: p.core.buf.sizes, bySize: len(p.core.site.Reservations) == 0 && len(p.core.promises.List) == 0 && !p.qs.mode.conformanceFirst}
 	for len(r.sizes) < p.qs.waiting.Sizes() {
 		r.sizes = append(r.sizes, sizeRoom{})
 	}

@@ -173,7 +173,7 @@ func (p planned) layTimeline() {
 		plan.Split(p.core.site.Reservations[i].Start)
 		plan.Split(p.core.site.Reservations[i].End)
 	}
-	p.core.promises.eachEnd(p.qs, p.now, plan.Split)
+	p.core.promises.EachEnd(p.qs.id, p.now, plan.Split)
 	plan.Restore(p.now, func(ref model.Ref) (model.Duration, caps.Usage) { return p.core.jobs[ref].left, p.core.jobs[ref].needs })
 }
 

@@ -8,6 +8,7 @@ import (
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/reserve"
 	"orrery/scheduler/site/internal/wake"
 )
 
@@ -27,9 +28,9 @@ type Core struct {
 	caps     caps.State // in use is what the jobs in phases running, proposed and withdrawn need, and resizes
 	price    model.Fixed
 	backlog  backlog
-	holds    holds
-	promises promises
-	resizes  []resize // in flight, in the order proposed; a job has one at most
+	holds    reserve.Holds
+	promises reserve.Promises // to jobs in phases queued, proposed and withdrawn
+	resizes  []resize         // in flight, in the order proposed; a job has one at most
 
 	vclusters []queueState
 	passes    []pass // by vCluster
@@ -69,6 +70,8 @@ type buffers struct {
 	avoid       model.NodeSet
 	confined    model.NodeSet
 	extra       model.NodeSet
+	promised    model.NodeSet
+	foreseen    model.Placement
 	lender      model.NodeSet
 	trial       *place.Free
 	idle        caps.Idle
@@ -80,7 +83,7 @@ type buffers struct {
 }
 
 func newBuffers(space *place.Space, nodes int) buffers {
-	return buffers{avoid: model.NewNodeSet(nodes), confined: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree(), counted: countedTrial{usable: model.NewNodeSet(nodes), given: make([]int32, nodes)}}
+	return buffers{avoid: model.NewNodeSet(nodes), confined: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), promised: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree(), counted: countedTrial{usable: model.NewNodeSet(nodes), given: make([]int32, nodes)}}
 }
 
 // advance brings the accounts to now: what the last accounting tick up to then froze.

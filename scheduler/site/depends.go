@@ -54,7 +54,7 @@ func (p waking) sources() (must, check wake.Sources) {
 func (p waking) conclusive() bool {
 	qs, s := p.qs, p.core
 	switch {
-	case s.caps.Met || p.heeding || len(s.promises.list) > 0 || qs.needLent > 0 || len(s.site.Reservations) > 0 || keepsFor(s, qs):
+	case s.caps.Met || p.heeding || len(s.promises.List) > 0 || qs.needLent > 0 || len(s.site.Reservations) > 0 || keepsFor(s, qs):
 		return false
 	case qs.blocked && (qs.standing < 0 || !s.caps.Cap.Allows(s.jobs[qs.standing].needs, s.caps.Used)):
 		return false // when it has room depends on what others draw

@@ -83,7 +83,7 @@ func (p easy) forecast(r *future.Reservation, o *future.Outlook, b future.Blocke
 		return p.qs.query(&p.core.jobs[r.Ref], b.Nodes, p.core.avoids(r.Ref, at, at.Add(b.Left)))
 	}
 	var next func(after model.Time) model.Time
-	if len(p.core.site.Reservations)+len(p.core.promises.list) > 0 {
+	if len(p.core.site.Reservations)+len(p.core.promises.List) > 0 {
 		next = func(after model.Time) model.Time { return p.comesFreeAfter(after) }
 	}
 	blocked := &p.core.jobs[r.Ref]
@@ -106,7 +106,7 @@ func (p easy) forecast(r *future.Reservation, o *future.Outlook, b future.Blocke
 // comesFreeAfter is the next instant at which nodes come free without the end of a job.
 func (p easy) comesFreeAfter(after model.Time) model.Time {
 	at := p.core.nextBoundary(after)
-	p.core.promises.eachEnd(p.qs, p.now, func(end model.Time) {
+	p.core.promises.EachEnd(p.qs.id, p.now, func(end model.Time) {
 		if end > after {
 			at = min(at, end)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/site/internal/reserve"
 	"orrery/scheduler/site/internal/wake"
 )
 
@@ -58,14 +59,12 @@ func followStart(s *Core, now model.Time, proposal *model.Proposal) {
 func followPreemption(s *Core, proposal *model.Proposal) {
 	v := &s.jobs[proposal.Victim]
 	v.leaving, v.preemptSeq = true, proposal.Seq
-	at := s.holds.of(proposal.Ref)
-	if at < 0 {
-		s.holds.add(proposal.Ref, len(s.site.Nodes))
-		at = len(s.holds) - 1
+	h := s.holds.Find(proposal.Ref)
+	if h == nil {
+		h = s.holds.Add(proposal.Ref, len(s.site.Nodes))
 	}
-	h := &s.holds[at]
-	h.victims = append(h.victims, victim{proposal.Victim, proposal.Seq})
-	addNodes(h.nodes, &v.placement)
+	h.Victims = append(h.Victims, reserve.Victim{Ref: proposal.Victim, Seq: proposal.Seq})
+	addNodes(h.Nodes, &v.placement)
 }
 
 // followResize counts what a service gains as taken.

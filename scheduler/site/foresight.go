@@ -28,7 +28,7 @@ func (p lookahead) bound(proposed bool) {
 	} else if p.triesLeft || (p.heeding && p.qs.policy.Preempts) {
 		p.qs.look.Until = p.now // a job may lose its room by time alone, and then preempt others
 	} else {
-		p.qs.look.Bring(max(p.core.promises.quietUntil(p.qs), p.now))
+		p.qs.look.Bring(max(p.promising().quietUntil(), p.now))
 	}
 	if at := p.core.nextBoundary(p.now); at < model.Never && p.qs.blocked {
 		p.qs.look.Until = p.now // it may come to be held, where it would run past the end of an advance reservation

@@ -230,7 +230,7 @@ func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	j := &s.jobs[ref]
 	s.backlog.setBacklog(j, 0)
 	s.dropHold(ref)
-	if s.promises.end(ref) {
+	if s.promises.End(ref) {
 		s.promiseChanged(j.queue)
 	}
 	j.queue.plan.Forget(ref)
@@ -297,7 +297,7 @@ func (s *Core) vacate(ref model.Ref) {
 	}
 	releaseNodes(&s.nodeState, ref, j)
 	s.deactivate(ref)
-	s.holds.left(ref)
+	s.holds.Left(ref)
 	gives(s, j)
 	endStint(&s.jobTable, j)
 	accountsMove(s)
@@ -334,8 +334,8 @@ func (s *Core) granted(f *model.Fact) {
 	s.ledger.Unreserve(&j.usage)
 	s.ledger.Begin(&j.usage, j.assoc, s.now)
 	s.dropHold(ref)
-	s.promises.end(ref)
-	s.promises.taken(j, &s.board)
+	s.promises.End(ref)
+	promisesTaken(s, j)
 	s.addService(ref)
 	accountsMove(s)
 }
@@ -454,7 +454,7 @@ func (s *Core) preemptionRefused(seq uint64) (found bool) {
 			s.jobs[ref].leaving = false
 		}
 	}
-	ref, idle := s.holds.refused(seq)
+	ref, idle := s.holds.Refused(seq)
 	if idle {
 		s.dropHold(ref)
 	}

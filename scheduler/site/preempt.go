@@ -7,6 +7,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/preempt"
+	"orrery/scheduler/site/internal/reserve"
 	"orrery/scheduler/site/internal/waiting"
 )
 
@@ -56,7 +57,7 @@ func (p preemption) hunters() []order.Candidate {
 			p.failing = true
 			continue
 		}
-		if p.core.holds.has(q.Ref) { // it waits for its victims
+		if p.core.holds.Has(q.Ref) { // it waits for its victims
 			continue
 		}
 		if !room.lacking(q) || p.core.limited(j, &j.usage) != model.ReasonNone {
@@ -154,7 +155,7 @@ func (p preemption) proposePreemption(ref model.Ref, trigger preempt.Trigger) bo
 		return false
 	}
 	t := p.victims().newTrial(ref)
-	c := p.core.holds.add(ref, len(p.core.site.Nodes))
+	c := p.core.holds.Add(ref, len(p.core.site.Nodes))
 	reason := model.ReasonPreempted
 	if trigger == preempt.Reclaim {
 		reason = model.ReasonReclaimed
@@ -163,7 +164,7 @@ func (p preemption) proposePreemption(ref model.Ref, trigger preempt.Trigger) bo
 		v := &running[i]
 		t.Give(v)
 		p.core.seq++
-		c.victims = append(c.victims, victim{v.Ref, p.core.seq})
+		c.Victims = append(c.Victims, reserve.Victim{Ref: v.Ref, Seq: p.core.seq})
 		p.core.jobs[v.Ref].leaving, p.core.jobs[v.Ref].preemptSeq = true, p.core.seq
 		p.core.plan.Proposals = append(p.core.plan.Proposals, model.Proposal{
 			Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Seq: p.core.seq, Job: j.Job, Ref: ref, Victim: v.Ref,
@@ -171,12 +172,7 @@ func (p preemption) proposePreemption(ref model.Ref, trigger preempt.Trigger) bo
 	}
 	q := p.qs.query(j, j.sought(), avoidsSought(p.core, ref, p.now))
 	if nodes := &p.core.buf.choice.nodes; t.free.Select(&q, nodes) {
-		for _, w := range nodes.Words {
-			c.nodes[w.Word] |= w.Mask
-		}
-		for _, h := range nodes.Shares {
-			c.nodes.Add(h.Node)
-		}
+		addNodes(c.Nodes, nodes)
 	}
 	takes(p.core, j) // the nodes kept may be those that others wait for
 	return true
@@ -208,8 +204,8 @@ func (p preemption) noteFailed(ref model.Ref) {
 func (p preemption) dropIdleHolds() {
 	for i := 0; i < len(p.core.holds); {
 		c := &p.core.holds[i]
-		if j := &p.core.jobs[c.ref]; len(c.victims) == 0 && j.queue == p.qs && (j.phase == queued || j.phase == running && !j.resizing) {
-			p.core.dropHold(c.ref)
+		if j := &p.core.jobs[c.Ref]; len(c.Victims) == 0 && j.queue == p.qs && (j.phase == queued || j.phase == running && !j.resizing) {
+			p.core.dropHold(c.Ref)
 			continue
 		}
 		i++

@@ -46,15 +46,15 @@ func (p proposals) occupy(ref model.Ref, c *choice) {
 
 // promiseProposed makes the promise of a job that is proposed one of the nodes proposed.
 func (p proposals) promiseProposed(ref model.Ref) {
-	i := p.core.promises.of(ref)
-	if i < 0 {
+	x := p.core.promises.Find(ref)
+	if x == nil {
 		return
 	}
-	nodes := p.core.promises.nodes
+	nodes := p.core.buf.promised
 	clear(nodes)
 	addNodes(nodes, &p.core.jobs[ref].placement)
 	nodes.AndNot(p.core.home[p.qs.id])
-	if p.core.promises.set(i, p.now, nodes) {
+	if x.Set(p.now, nodes) {
 		p.core.promiseChanged(p.qs)
 	}
 }

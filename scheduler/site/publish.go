@@ -5,6 +5,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/reserve"
 	"orrery/scheduler/site/internal/wake"
 )
 
@@ -17,7 +18,7 @@ func (v *view) promising() promising { return promising{v} }
 // that its first blocked job is predicted to get. ref is -1 when there is no such job or
 // there are none. The nodes are valid until the next call.
 func (p promising) newPromise() (ref model.Ref, at model.Time, nodes model.NodeSet) {
-	ref, nodes = p.qs.reservation.Ref, p.core.promises.nodes
+	ref, nodes = p.qs.reservation.Ref, p.core.buf.promised
 	if !p.qs.blocked || ref < 0 {
 		return -1, 0, nil
 	}
@@ -42,7 +43,7 @@ func (p promising) newPromise() (ref model.Ref, at model.Time, nodes model.NodeS
 // beside the jobs started before it and behind it, and returns when; model.Never where
 // that is not foreseen.
 func (p promising) foresee(nodes model.NodeSet) model.Time {
-	r, found := p.easy().reservation(), &p.core.promises.selected
+	r, found := p.easy().reservation(), &p.core.buf.foreseen
 	if r.At == model.Never {
 		return p.foreseeLent(nodes)
 	}
@@ -93,20 +94,20 @@ func (p promising) publish() {
 	}
 	holder, at, nodes := p.newPromise()
 	changed, has := false, false
-	for i := 0; i < len(p.core.promises.list); {
-		x := &p.core.promises.list[i]
+	for i := 0; i < len(p.core.promises.List); {
+		x := &p.core.promises.List[i]
 		switch {
-		case x.queue != p.qs || p.core.jobs[x.ref].phase != queued:
-		case x.ref != holder:
+		case x.VCluster != p.qs.id || p.core.jobs[x.Ref].phase != queued:
+		case x.Ref != holder:
 			changed = true
-			clear(x.nodes)
-			p.core.tellPromise(x, p.core.jobs[x.ref].Job)
-			p.core.promises.remove(i)
+			clear(x.Nodes)
+			p.core.tellPromise(x, p.core.jobs[x.Ref].Job)
+			p.core.promises.End(x.Ref)
 			continue
 		default:
-			if has = true; p.core.promises.set(i, at, nodes) {
+			if has = true; x.Set(at, nodes) {
 				changed = true
-				p.core.tellPromise(x, p.core.jobs[x.ref].Job)
+				p.core.tellPromise(x, p.core.jobs[x.Ref].Job)
 			}
 		}
 		i++
@@ -114,8 +115,8 @@ func (p promising) publish() {
 	told := changed
 	if holder >= 0 && !has {
 		told = true
-		p.core.promises.add(promise{ref: holder, queue: p.qs, left: p.core.jobs[holder].left, since: p.now, at: at}, nodes)
-		p.core.tellPromise(&p.core.promises.list[len(p.core.promises.list)-1], p.core.jobs[holder].Job)
+		j := &p.core.jobs[holder]
+		p.core.tellPromise(p.core.promises.Add(reserve.Promise{Ref: holder, VCluster: p.qs.id, Left: j.left, Since: p.now, At: at}, nodes), j.Job)
 	}
 	if told {
 		p.core.board.RaiseAll(wake.Promised) // the others plan around it
@@ -126,17 +127,27 @@ func (p promising) publish() {
 }
 
 // tellPromise puts a promise into the plan that has changed; without nodes it has ended.
-func (s *output) tellPromise(x *promise, job model.JobID) {
-	told := scheduler.Promise{VCluster: x.queue.id, Job: job, Ref: x.ref, Since: x.since, After: s.seq, At: x.at}
+func (s *output) tellPromise(x *reserve.Promise, job model.JobID) {
+	told := scheduler.Promise{VCluster: x.VCluster, Job: job, Ref: x.Ref, Since: x.Since, After: s.seq, At: x.At}
 	if n := len(s.plan.Promises); n < cap(s.plan.Promises) {
 		told.Nodes.Words = s.plan.Promises[:n+1][n].Nodes.Words[:0] // memory of an earlier plan
 	}
-	for w, m := range x.nodes {
+	for w, m := range x.Nodes {
 		if m != 0 {
 			told.Nodes.Words = append(told.Nodes.Words, model.NodeWord{Word: int32(w), Mask: m})
 		}
 	}
 	s.plan.Promises = append(s.plan.Promises, told)
+}
+
+// quietUntil is until when time alone moves nothing that is promised: to jobs of other
+// vClusters that do not start then, and here when jobs do not leave that should.
+func (p promising) quietUntil() model.Time {
+	at := p.core.promises.FirstByOthers(p.qs.id)
+	if p.qs.promises() && p.qs.blocked {
+		at = min(at, p.qs.ends.First())
+	}
+	return at
 }
 
 // needsLent says whether j can only start by borrowing, and is promised what is lent.

@@ -36,7 +36,7 @@ func (p ranking) keys(h []order.Candidate) {
 // that were to make room for it, for its victims may be before it in the queue.
 func (p ranking) rankTier(ref model.Ref) int32 {
 	tier := p.core.tier(&p.core.jobs[ref])
-	if p.core.holds.ready(ref) {
+	if p.core.holds.Ready(ref) {
 		tier += aboveTiers
 	}
 	return tier

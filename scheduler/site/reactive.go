@@ -109,7 +109,7 @@ func (p services) findScalingUp() []model.Ref {
 	up := p.core.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if j.leaving || j.resizing || j.usage.Nodes >= j.wants() || p.qs.room(j) == 0 && !p.mayBorrowMore(j) || p.core.holds.has(ref) && !p.core.holds.ready(ref) {
+		if j.leaving || j.resizing || j.usage.Nodes >= j.wants() || p.qs.room(j) == 0 && !p.mayBorrowMore(j) || p.core.holds.Has(ref) && !p.core.holds.Ready(ref) {
 			continue
 		}
 		if p.atLimit(j, j.usage.Nodes) == model.ReasonNone {

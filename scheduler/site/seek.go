@@ -42,7 +42,7 @@ func (p preemption) seekers() []model.Ref {
 	list := p.core.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if !j.Scaled || j.leaving || j.resizing || p.failed(j) || p.core.holds.has(ref) {
+		if !j.Scaled || j.leaving || j.resizing || p.failed(j) || p.core.holds.Has(ref) {
 			continue
 		}
 		if size := j.usage.Nodes; size < j.wants() && p.services().atLimit(j, size) == model.ReasonNone {
@@ -81,7 +81,7 @@ func (p preemption) preemptMore(ref model.Ref) bool {
 // give nodes of its vCluster back.
 func (p services) makesRoom(ref model.Ref) bool {
 	home := p.core.home[p.qs.id]
-	return p.core.holds.has(ref) || slices.ContainsFunc(p.core.resizes, func(x resize) bool {
+	return p.core.holds.Has(ref) || slices.ContainsFunc(p.core.resizes, func(x resize) bool {
 		return x.queue != p.qs && p.core.jobs[x.ref].placement.Within(home) > x.whole.Within(home)
 	})
 }

@@ -1,9 +1,11 @@
 package site
 
 import (
-	"orrery/scheduler/model"
-	"orrery/scheduler/site/internal/wake"
 	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/site/internal/reserve"
+	"orrery/scheduler/site/internal/wake"
 )
 
 // What facts and proposals change for the vClusters. In event mode everything is a change.
@@ -86,6 +88,16 @@ func (s *Core) promiseChanged(qs *queueState) {
 	}
 }
 
+// promisesTaken makes those vClusters look again to which a job that starts takes what they were
+// promised: they did not know of it.
+func promisesTaken(s *Core, j *job) {
+	for i := range s.promises.List {
+		if x := &s.promises.List[i]; x.VCluster != j.VCluster && j.predicted > x.At && j.placement.Within(x.Nodes) > 0 {
+			s.board.Raise(x.VCluster, wake.Promises)
+		}
+	}
+}
+
 // factsOf counts the facts that concern a vCluster and may let a preemption succeed that failed before.
 func (s *Core) factsOf(qs *queueState) int64 { return int64(s.board.Count(qs.id, wake.Running)) }
 
@@ -104,12 +116,12 @@ func (s *Core) still() bool {
 
 // dropHold stops keeping nodes for ref: it has started or left.
 func (s *Core) dropHold(ref model.Ref) {
-	if s.holds.drop(ref) {
+	if s.holds.Drop(ref) {
 		gives(s, &s.jobs[ref])
 	}
 }
 
 // keepsFor says whether nodes that a vCluster may use are kept for any job.
 func keepsFor(s *Core, qs *queueState) bool {
-	return slices.ContainsFunc(s.holds, func(x hold) bool { return concerns(&s.nodeState, qs, &s.jobs[x.ref]) })
+	return slices.ContainsFunc(s.holds, func(x reserve.Hold) bool { return concerns(&s.nodeState, qs, &s.jobs[x.Ref]) })
 }

@@ -11,6 +11,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/reserve"
 	"orrery/scheduler/site/internal/wake"
 	"orrery/scheduler/workflow"
 )
@@ -22,7 +23,7 @@ func New(cfg Config) *Core {
 		s.prefer = *cfg.Prefer
 	}
 	s.accounts = newAccounts(&s.cfg) // which keeps what it points at
-	s.promises = newPromises(cfg.Site, s.home)
+	s.promises = reserve.NewPromises(len(cfg.Site.Nodes), s.home)
 	n := len(cfg.Site.Nodes)
 	s.caps.Cap, s.caps.Pool = caps.Usage{Power: cfg.Site.PowerCap, Bandwidth: cfg.Site.Bandwidth}, cfg.Site.SensitivePool
 	if cfg.Site.CountIdle {
@@ -40,7 +41,8 @@ func New(cfg Config) *Core {
 		qs := &s.vclusters[i]
 		s.passes[i] = newPass(s, qs)
 		s.passes[i].rule = ruleOf(&s.passes[i])
-		qs.promising = qs.mode.promises && s.promises.unhomed
+		// A promise is of whole nodes: on sites that divide them by amounts, a small share of another would still have room beside it.
+		qs.promising = qs.mode.promises && s.unhomed && len(s.vclusters) > 1 && !cfg.Site.Amounts
 	}
 	return s
 }

@@ -82,8 +82,8 @@ func (a *inquiry) predictedStart(ref model.Ref) model.Time {
 		if at := p.easy().reservation().At; at != model.Never {
 			return at
 		}
-		if i := p.core.promises.of(ref); i >= 0 { // of what is lent
-			return max(p.core.promises.list[i].at, p.now)
+		if x := p.core.promises.Find(ref); x != nil { // of what is lent
+			return max(x.At, p.now)
 		}
 	}
 	return model.AbsentTime

@@ -88,8 +88,8 @@ func (p turns) tryReady() {
 	line := p.core.buf.tight[:0]
 	for i := range p.core.holds {
 		x := &p.core.holds[i]
-		if len(x.victims) == 0 && p.qs.waiting.Has(x.ref) {
-			line = append(line, order.Candidate{Key: p.ranking().keyOf(&p.core.jobs[x.ref]), Tier: p.ranking().rankTier(x.ref), Ref: x.ref})
+		if len(x.Victims) == 0 && p.qs.waiting.Has(x.Ref) {
+			line = append(line, order.Candidate{Key: p.ranking().keyOf(&p.core.jobs[x.Ref]), Tier: p.ranking().rankTier(x.Ref), Ref: x.Ref})
 		}
 	}
 	p.core.buf.tight = line

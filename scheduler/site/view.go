@@ -49,5 +49,5 @@ func newPass(s *Core, qs *queueState) pass {
 // begin makes p the pass at now.
 func (p *pass) begin(now model.Time) {
 	s, qs := p.core, p.qs
-	*p = pass{view: view{core: s, qs: qs, now: now, heeding: s.promises.toOthers(qs), rule: p.rule, scratch: p.scratch}}
+	*p = pass{view: view{core: s, qs: qs, now: now, heeding: s.promises.ByOthers(qs.id), rule: p.rule, scratch: p.scratch}}
 }

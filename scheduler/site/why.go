@@ -8,6 +8,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/site/internal/notes"
+	"orrery/scheduler/site/internal/reserve"
 )
 
 // Why a job waits is a question that is asked after a pass. It is answered by the tests of a pass, each job by itself
@@ -290,15 +291,15 @@ func (a *inquiry) reservedAt(first model.Ref) model.Time {
 // keptFrom lists the sets of nodes that are kept from ref now, for jobs first.
 func keptFrom(s *Core, ref model.Ref) (kept []notes.Kept) {
 	for i := range s.holds {
-		if c := &s.holds[i]; c.ref != ref {
-			kept = append(kept, notes.Kept{Nodes: c.nodes, Keeper: s.jobs[c.ref].Job, Until: model.AbsentTime})
+		if c := &s.holds[i]; c.Ref != ref {
+			kept = append(kept, notes.Kept{Nodes: c.Nodes, Keeper: s.jobs[c.Ref].Job, Until: model.AbsentTime})
 		}
 	}
 	j := &s.jobs[ref]
-	s.promises.heeded(ref, j.queue, s.now, s.now, s.now.Add(j.left), func(x *promise) {
-		nodes := slices.Clone(x.nodes)
+	s.promises.Heeded(ref, j.queue.id, s.now, s.now, s.now.Add(j.left), func(x *reserve.Promise) {
+		nodes := slices.Clone(x.Nodes)
 		nodes.AndNot(s.home[j.queue.id])
-		kept = append(kept, notes.Kept{Nodes: nodes, Keeper: s.jobs[x.ref].Job, Until: model.AbsentTime})
+		kept = append(kept, notes.Kept{Nodes: nodes, Keeper: s.jobs[x.Ref].Job, Until: model.AbsentTime})
 	})
 	for i := range s.site.Reservations {
 		r, id := &s.site.Reservations[i], model.ReservationID(i)

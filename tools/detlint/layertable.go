@@ -22,7 +22,7 @@ var layerTable = []layered{
 		unsatisfiable site standing whynote why follow plan shed pass unmet observe usage constraints look whyvictims rule
 		conservative inorder ascoded foresight seek depends bestjob inquiry behind turn reactive preempt reclaim victims ranges
 		proposals resize blocked margins publish alike easy trial room clashes gate avoid rank view score signals tres needs
-		core preempts lend holders query promises holds accounts config jobs queuestate prices lookout confinable kinds
+		core preempts lend holders query accounts config jobs queuestate prices lookout confinable kinds
 		equivalence nodes held classes`},
 	{"traces", 12, `
 		validate record memory classes badrows access survey stream dependencies scan bundle peaks attributes writer measure
