@@ -22,8 +22,8 @@ func (p forecasts) clashes() bool {
 			return true
 		}
 	}
-	for i := range p.core.resizes {
-		if x := &p.core.resizes[i]; x.queue == p.qs && p.core.free.Holds(&x.gained) {
+	for x := range p.core.resizes.Of(p.qs.id) {
+		if p.core.free.Holds(&x.Gained) {
 			return true
 		}
 	}
@@ -40,10 +40,8 @@ func (p forecasts) eachStaying(f func(*model.Placement)) {
 			}
 		}
 	}
-	for i := range p.core.resizes {
-		if x := &p.core.resizes[i]; x.queue == p.qs {
-			f(&x.gained)
-		}
+	for x := range p.core.resizes.Of(p.qs.id) {
+		f(&x.Gained)
 	}
 }
 

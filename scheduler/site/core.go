@@ -6,8 +6,8 @@ import (
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
 	"orrery/scheduler/preempt"
-	"orrery/scheduler/quota"
 	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/elastic"
 	"orrery/scheduler/site/internal/reserve"
 	"orrery/scheduler/site/internal/wake"
 )
@@ -30,7 +30,7 @@ type Core struct {
 	backlog  backlog
 	holds    reserve.Holds
 	promises reserve.Promises // to jobs in phases queued, proposed and withdrawn
-	resizes  []resize         // in flight, in the order proposed; a job has one at most
+	resizes  elastic.Resizes
 
 	vclusters []queueState
 	passes    []pass // by vCluster
@@ -113,19 +113,4 @@ func (b *buffers) nodesOf(placement *model.Placement) model.NodeSet {
 		set[w.Word] |= w.Mask
 	}
 	return set
-}
-
-// resize is a change of size in flight.
-type resize struct {
-	ref    model.Ref
-	seq    uint64
-	queue  *queueState
-	whole  model.Placement     // all nodes that the service is to have
-	gained model.Placement     // those of them that it does not hold yet
-	usage  quota.ResourceUsage // the service's, as it was
-	nodes  int32               // gained, 0 for one that shrinks
-	more   caps.Usage          // that it takes for them, less what they draw idle
-	reason model.Reason        // for which it shrinks, where it is to be told
-	lent   bool                // some of gained are of other vClusters
-	pooled bool                // they count as nodes of sensitive work
 }

@@ -6,6 +6,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/site/internal/elastic"
 	"orrery/scheduler/site/internal/wake"
 )
 
@@ -59,7 +60,8 @@ func (p waking) conclusive() bool {
 	case qs.blocked && (qs.standing < 0 || !s.caps.Cap.Allows(s.jobs[qs.standing].needs, s.caps.Used)):
 		return false // when it has room depends on what others draw
 	case slices.ContainsFunc(qs.services, func(ref model.Ref) bool {
-		return s.jobs[ref].Scaled && s.jobs[ref].usage.Nodes < s.jobs[ref].wants()
+		j := &s.jobs[ref]
+		return j.Scaled && j.usage.Nodes < elastic.Wants(j.Allocation, j.demand)
 	}):
 		return false // it may borrow
 	}

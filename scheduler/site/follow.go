@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/site/internal/elastic"
 	"orrery/scheduler/site/internal/reserve"
 	"orrery/scheduler/site/internal/wake"
 )
@@ -72,36 +73,16 @@ func followResize(s *Core, now model.Time, proposal *model.Proposal) {
 	j := &s.jobs[proposal.Ref]
 	p := view{core: s, qs: j.queue, now: now}
 	x := p.services().newResize(proposal.Ref)
-	x.reason = proposal.Reason
+	x.Reason = proposal.Reason
 	gained := &s.buf.choice.nodes
-	less(&proposal.Placement, &j.placement, gained)
+	elastic.Less(&proposal.Placement, &j.placement, gained)
 	if gained.Nodes() > 0 {
 		p.services().fitsAt(x, gained, proposal.Placement.Nodes()) // which works out what it takes
 	}
-	x.whole.Set(&proposal.Placement)
+	x.Whole.Set(&proposal.Placement)
 	s.reserveMore(x, 1)
-	if x.nodes > 0 {
-		x.queue.free.Take(&x.gained)
+	if x.Nodes > 0 {
+		p.qs.free.Take(&x.Gained)
 	}
-	j.resizing, x.seq = true, proposal.Seq
-}
-
-// less writes what a names and b does not into placement.
-func less(a, b, placement *model.Placement) {
-	placement.Words, placement.Shares = placement.Words[:0], placement.Shares[:0]
-	for _, w := range a.Words {
-		for _, v := range b.Words {
-			if v.Word == w.Word {
-				w.Mask &^= v.Mask
-			}
-		}
-		if w.Mask != 0 {
-			placement.Words = append(placement.Words, w)
-		}
-	}
-	for _, h := range a.Shares {
-		if !slices.ContainsFunc(b.Shares, func(x model.NodeShare) bool { return x.Node == h.Node }) {
-			placement.Shares = append(placement.Shares, h)
-		}
-	}
+	j.resizing, x.Seq = true, proposal.Seq
 }

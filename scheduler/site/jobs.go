@@ -188,9 +188,6 @@ func (j *job) predictedEnd(now model.Time) model.Time {
 	return j.predicted
 }
 
-// wants is the number of nodes that a reactive service is to have.
-func (j *job) wants() int32 { return min(max(j.demand, j.NodesMin), j.NodesMax) }
-
 // victimOf is a running job as those see it that want its nodes, but for what changes while it runs
 // and what depends on them.
 func victimOf(ref model.Ref, r *job) preempt.Victim {

@@ -7,6 +7,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
 	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/elastic"
 	"orrery/scheduler/site/internal/waiting"
 	"orrery/scheduler/site/internal/wake"
 	"orrery/scheduler/workflow"
@@ -416,7 +417,7 @@ func (s *Core) demanded(f *model.Fact) {
 		j.demand = int32(min(f.Value, math.MaxInt32))
 		j.unanswered = f.Seq
 		s.board.Raise(j.queue.id, wake.Queue)
-		if j.phase == running && j.usage.Nodes >= j.wants() {
+		if j.phase == running && j.usage.Nodes >= elastic.Wants(j.Allocation, j.demand) {
 			s.dropHold(f.Ref)
 		}
 	}

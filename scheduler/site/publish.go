@@ -59,9 +59,9 @@ func (p promising) foresee(nodes model.NodeSet) model.Time {
 			}
 			return t <= r.At
 		})
-		for i := range p.core.resizes { // services that grew behind it
-			if x := &p.core.resizes[i]; x.queue == p.qs && x.seq > r.Since && p.core.jobs[x.ref].predictedEnd(p.now) <= r.At {
-				free.Give(&x.gained)
+		for x := range p.core.resizes.Of(p.qs.id) { // services that grew behind it
+			if x.Seq > r.Since && p.core.jobs[x.Ref].predictedEnd(p.now) <= r.At {
+				free.Give(&x.Gained)
 			}
 		}
 		j := &p.core.jobs[r.Ref]

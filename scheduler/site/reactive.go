@@ -3,12 +3,12 @@ package site
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 	"sort"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/site/internal/elastic"
 	"orrery/scheduler/site/internal/wake"
 )
 
@@ -26,7 +26,7 @@ func (s *Core) addService(ref model.Ref) {
 	at, _ := slices.BinarySearchFunc(qs.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(s.jobs[r].Job, id) })
 	qs.services = slices.Insert(qs.services, at, ref)
 	qs.fair.Enter(j.Tenant) // its score counts while it runs
-	if j.wants() != j.usage.Nodes {
+	if elastic.Wants(j.Allocation, j.demand) != j.usage.Nodes {
 		s.board.Raise(qs.id, wake.Queue)
 	}
 }
@@ -52,11 +52,12 @@ func (p services) settle() (scalingUp []model.Ref) {
 func (p services) shrink() {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if j.leaving || j.resizing || j.usage.Nodes <= j.wants() {
+		n := elastic.Wants(j.Allocation, j.demand)
+		if j.leaving || j.resizing || j.usage.Nodes <= n {
 			continue
 		}
 		x := p.newResize(ref)
-		p.stays(j, j.wants(), &x.whole)
+		p.stays(j, n, &x.Whole)
 		p.proposeSize(x)
 	}
 }
@@ -64,19 +65,11 @@ func (p services) shrink() {
 // stays writes into p the n nodes of j that it keeps.
 func (p services) stays(j *job, n int32, placement *model.Placement) {
 	if j.borrowed {
-		staysAtHome(p.core, j, n, placement)
+		elastic.KeepHome(p.core.site.Nodes, j.VCluster, p.core.ready, &j.placement, n, placement)
 		return
 	}
 	if j.Divides() {
-		placement.Words, placement.Shares = placement.Words[:0], placement.Shares[:0]
-		for _, ready := range [...]bool{true, false} {
-			for _, h := range j.placement.Shares {
-				if p.core.ready.Has(h.Node) == ready && int32(len(placement.Shares)) < n {
-					placement.Shares = append(placement.Shares, h)
-				}
-			}
-		}
-		model.SortShares(placement.Shares)
+		elastic.KeepShares(p.core.ready, &j.placement, n, placement)
 		return
 	}
 	avoid := p.core.buf.avoid
@@ -94,13 +87,7 @@ func (p services) stays(j *job, n int32, placement *model.Placement) {
 			return
 		}
 	}
-	placement.Set(&j.placement) // it was restored on nodes that it may not use
-	for over := placement.Nodes() - n; over > 0; over-- {
-		w := &placement.Words[len(placement.Words)-1]
-		if w.Mask &^= 1 << (bits.Len64(w.Mask) - 1); w.Mask == 0 {
-			placement.Words = placement.Words[:len(placement.Words)-1]
-		}
-	}
+	elastic.KeepLowest(&j.placement, n, placement) // it was restored on nodes that it may not use
 }
 
 // findScalingUp is the services that may get nodes in this pass, valid until the next call:
@@ -109,7 +96,7 @@ func (p services) findScalingUp() []model.Ref {
 	up := p.core.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if j.leaving || j.resizing || j.usage.Nodes >= j.wants() || p.qs.room(j) == 0 && !p.mayBorrowMore(j) || p.core.holds.Has(ref) && !p.core.holds.Ready(ref) {
+		if j.leaving || j.resizing || j.usage.Nodes >= elastic.Wants(j.Allocation, j.demand) || p.qs.room(j) == 0 && !p.mayBorrowMore(j) || p.core.holds.Has(ref) && !p.core.holds.Ready(ref) {
 			continue
 		}
 		if p.atLimit(j, j.usage.Nodes) == model.ReasonNone {
@@ -166,7 +153,7 @@ func (p services) growService(ref model.Ref) {
 		p.easy().reservation() // before anything of this service is in flight
 	}
 	until := p.core.jobs[ref].predictedEnd(p.now)
-	p.gain(ref, until, p.core.avoidsMore(ref, p.now, until), func(x *resize) bool {
+	p.gain(ref, until, p.core.avoidsMore(ref, p.now, until), func(x *elastic.Resize) bool {
 		return !p.qs.blocked || p.rule.mayGain(p.view, until, x)
 	})
 }
@@ -174,7 +161,7 @@ func (p services) growService(ref model.Ref) {
 // gain proposes that the service under ref, which is predicted to leave at the instant,
 // gets as many nodes as it lacks and may have, none of them in avoid. It returns what is
 // proposed, nil for nothing.
-func (p services) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
+func (p services) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may func(*elastic.Resize) bool) *elastic.Resize {
 	j := &p.core.jobs[ref]
 	have, nodes := j.usage.Nodes, &p.core.buf.choice.nodes
 	for n := have + p.findable(j, until, avoid); n > have; n-- {
@@ -187,7 +174,7 @@ func (p services) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may
 			p.proposeSize(x)
 			return x
 		}
-		p.core.dropResize(len(p.core.resizes) - 1)
+		p.core.resizes.Drop(len(p.core.resizes) - 1)
 	}
 	return nil
 }
@@ -196,7 +183,7 @@ func (p services) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may
 // many would have each number of them tried, pass after pass.
 func (p services) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
 	have := j.usage.Nodes
-	most := p.ranges().allowed(j, have, min(j.wants(), have+p.roomWithLent(j))) - have
+	most := p.ranges().allowed(j, have, min(elastic.Wants(j.Allocation, j.demand), have+p.roomWithLent(j))) - have
 	if p.qs.blocked && p.rule.reserves() && !p.core.cfg.Shared && !p.easy().outOfTheWay(until) {
 		most = min(most, p.easy().reservation().MostSpared(p.qs.free.Idle(), j.kind.mask, avoid))
 	}
@@ -227,8 +214,8 @@ func (p services) growPlanned() {
 		for w := range avoid {
 			avoid[w] |= ^free[w]
 		}
-		if x := p.gain(ref, end, avoid, func(x *resize) bool { return p.qs.plan.CapsFit(p.now, until, x.more) }); x != nil {
-			p.qs.plan.Take(p.now, until, p.core.buf.nodesOf(&x.gained), x.more)
+		if x := p.gain(ref, end, avoid, func(x *elastic.Resize) bool { return p.qs.plan.CapsFit(p.now, until, x.More) }); x != nil {
+			p.qs.plan.Take(p.now, until, p.core.buf.nodesOf(&x.Gained), x.More)
 		}
 	}
 }
@@ -239,12 +226,10 @@ func (p services) lacksNodes() bool {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
 		size := j.usage.Nodes
-		for i := range p.core.resizes {
-			if x := &p.core.resizes[i]; x.ref == ref {
-				size = x.whole.Nodes()
-			}
+		if i := p.core.resizes.Find(ref, 0); i >= 0 {
+			size = p.core.resizes[i].Whole.Nodes()
 		}
-		if !j.leaving && size < j.wants() && p.atLimit(j, size) == model.ReasonNone {
+		if !j.leaving && size < elastic.Wants(j.Allocation, j.demand) && p.atLimit(j, size) == model.ReasonNone {
 			return true
 		}
 	}
@@ -264,22 +249,4 @@ func (p services) roomWithLent(j *job) int32 {
 		return p.qs.room(j) + p.borrowable
 	}
 	return p.qs.room(j)
-}
-
-// staysAtHome is stays for a service with borrowed nodes, which go first: of the nodes that
-// count alike those that are Ready stay, the lowest ids first.
-func staysAtHome(s *Core, j *job, n int32, placement *model.Placement) {
-	keep := model.NewNodeSet(len(s.site.Nodes))
-	for _, own := range [...]bool{true, false} {
-		for _, ready := range [...]bool{true, false} {
-			j.placement.EachNode(func(id model.NodeID) {
-				home := s.site.Nodes[id].Home
-				if (home < 0 || home == j.VCluster) == own && s.ready.Has(id) == ready && n > 0 {
-					keep.Add(id)
-					n--
-				}
-			})
-		}
-	}
-	within(&j.placement, keep, placement)
 }

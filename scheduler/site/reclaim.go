@@ -3,23 +3,9 @@ package site
 import (
 	"cmp"
 	"orrery/scheduler/model"
+	"orrery/scheduler/site/internal/elastic"
 	"slices"
 )
-
-// within writes the part of p on the nodes of set into placement.
-func within(p *model.Placement, set model.NodeSet, placement *model.Placement) {
-	placement.Words, placement.Shares = placement.Words[:0], placement.Shares[:0]
-	for _, w := range p.Words {
-		if w.Mask &= set[w.Word]; w.Mask != 0 {
-			placement.Words = append(placement.Words, w)
-		}
-	}
-	for _, h := range p.Shares {
-		if set.Has(h.Node) {
-			placement.Shares = append(placement.Shares, h)
-		}
-	}
-}
 
 // reclaim proposes that scaled services give back nodes of this vCluster that the blocked
 // job under ref can use: those of the lowest class first, then the youngest, of each the
@@ -58,7 +44,7 @@ func (p services) reclaim(ref model.Ref, all bool) bool {
 			back.Add(nodes[k])
 			clear(one)
 			one.Add(nodes[k])
-			within(&s.jobs[guests[taken]].placement, one, &part)
+			elastic.Within(&s.jobs[guests[taken]].placement, one, &part)
 			t.free.Give(&part)
 			fits = t.Fits()
 		}
@@ -75,8 +61,8 @@ func (p services) reclaim(ref model.Ref, all bool) bool {
 			}
 		})
 		x := p.newResize(r)
-		x.queue, x.reason = g.queue, model.ReasonReclaimed
-		within(&g.placement, keep, &x.whole)
+		x.VCluster, x.Reason = g.VCluster, model.ReasonReclaimed
+		elastic.Within(&g.placement, keep, &x.Whole)
 		p.proposeSize(x)
 	}
 	return true

@@ -1,79 +1,47 @@
 package site
 
 import (
-	"cmp"
 	"orrery/scheduler/model"
 	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/elastic"
 	"orrery/scheduler/site/internal/wake"
-	"slices"
 )
 
-// union writes what a and b name, which have no node in common, into p.
-func union(a, b, placement *model.Placement) {
-	placement.Set(a)
-	for _, w := range b.Words {
-		at, found := slices.BinarySearchFunc(placement.Words, w.Word, func(v model.NodeWord, word int32) int { return cmp.Compare(v.Word, word) })
-		if found {
-			placement.Words[at].Mask |= w.Mask
-		} else {
-			placement.Words = slices.Insert(placement.Words, at, w)
-		}
-	}
-	placement.Shares = append(placement.Shares, b.Shares...)
-	model.SortShares(placement.Shares)
+// newResize is an empty change of size of a service, the last of those in flight.
+func (p services) newResize(ref model.Ref) *elastic.Resize {
+	j := &p.core.jobs[ref]
+	return p.core.resizes.Add(elastic.Resize{Ref: ref, VCluster: p.qs.id, Usage: j.usage, Pooled: j.IsSensitive()})
 }
 
-// newResize is an empty change of size of a service, the last of s.resizes.
-func (p services) newResize(ref model.Ref) *resize {
-	n := len(p.core.resizes)
-	if n < cap(p.core.resizes) {
-		p.core.resizes = p.core.resizes[:n+1] // with the memory of one that was dropped
-	} else {
-		p.core.resizes = append(p.core.resizes, resize{})
-	}
-	x, j := &p.core.resizes[n], &p.core.jobs[ref]
-	x.ref, x.queue, x.usage = ref, p.qs, j.usage
-	x.gained.Words, x.gained.Shares = x.gained.Words[:0], x.gained.Shares[:0]
-	x.nodes, x.more, x.pooled = 0, caps.Usage{}, j.IsSensitive()
-	x.reason, x.lent = model.ReasonNone, false
-	return x
-}
-
-func (s *Core) dropResize(i int) {
-	last := len(s.resizes) - 1
-	s.resizes[i], s.resizes[last] = s.resizes[last], s.resizes[i]
-	s.resizes = s.resizes[:last]
-}
-
-// proposeSize asks the quorum for x.whole, and counts what that is more as taken.
-func (p services) proposeSize(x *resize) {
-	j := &p.core.jobs[x.ref]
+// proposeSize asks the quorum for x.Whole, and counts what that is more as taken.
+func (p services) proposeSize(x *elastic.Resize) {
+	j := &p.core.jobs[x.Ref]
 	j.resizing, p.core.plan.Again = true, true
 	p.core.reserveMore(x, 1)
-	if x.nodes > 0 {
-		x.queue.free.Take(&x.gained)
-		if takes(p.core, j); x.lent { // the caps of all have less room
+	if x.Nodes > 0 {
+		p.core.vclusters[x.VCluster].free.Take(&x.Gained)
+		if takes(p.core, j); x.Lent { // the caps of all have less room
 			p.core.board.RaiseAll(wake.Taken) // and lenders fewer nodes
 		}
 	}
 	p.core.seq++
-	x.seq = p.core.seq
+	x.Seq = p.core.seq
 	p.core.plan.Proposals = append(p.core.plan.Proposals, model.Proposal{
-		Kind: model.ProposeResize, Reason: x.reason, Borrowed: j.Scaled && foreignNodes(&p.core.nodeState, j, &x.whole) > 0, VCluster: x.queue.id, Seq: p.core.seq, Job: j.Job, Ref: x.ref, Placement: x.whole,
+		Kind: model.ProposeResize, Reason: x.Reason, Borrowed: j.Scaled && foreignNodes(&p.core.nodeState, j, &x.Whole) > 0, VCluster: x.VCluster, Seq: p.core.seq, Job: j.Job, Ref: x.Ref, Placement: x.Whole,
 	})
 }
 
 // reserveMore counts what a service gains against limits and caps, sign times.
-func (s *Core) reserveMore(x *resize, sign int32) {
-	s.ledger.ReserveMore(&x.usage, x.nodes, s.nodeClasses.Thousandths(&x.gained, x.nodes), x.gained.Shares, sign)
-	s.caps.Used.Power += int64(sign) * x.more.Power
-	s.caps.Used.Bandwidth += int64(sign) * x.more.Bandwidth
-	s.caps.Hold(&x.gained, sign)
-	if x.pooled {
-		s.caps.Sensitive += sign * x.nodes
+func (s *Core) reserveMore(x *elastic.Resize, sign int32) {
+	s.ledger.ReserveMore(&x.Usage, x.Nodes, s.nodeClasses.Thousandths(&x.Gained, x.Nodes), x.Gained.Shares, sign)
+	s.caps.Used.Power += int64(sign) * x.More.Power
+	s.caps.Used.Bandwidth += int64(sign) * x.More.Bandwidth
+	s.caps.Hold(&x.Gained, sign)
+	if x.Pooled {
+		s.caps.Sensitive += sign * x.Nodes
 	}
-	if x.lent {
-		lendNodes(&s.nodeState, x.queue.id, &x.gained, sign)
+	if x.Lent {
+		lendNodes(&s.nodeState, x.VCluster, &x.Gained, sign)
 	}
 }
 
@@ -81,20 +49,18 @@ func (s *Core) reserveMore(x *resize, sign int32) {
 // (0 for any): the quorum has decided it, or ref has left. What was kept for it is
 // counted no more.
 func (s *Core) answered(ref model.Ref, seq uint64) bool {
-	for i := range s.resizes {
-		x := &s.resizes[i]
-		if x.ref != ref || seq != 0 && x.seq != seq {
-			continue
-		}
-		s.reserveMore(x, -1)
-		s.jobs[ref].resizing = false
-		qs := x.queue
-		qs.free.GiveWhere(&x.gained, s.free)
-		s.dropResize(i)
-		s.retakeInFlight(qs)
-		return true
+	i := s.resizes.Find(ref, seq)
+	if i < 0 {
+		return false
 	}
-	return false
+	x := &s.resizes[i]
+	s.reserveMore(x, -1)
+	s.jobs[ref].resizing = false
+	qs := &s.vclusters[x.VCluster]
+	qs.free.GiveWhere(&x.Gained, s.free)
+	s.resizes.Drop(i)
+	s.retakeInFlight(qs)
+	return true
 }
 
 // retakeInFlight marks what a vCluster has in flight as taken.
@@ -102,10 +68,8 @@ func (s *Core) retakeInFlight(qs *queueState) {
 	for _, ref := range qs.inFlight {
 		qs.free.Retake(&s.jobs[ref].placement)
 	}
-	for i := range s.resizes {
-		if x := &s.resizes[i]; x.queue == qs {
-			qs.free.Retake(&x.gained)
-		}
+	for x := range s.resizes.Of(qs.id) {
+		qs.free.Retake(&x.Gained)
 	}
 }
 
@@ -140,25 +104,25 @@ func (s *Core) resized(f *model.Fact) {
 	s.setNeeds(j)
 	s.ledger.Use(&j.usage, j.assoc, 1, s.now)
 	s.board.RaiseAll(wake.Site)
-	if n >= j.wants() {
+	if n >= elastic.Wants(j.Allocation, j.demand) {
 		j.unanswered = 0
 	}
 }
 
 // fitsAt completes x, by which its service gains the nodes and has n nodes then. It
 // says whether its limits and the caps allow that.
-func (p services) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
-	j := &p.core.jobs[x.ref]
-	x.gained.Set(nodes)
-	union(&j.placement, &x.gained, &x.whole)
-	x.nodes = x.gained.Nodes()
-	x.lent = foreignNodes(&p.core.nodeState, j, &x.gained) > 0
-	needs := caps.Usage{Power: p.core.nodeClasses.Draw(j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
-	x.more = needs.Minus(j.needs)
-	x.more.Idle = p.core.caps.Idle.On(&x.gained)
+func (p services) fitsAt(x *elastic.Resize, nodes *model.Placement, n int32) bool {
+	j := &p.core.jobs[x.Ref]
+	x.Gained.Set(nodes)
+	elastic.Union(&j.placement, &x.Gained, &x.Whole)
+	x.Nodes = x.Gained.Nodes()
+	x.Lent = foreignNodes(&p.core.nodeState, j, &x.Gained) > 0
+	needs := caps.Usage{Power: p.core.nodeClasses.Draw(j.Allocation, &x.Whole), Bandwidth: j.Demand(n)}
+	x.More = needs.Minus(j.needs)
+	x.More.Idle = p.core.caps.Idle.On(&x.Gained)
 	left := p.core.caps.Used.Minus(j.needs)
-	needs.Idle = x.more.Idle
-	return p.core.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.core.overLimits(j, &x.gained, j.usage.Milli) == model.ReasonNone && p.core.caps.Cap.Allows(needs, left) && !p.core.overPool(j, x.nodes)
+	needs.Idle = x.More.Idle
+	return p.core.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.core.overLimits(j, &x.Gained, j.usage.Milli) == model.ReasonNone && p.core.caps.Cap.Allows(needs, left) && !p.core.overPool(j, x.Nodes)
 }
 
 // services are the reactive services of the vCluster.

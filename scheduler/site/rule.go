@@ -5,6 +5,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/elastic"
 )
 
 // rule is how the passes of one vCluster decide which jobs start: a rule of backfilling, or the as-coded mode. A
@@ -19,7 +20,7 @@ type rule interface {
 	// mayPass says whether a job that is about to start on the nodes may do so although one before it is blocked.
 	mayPass(v *view, j *job, nodes *model.Placement) bool
 	// mayGain is that for what a service gains until it is predicted to end.
-	mayGain(v *view, until model.Time, x *resize) bool
+	mayGain(v *view, until model.Time, x *elastic.Resize) bool
 	// mayGrow is that for a job in flight which takes more nodes than its least.
 	mayGrow(v *view, j *job) bool
 	// explain takes the score of a waiting job apart.
@@ -64,20 +65,20 @@ func (inTurn) pass(p *pass, scalingUp []model.Ref) {
 // strictRule lets no job pass a blocked one.
 type strictRule struct{ inTurn }
 
-func (strictRule) looksBehind() bool                          { return false }
-func (strictRule) reserves() bool                             { return false }
-func (strictRule) mayPass(*view, *job, *model.Placement) bool { return false }
-func (strictRule) mayGain(*view, model.Time, *resize) bool    { return false }
-func (strictRule) mayGrow(*view, *job) bool                   { return false }
+func (strictRule) looksBehind() bool                               { return false }
+func (strictRule) reserves() bool                                  { return false }
+func (strictRule) mayPass(*view, *job, *model.Placement) bool      { return false }
+func (strictRule) mayGain(*view, model.Time, *elastic.Resize) bool { return false }
+func (strictRule) mayGrow(*view, *job) bool                        { return false }
 
 // firstFitRule lets each job start that has room.
 type firstFitRule struct{ inTurn }
 
-func (firstFitRule) looksBehind() bool                          { return true }
-func (firstFitRule) reserves() bool                             { return false }
-func (firstFitRule) mayPass(*view, *job, *model.Placement) bool { return true }
-func (firstFitRule) mayGain(*view, model.Time, *resize) bool    { return true }
-func (firstFitRule) mayGrow(*view, *job) bool                   { return true }
+func (firstFitRule) looksBehind() bool                               { return true }
+func (firstFitRule) reserves() bool                                  { return false }
+func (firstFitRule) mayPass(*view, *job, *model.Placement) bool      { return true }
+func (firstFitRule) mayGain(*view, model.Time, *elastic.Resize) bool { return true }
+func (firstFitRule) mayGrow(*view, *job) bool                        { return true }
 
 // easyRule lets a job pass the first blocked one where that is predicted to start no later for it.
 type easyRule struct{ inTurn }
@@ -89,8 +90,8 @@ func (easyRule) mayPass(v *view, j *job, nodes *model.Placement) bool {
 	return v.easy().harmless(j, nodes)
 }
 
-func (easyRule) mayGain(v *view, until model.Time, x *resize) bool {
-	return v.easy().harmlessGain(until, &x.gained, x.more)
+func (easyRule) mayGain(v *view, until model.Time, x *elastic.Resize) bool {
+	return v.easy().harmlessGain(until, &x.Gained, x.More)
 }
 
 func (easyRule) mayGrow(v *view, j *job) bool {

@@ -69,9 +69,9 @@ func sheddingOf(s *Core) shedding {
 	}
 	for i := range s.resizes {
 		x := &s.resizes[i]
-		more := x.more
+		more := x.More
 		more.Idle = 0
-		t.used = t.used.Minus(t.idle.Leave(more, &x.gained))
+		t.used = t.used.Minus(t.idle.Leave(more, &x.Gained))
 	}
 	for _, ref := range s.active {
 		if s.jobs[ref].leaving {

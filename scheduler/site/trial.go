@@ -24,9 +24,9 @@ func (p victims) trialFor(ref model.Ref) preempt.Trial {
 	for _, f := range p.qs.inFlight { // proposed before they knew of this job, and on these nodes in any case
 		t.leaveOut(&p.core.jobs[f].placement)
 	}
-	for i := range p.core.resizes {
-		if x := &p.core.resizes[i]; x.queue == p.qs && x.nodes > 0 {
-			t.leaveOut(&x.gained)
+	for x := range p.core.resizes.Of(p.qs.id) {
+		if x.Nodes > 0 {
+			t.leaveOut(&x.Gained)
 		}
 	}
 	for w, m := range p.qs.free.Idle() {
@@ -129,10 +129,8 @@ func (t *trial) Give(v *preempt.Victim) {
 	for _, ref := range t.qs.inFlight { // proposed before it knew of this job
 		t.free.Retake(&t.s.jobs[ref].placement)
 	}
-	for i := range t.s.resizes {
-		if x := &t.s.resizes[i]; x.queue == t.qs {
-			t.free.Retake(&x.gained)
-		}
+	for x := range t.s.resizes.Of(t.qs.id) {
+		t.free.Retake(&x.Gained)
 	}
 	t.used = t.used.Minus(t.idle.Leave(r.needs, &r.placement))
 }

@@ -4,6 +4,7 @@ import (
 	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/elastic"
 )
 
 // tellUnmet answers the demands of services that are smaller than they are to be, and for
@@ -11,8 +12,8 @@ import (
 func (p services) tellUnmet() {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if size := j.usage.Nodes; j.unanswered != 0 && !j.leaving && !j.resizing && size < j.wants() && !p.makesRoom(ref) {
-			p.core.plan.Unmet = append(p.core.plan.Unmet, scheduler.Unmet{Job: j.Job, Ref: ref, Seq: j.unanswered, Nodes: j.wants() - size, Reason: p.lack(ref)})
+		if lacks := elastic.Wants(j.Allocation, j.demand) - j.usage.Nodes; j.unanswered != 0 && !j.leaving && !j.resizing && lacks > 0 && !p.makesRoom(ref) {
+			p.core.plan.Unmet = append(p.core.plan.Unmet, scheduler.Unmet{Job: j.Job, Ref: ref, Seq: j.unanswered, Nodes: lacks, Reason: p.lack(ref)})
 		}
 	}
 }
@@ -42,15 +43,15 @@ func (p services) lack(ref model.Ref) model.Reason {
 func (p services) whyNotThese(ref model.Ref, nodes *model.Placement) model.Reason {
 	s, j := p.core, &p.core.jobs[ref]
 	x := p.newResize(ref)
-	defer s.dropResize(len(s.resizes) - 1)
-	union(&j.placement, nodes, &x.whole)
+	defer s.resizes.Drop(len(s.resizes) - 1)
+	elastic.Union(&j.placement, nodes, &x.Whole)
 	left := s.caps.Used.Minus(j.needs)
 	switch r := s.overLimits(j, nodes, j.usage.Milli); {
 	case r != model.ReasonNone:
 		return r
-	case !s.caps.Cap.Allows(caps.Usage{Power: s.nodeClasses.Draw(j.Allocation, &x.whole), Idle: s.caps.Idle.On(nodes)}, left):
+	case !s.caps.Cap.Allows(caps.Usage{Power: s.nodeClasses.Draw(j.Allocation, &x.Whole), Idle: s.caps.Idle.On(nodes)}, left):
 		return model.ReasonPower
-	case !s.caps.Cap.Allows(caps.Usage{Bandwidth: j.Demand(x.whole.Nodes())}, left):
+	case !s.caps.Cap.Allows(caps.Usage{Bandwidth: j.Demand(x.Whole.Nodes())}, left):
 		return model.ReasonBandwidth
 	}
 	return model.ReasonPriority // a job before it may need them

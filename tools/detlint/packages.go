@@ -64,6 +64,7 @@ var packageTable = []packageRule{
 	{dir: "scheduler/site/internal/future", may: []string{"scheduler/model", "scheduler/backfill", "scheduler/place", "scheduler/site/internal/caps"}},
 	{dir: "scheduler/site/internal/wake", may: []string{"scheduler/model"}},
 	{dir: "scheduler/site/internal/reserve", may: []string{"scheduler/model"}},
+	{dir: "scheduler/site/internal/elastic", may: []string{"scheduler/model", "scheduler/quota", "scheduler/site/internal/caps"}},
 	{dir: "scheduler/site/internal/waiting", may: []string{"scheduler/model", "scheduler/internal/queue", "scheduler/order", "scheduler/place", "scheduler/score", "scheduler/site/internal/caps"}},
 	{dir: "scheduler/site/internal/notes", may: []string{"scheduler/model", "scheduler", "scheduler/place", "scheduler/score", "scheduler/multifactor"}},
 	{dir: "scheduler/site", may: []string{"scheduler/model", "scheduler", "scheduler/ascoded", "scheduler/fairshare", "scheduler/order", "scheduler/backfill", "scheduler/place", "scheduler/preempt",
