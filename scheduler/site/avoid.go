@@ -1,9 +1,10 @@
 package site
 
 import (
+	"slices"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/site/internal/caps"
-	"slices"
 )
 
 // avoids gathers the nodes that j must not use if it ran over

@@ -3,6 +3,7 @@ package site
 import (
 	"errors"
 	"fmt"
+
 	"orrery/scheduler/backfill"
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"

@@ -1,9 +1,10 @@
 package site
 
 import (
+	"slices"
+
 	"orrery/scheduler/fairshare"
 	"orrery/scheduler/model"
-	"slices"
 )
 
 // confinable is jobs that take shares of nodes, and would have delayed the blocked one in the last pass of a vCluster. One may be

@@ -2,6 +2,7 @@ package site
 
 import (
 	"math"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/score"
 )

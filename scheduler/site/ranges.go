@@ -1,10 +1,11 @@
 package site
 
 import (
+	"sort"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
 	"orrery/scheduler/site/internal/caps"
-	"sort"
 )
 
 // ranges gives jobs that take a range of nodes more than their least.

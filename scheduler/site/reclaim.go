@@ -2,9 +2,10 @@ package site
 
 import (
 	"cmp"
+	"slices"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/site/internal/elastic"
-	"slices"
 )
 
 // reclaim proposes that scaled services give back nodes of this vCluster that the blocked

@@ -2,6 +2,7 @@ package site
 
 import (
 	"math/bits"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
 	"orrery/scheduler/site/internal/caps"
