@@ -155,6 +155,10 @@ func needsLent(qs *queueState, c *Config, j *job) bool {
 	return qs.mode.promises && qs.policy.Backfill == order.Easy && len(c.Site.VClusters) > 2 && !c.Site.Amounts && c.borrows(j.Allocation, j.kind) && j.NodesMin > j.kind.mask.Len()
 }
 
+// A job that asks for more nodes than its vCluster ever has of its own can only start by borrowing. While it is the first
+// blocked one it is promised the nodes of those vClusters that are predicted to lend it what it lacks: else other borrowers
+// would take one node after another.
+
 // foreseeLent sets nodes to the first blocked job's own and all those of vClusters that lend now
 // from which it is predicted to borrow, and returns when: at now, or at the first predicted end at which its own
 // nodes and those that are lent then suffice. model.Never where that is not foreseen, or a cap

@@ -22,8 +22,8 @@ var layerTable = []layered{
 		unsatisfiable site standing whynote why follow plan shed pass unmet observe usage constraints look whyvictims rule
 		conservative inorder ascoded foresight seek depends bestjob inquiry behind turn reactive preempt reclaim victims ranges
 		proposals resize blocked margins publish alike easy trial room clashes gate avoid rank view score signals tres needs
-		core preempts lend holders query accounts config jobs queuestate prices lookout confinable kinds
-		equivalence nodes held classes`},
+		core preempts lend holders query accounts config jobs queuestate prices lookout confinable kinds equivalence nodes held
+		classes`},
 	{"traces", 12, `
 		validate record memory classes badrows access survey stream dependencies scan bundle peaks attributes writer measure
 		cursor rows reader rules tablerules foreign plausible table hash columns schema seal report source reserved meta errors

@@ -80,7 +80,8 @@ func run(args []string) error {
 	if *suggest {
 		return nil
 	}
-	found := slices.DeleteFunc(r.layers(layerTable), func(f Finding) bool { return !slices.Contains(dirs, packageOf(f)) })
+	checked := slices.DeleteFunc(slices.Clone(layerTable), func(own layered) bool { return !slices.Contains(dirs, own.dir) })
+	found := slices.DeleteFunc(r.layers(checked), func(f Finding) bool { return !slices.Contains(dirs, packageOf(f)) })
 	for _, f := range found {
 		fmt.Fprintln(os.Stderr, f)
 	}

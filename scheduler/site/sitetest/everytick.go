@@ -43,7 +43,7 @@ func (e *EveryTick) Plan(now model.Time) *scheduler.Plan {
 	p := e.Core.Plan(now)
 	for v := range e.policies {
 		if policy := &e.policies[v]; policy.Cycle > 0 && e.jobs > 0 {
-			p.Due = min(p.Due, (now + 1).Grid(policy.Cycle, policy.Phase))
+			p.Due = min(p.Due, (now+1).Grid(policy.Cycle, policy.Phase))
 		}
 	}
 	return p
