@@ -32,7 +32,7 @@ type rule interface {
 // ruleOf is that of the policy of the vCluster of p.
 func ruleOf(p *pass) rule {
 	switch policy := p.qs.policy; {
-	case policy.AsCoded:
+	case p.qs.mode.coded:
 		return newCodedRule(p)
 	case policy.Backfill == order.FirstFit:
 		return firstFitRule{}
