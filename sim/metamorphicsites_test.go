@@ -181,7 +181,7 @@ func (w *siteWorld) clone() *siteWorld {
 // TestSiteRelations holds each relation on random worlds.
 func TestSiteRelations(t *testing.T) {
 	t.Parallel()
-	worlds := worldsOf(20, 60, 150) // of each relation
+	worlds := worldsOf(20, 60, 150)                // of each relation
 	plain := map[uint64]map[model.JobID][]string{} // of the unchanged world, by its number
 	for _, r := range siteRelations() {
 		t.Run(r.name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 // markdownEscape has a space without width behind @, which would call a person of that name.
-var markdownEscape = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "\n", " ", "`", "\\`", "*", `\*`, "[", `\[`, "@", "@\u200b")
+var markdownEscape = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "\n", " ", "`", "\\`", "*", `\*`, "](", `]\(`, "@", "@\u200b")
 
 // EscapedMarkdown is text that Markdown shows as it is, without HTML in it.
 func EscapedMarkdown(s string) string { return markdownEscape.Replace(doc.Escaped(s, "")) }
