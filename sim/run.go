@@ -5,6 +5,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 
 	"orrery/hwmodel"
 	"orrery/scheduler"
@@ -222,6 +223,12 @@ type run struct {
 }
 
 func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*run, error) {
+	switch site := p.Site != nil; {
+	case site && opt.EveryCycle:
+		return nil, errors.New("sim: Options.EveryCycle is for plain clusters: on a site give Options.Core")
+	case !site && opt.Core != nil:
+		return nil, errors.New("sim: Options.Core is for sites, and this cluster has none")
+	}
 	if opt.Sink == nil {
 		opt.Sink = record.Null{}
 	}
@@ -284,23 +291,6 @@ func (r *run) Round(now model.Time, round drive.Round, n int) {
 func (r *run) Fact(now model.Time, f *model.Fact) {
 	if r.print.Fact(f); r.watched {
 		r.watchFact(now, f)
-	}
-}
-
-// watchFact tells a fact to all that follow the log beside the fingerprint.
-func (r *run) watchFact(now model.Time, f *model.Fact) {
-	if r.measure != nil {
-		r.measure.fact(f)
-	}
-	if r.site != nil {
-		r.site.fact(now, f)
-	}
-	if r.services != nil {
-		r.takings.Fact(now, f)
-		r.services.Fact(now, f)
-	}
-	for _, o := range r.observers {
-		o.Fact(now, f)
 	}
 }
 

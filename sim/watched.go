@@ -95,3 +95,20 @@ func (r *Result) dropped() int64 {
 	c := &r.Awkward.Count
 	return r.LeftOut + c[translate.RuleNoProcessors] + c[translate.RuleImpossible] + c[translate.RuleNeverRan] + c[translate.RuleNeverCame] + c[translate.RuleLeftBefore]
 }
+
+// watchFact tells a fact to all that follow the log beside the fingerprint.
+func (r *run) watchFact(now model.Time, f *model.Fact) {
+	if r.measure != nil {
+		r.measure.fact(f)
+	}
+	if r.site != nil {
+		r.site.fact(now, f)
+	}
+	if r.services != nil {
+		r.takings.Fact(now, f)
+		r.services.Fact(now, f)
+	}
+	for _, o := range r.observers {
+		o.Fact(now, f)
+	}
+}

@@ -95,7 +95,7 @@ func TestModeIsAskedForInOnePlace(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			hand := path == filepath.Join("..", "site", "mode.go") || path == filepath.Join("..", "site", "ascoded.go") // make the rule of the mode
+			hand := path == filepath.Join("..", "site", "mode.go") || path == filepath.Join("..", "site", "ascoded.go") // ask for the mode, and make its rule
 			ast.Inspect(file, func(n ast.Node) bool {
 				switch x := n.(type) {
 				case *ast.SelectorExpr:

@@ -5,7 +5,6 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
-	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/caps"
 )
 
@@ -31,7 +30,7 @@ func plannerOver(core ascoded.Core, p *pass) *ascoded.Planner {
 	}, core)
 }
 
-// codedRule is what a pass sees of a codedPlanner.
+// codedRule is what a pass sees of a codedPlanner, which looks behind blocked jobs in a way of its own: to all others it is strict.
 type codedRule struct {
 	strictRule
 	c *codedPlanner
@@ -45,11 +44,11 @@ func (x codedRule) pass(p *pass, _ []model.Ref) {
 	p.qs.look.Until = p.now
 }
 
-func (x codedRule) explain(_ *view, j *job, now model.Time) score.Explanation {
-	return x.c.planner.Explain(j.Allocation, now)
-}
-
-func (codedRule) coded(p *pass) *ascoded.Planner {
+// codedInquiryOf is what answers why jobs wait, without a pass but for p; nil where the rule is another, whose tests answer that.
+func codedInquiryOf(p *pass) *ascoded.Planner {
+	if !p.qs.mode.coded {
+		return nil
+	}
 	return plannerOver(&codedInquiry{&codedPlanner{pass: p}}, p)
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/waiting"
 )
 
@@ -60,14 +59,6 @@ func (p leaders) passFast(anyFits bool) (ok bool) {
 		p.passBehind()
 	}
 	return true
-}
-
-// anyFits says whether any job may have room.
-func (p room) anyFits() bool {
-	if p.core.caps.Cap != (caps.Usage{}) {
-		return p.qs.waiting.AnyFits(p.borrowable, p.mayFit)
-	}
-	return p.qs.waiting.AnyFits(p.borrowable, nil) // the numbers of nodes decide alone
 }
 
 // mostLeads bounds how often a pass looks for the best job of all. To go on so takes no more than to bring the whole queue

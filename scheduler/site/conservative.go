@@ -243,3 +243,12 @@ func (p planned) cancelSlot(ref model.Ref) bool {
 	p.qs.plan.Drop(i)
 	return i >= 0
 }
+
+// conservativeRule plans reservations for several jobs. Between two plans it is strict.
+type conservativeRule struct{ strictRule }
+
+func (conservativeRule) pass(p *pass, scalingUp []model.Ref) {
+	first := len(p.core.plan.Proposals)
+	p.planned().passTimeline(scalingUp)
+	p.ranges().grow(first)
+}

@@ -114,3 +114,9 @@ func (b *buffers) nodesOf(placement *model.Placement) model.NodeSet {
 	}
 	return set
 }
+
+// choice is the nodes that a job is to start on.
+type choice struct {
+	nodes    model.Placement
+	borrowed bool // some are of other vClusters
+}

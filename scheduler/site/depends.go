@@ -6,7 +6,6 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/scheduler/site/internal/elastic"
 	"orrery/scheduler/site/internal/wake"
 )
 
@@ -61,7 +60,7 @@ func (p waking) conclusive() bool {
 		return false // when it has room depends on what others draw
 	case slices.ContainsFunc(qs.services, func(ref model.Ref) bool {
 		j := &s.jobs[ref]
-		return j.Scaled && j.usage.Nodes < elastic.Wants(j.Allocation, j.demand)
+		return j.Scaled && j.usage.Nodes < j.wants()
 	}):
 		return false // it may borrow
 	}
@@ -94,18 +93,11 @@ func isOpen(s *Core, ref model.Ref) bool {
 	return s.caps.Cap.Allows(s.jobs[ref].needs, s.caps.Used) && s.graph.Gate(ref) == model.ReasonNone
 }
 
-// anyGateOpen says whether a job that a task group or a mutex held in the last pass is held no more.
-func (p gate) anyGateOpen() bool {
-	gated := p.qs.waiting.GatedJobs(p.scratch.gated[:0])
-	p.scratch.gated = gated[:0]
-	return slices.ContainsFunc(gated, func(ref model.Ref) bool { return p.core.graph.Gate(ref) == model.ReasonNone })
-}
-
 // Where no job has room it makes no difference which comes first: nothing changes until something is given back, or a
 // job comes that has room or may preempt others.
 
 // orderless says whether the order of the jobs makes no difference where none has room and none preempts: the first
-// blocked one gets no promise, none is held by min_score, and it is not asked why jobs wait.
+// blocked one gets no promise, none is held by min_score.
 func (p waking) orderless() bool {
 	return !p.qs.promises() && p.qs.policy.MinScore == 0 && !(p.qs.policy.Preempts && keepsFor(p.core, p.qs))
 }
@@ -126,17 +118,6 @@ func (p waking) noteHeld() {
 	if p.qs.policy.MinScore == 0 && !p.qs.byNodes {
 		p.found, p.qs.judged = allHeld, byLimits
 	}
-}
-
-// anyUnheld is a job that no limit holds, -1 if there is none. While it has no room, its vCluster lends nothing. What holds the
-// others is noted.
-func (p gate) anyUnheld() model.Ref {
-	for i := range p.qs.waiting.Jobs {
-		if ref := p.qs.waiting.Jobs[i].Ref; p.held(order.Candidate{Ref: ref}) == model.ReasonNone {
-			return ref
-		}
-	}
-	return -1
 }
 
 // fillsUp says whether the jobs that the pass has proposed to start leave no room for any other, so that the pass at the

@@ -51,7 +51,7 @@ func followStart(s *Core, now model.Time, proposal *model.Proposal) {
 	c.nodes.Set(&proposal.Placement)
 	c.borrowed = proposal.Borrowed
 	j.usage = claimOf(j.Allocation, j.kind, proposal.Placement.Nodes())
-	p := view{core: s, qs: j.queue, now: now}
+	p := s.viewOf(j.queue, now)
 	p.proposals().occupy(proposal.Ref, c)
 	j.seq = proposal.Seq
 }
@@ -71,7 +71,7 @@ func followPreemption(s *Core, proposal *model.Proposal) {
 // followResize counts what a service gains as taken.
 func followResize(s *Core, now model.Time, proposal *model.Proposal) {
 	j := &s.jobs[proposal.Ref]
-	p := view{core: s, qs: j.queue, now: now}
+	p := s.viewOf(j.queue, now)
 	x := p.services().newResize(proposal.Ref)
 	x.Reason = proposal.Reason
 	gained := &s.buf.choice.nodes

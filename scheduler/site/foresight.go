@@ -11,8 +11,6 @@ type lookahead struct{ *pass }
 
 func (p *pass) lookahead() lookahead { return lookahead{p} }
 
-// How long nothing can change in a queue by time alone.
-
 // bound is until when nothing can change by time alone after a pass, which has proposed something or not.
 func (p lookahead) bound(proposed bool) {
 	if proposed {

@@ -1,6 +1,8 @@
 package site
 
 import (
+	"slices"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/quota"
@@ -156,4 +158,22 @@ func (p gate) bringBackGated() {
 		}
 	}
 	p.scratch.gated = gated[:0]
+}
+
+// anyGateOpen says whether a job that a task group or a mutex held in the last pass is held no more.
+func (p gate) anyGateOpen() bool {
+	gated := p.qs.waiting.GatedJobs(p.scratch.gated[:0])
+	p.scratch.gated = gated[:0]
+	return slices.ContainsFunc(gated, func(ref model.Ref) bool { return p.core.graph.Gate(ref) == model.ReasonNone })
+}
+
+// anyUnheld is a job that no limit holds, -1 if there is none. While it has no room, its vCluster lends nothing. What holds the
+// others is noted.
+func (p gate) anyUnheld() model.Ref {
+	for i := range p.qs.waiting.Jobs {
+		if ref := p.qs.waiting.Jobs[i].Ref; p.held(order.Candidate{Ref: ref}) == model.ReasonNone {
+			return ref
+		}
+	}
+	return -1
 }

@@ -10,7 +10,7 @@ type inOrder struct{ *pass }
 
 func (p *pass) inOrder() inOrder { return inOrder{p} }
 
-// passQueue is the pass under none, first-fit and easy.
+// passQueue is the pass under none, first-fit and easy, and under conservative between two plans.
 func (p inOrder) passQueue(scalingUp []model.Ref) {
 	if len(scalingUp) > 0 && !p.qs.policy.plans() {
 		p.passServing(scalingUp)

@@ -53,7 +53,7 @@ func newInquiry(s *Core, qs *queueState) *inquiry {
 		plan:        future.NewPlan(qs.policy.Window, qs.policy.ticks(), nodes),
 	}}
 	a.pass = newPass(s, qs)
-	a.coded = s.passes[qs.id].rule.coded(&a.pass)
+	a.coded = codedInquiryOf(&a.pass)
 	a.pass.rule = s.passes[qs.id].rule
 	return a
 }
@@ -89,6 +89,7 @@ func (a *inquiry) begin(now model.Time) {
 	s, qs := a.pass.core, a.pass.qs
 	a.call, a.foundFirst, a.laidOut, a.untested, a.victims, a.yielded = s.calls, false, false, nil, a.victims[:0], a.yielded[:0]
 	a.pass.begin(now)
+	a.pass.scratch.gated = a.pass.scratch.gated[:0]
 	a.pass.borrowable = a.pass.room().lendable()
 	qs.reservation.Reset()
 	s.freeze(qs)

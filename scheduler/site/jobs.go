@@ -6,6 +6,7 @@ import (
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/elastic"
 	"orrery/scheduler/workflow"
 )
 
@@ -81,6 +82,9 @@ type stint struct {
 func (j *job) asked() order.Asked {
 	return order.Asked{ID: j.Job, Request: j.request, Submit: j.Submit, Walltime: j.left}
 }
+
+// wants is the number of nodes that a reactive service is to have.
+func (j *job) wants() int32 { return elastic.Wants(j.Allocation, j.demand) }
 
 // phase is where a job stands in the eyes of the core.
 type phase uint8

@@ -7,7 +7,6 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
 	"orrery/scheduler/site/internal/caps"
-	"orrery/scheduler/site/internal/elastic"
 	"orrery/scheduler/site/internal/waiting"
 	"orrery/scheduler/site/internal/wake"
 	"orrery/scheduler/workflow"
@@ -358,7 +357,7 @@ func (s *Core) restored(f *model.Fact) {
 	for v := range s.home {
 		c.borrowed = c.borrowed || model.VClusterID(v) != j.VCluster && f.Placement.Within(s.home[v]) > 0
 	}
-	p := view{core: s, qs: j.queue, now: s.now}
+	p := s.viewOf(j.queue, s.now)
 	p.proposals().occupy(f.Ref, c)
 	s.granted(f)
 }
@@ -417,7 +416,7 @@ func (s *Core) demanded(f *model.Fact) {
 		j.demand = int32(min(f.Value, math.MaxInt32))
 		j.unanswered = f.Seq
 		s.board.Raise(j.queue.id, wake.Queue)
-		if j.phase == running && j.usage.Nodes >= elastic.Wants(j.Allocation, j.demand) {
+		if j.phase == running && j.usage.Nodes >= j.wants() {
 			s.dropHold(f.Ref)
 		}
 	}

@@ -2,8 +2,8 @@ package site
 
 import "orrery/scheduler/model"
 
-// run is a pass: services give back what they are not to have any more, each candidate has its turn, running jobs leave for what
-// services lack, and the other vClusters are told what is promised.
+// run is a pass: services give back what they are not to have any more, each candidate has its turn, the other vClusters are
+// told what is promised, and running jobs leave for what services lack.
 func (p *pass) run() {
 	p.core.plan.Passed = append(p.core.plan.Passed, p.qs.id)
 	kept := p.forget()

@@ -2,7 +2,6 @@ package site
 
 import (
 	"orrery/scheduler/model"
-	"orrery/scheduler/site/internal/elastic"
 )
 
 // proposals ask the quorum for nodes.
@@ -16,7 +15,7 @@ func (p proposals) propose(ref model.Ref, c *choice) {
 	j := &p.core.jobs[ref]
 	p.core.seq++
 	j.seq = p.core.seq
-	p.core.plan.Again = p.core.plan.Again || j.Kind == model.Reactive && !p.qs.mode.fixedServiceSize && elastic.Wants(j.Allocation, j.demand) > j.NodesMin
+	p.core.plan.Again = p.core.plan.Again || j.Kind == model.Reactive && !p.qs.mode.fixedServiceSize && j.wants() > j.NodesMin
 	p.core.plan.Proposals = append(p.core.plan.Proposals, model.Proposal{
 		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: p.core.seq, Job: j.Job, Ref: ref,
 		Request: j.request, Placement: j.placement,

@@ -4,7 +4,6 @@ import (
 	"sort"
 
 	"orrery/scheduler/model"
-	"orrery/scheduler/place"
 	"orrery/scheduler/site/internal/caps"
 )
 
@@ -34,10 +33,7 @@ func (p ranges) growJob(proposal *model.Proposal) {
 	j := &p.core.jobs[proposal.Ref]
 	have := j.placement.Nodes()
 	p.qs.free.Give(&j.placement)
-	most := p.qs.free.Count(j.kind.class)
-	if j.Divides() {
-		most = p.qs.free.CountShares(j.kind.class, place.ShareOf(j.Allocation))
-	}
+	most := p.qs.room(j)
 	for n := p.allowed(j, have, min(j.NodesMax, most)); n > have; n-- {
 		if p.larger(proposal.Ref, n) {
 			break

@@ -26,7 +26,7 @@ func (s *Core) addService(ref model.Ref) {
 	at, _ := slices.BinarySearchFunc(qs.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(s.jobs[r].Job, id) })
 	qs.services = slices.Insert(qs.services, at, ref)
 	qs.fair.Enter(j.Tenant) // its score counts while it runs
-	if elastic.Wants(j.Allocation, j.demand) != j.usage.Nodes {
+	if j.wants() != j.usage.Nodes {
 		s.board.Raise(qs.id, wake.Queue)
 	}
 }
@@ -52,7 +52,7 @@ func (p services) settle() (scalingUp []model.Ref) {
 func (p services) shrink() {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		n := elastic.Wants(j.Allocation, j.demand)
+		n := j.wants()
 		if j.leaving || j.resizing || j.usage.Nodes <= n {
 			continue
 		}
@@ -62,7 +62,7 @@ func (p services) shrink() {
 	}
 }
 
-// stays writes into p the n nodes of j that it keeps.
+// stays writes into placement the n nodes of j that it keeps.
 func (p services) stays(j *job, n int32, placement *model.Placement) {
 	if j.borrowed {
 		elastic.KeepHome(p.core.site.Nodes, j.VCluster, p.core.ready, &j.placement, n, placement)
@@ -96,7 +96,7 @@ func (p services) findScalingUp() []model.Ref {
 	up := p.core.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if j.leaving || j.resizing || j.usage.Nodes >= elastic.Wants(j.Allocation, j.demand) || p.qs.room(j) == 0 && !p.mayBorrowMore(j) || p.core.holds.Has(ref) && !p.core.holds.Ready(ref) {
+		if j.leaving || j.resizing || j.usage.Nodes >= j.wants() || p.qs.room(j) == 0 && !p.mayBorrowMore(j) || p.core.holds.Has(ref) && !p.core.holds.Ready(ref) {
 			continue
 		}
 		if p.atLimit(j, j.usage.Nodes) == model.ReasonNone {
@@ -183,7 +183,7 @@ func (p services) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may
 // many would have each number of them tried, pass after pass.
 func (p services) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
 	have := j.usage.Nodes
-	most := p.ranges().allowed(j, have, min(elastic.Wants(j.Allocation, j.demand), have+p.roomWithLent(j))) - have
+	most := p.ranges().allowed(j, have, min(j.wants(), have+p.roomWithLent(j))) - have
 	if p.qs.blocked && p.rule.reserves() && !p.core.cfg.Shared && !p.easy().outOfTheWay(until) {
 		most = min(most, p.easy().reservation().MostSpared(p.qs.free.Idle(), j.kind.mask, avoid))
 	}
@@ -221,7 +221,7 @@ func (p services) growPlanned() {
 }
 
 // lacksNodes says whether services of the vCluster are smaller than they are to be for want of
-// nodes: then l lends none.
+// nodes: then it lends none.
 func (p services) lacksNodes() bool {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
@@ -229,7 +229,7 @@ func (p services) lacksNodes() bool {
 		if i := p.core.resizes.Find(ref, 0); i >= 0 {
 			size = p.core.resizes[i].Whole.Nodes()
 		}
-		if !j.leaving && size < elastic.Wants(j.Allocation, j.demand) && p.atLimit(j, size) == model.ReasonNone {
+		if !j.leaving && size < j.wants() && p.atLimit(j, size) == model.ReasonNone {
 			return true
 		}
 	}

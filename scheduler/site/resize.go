@@ -104,7 +104,7 @@ func (s *Core) resized(f *model.Fact) {
 	s.setNeeds(j)
 	s.ledger.Use(&j.usage, j.assoc, 1, s.now)
 	s.board.RaiseAll(wake.Site)
-	if n >= elastic.Wants(j.Allocation, j.demand) {
+	if n >= j.wants() {
 		j.unanswered = 0
 	}
 }

@@ -132,3 +132,40 @@ func (p room) mayLend(v model.VClusterID, lent int32) int32 {
 	}
 	return vc.Lendable(p.core.homes[v]) - lent
 }
+
+// anyFits says whether any job may have room.
+func (p room) anyFits() bool {
+	if p.core.caps.Cap != (caps.Usage{}) {
+		return p.qs.waiting.AnyFits(p.borrowable, p.mayFit)
+	}
+	return p.qs.waiting.AnyFits(p.borrowable, nil) // the numbers of nodes decide alone
+}
+
+// query is the search for the nodes of j on n nodes; avoid is what avoids said.
+func (qs *queueState) query(j *job, n int32, avoid model.NodeSet) place.Query {
+	return qs.search(j.Allocation, j.kind, n, avoid)
+}
+
+// search is query for an allocation of a kind that need not be in the system.
+func (qs *queueState) search(a *model.Allocation, k *nodeChoice, n int32, avoid model.NodeSet) place.Query {
+	return place.Query{
+		Class: k.class, Nodes: n, Share: place.ShareOf(a), Topology: a.Topology,
+		Sensitive: a.IsSensitive(), Avoid: avoid, ConformanceFirst: qs.mode.conformanceFirst, Mix: qs.mix(),
+	}
+}
+
+// mix is the one that placements go by, nil for none.
+func (qs *queueState) mix() *place.Mix {
+	if qs.requests == nil {
+		return nil
+	}
+	return qs.requests.Mix()
+}
+
+// room counts the nodes that are free for j, or for what it takes of each.
+func (qs *queueState) room(j *job) int32 {
+	if j.Divides() {
+		return qs.free.CountShares(j.kind.class, place.ShareOf(j.Allocation))
+	}
+	return qs.free.Count(j.kind.class)
+}

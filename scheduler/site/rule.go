@@ -1,15 +1,13 @@
 package site
 
 import (
-	"orrery/scheduler/ascoded"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/elastic"
 )
 
-// rule is how the passes of one vCluster decide which jobs start: a rule of backfilling, or the as-coded mode. A
-// job with room, and no job before it that lacks any, starts under each of them.
+// rule is how the passes of one vCluster decide which jobs start: a rule of backfilling, or the as-coded mode. Under a rule of
+// backfilling a job with room, and no job before it that lacks any, starts.
 type rule interface {
 	// pass proposes what jobs and services of the vCluster get now. scalingUp is the services that may get nodes.
 	pass(p *pass, scalingUp []model.Ref)
@@ -23,10 +21,6 @@ type rule interface {
 	mayGain(v *view, until model.Time, x *elastic.Resize) bool
 	// mayGrow is that for a job in flight which takes more nodes than its least.
 	mayGrow(v *view, j *job) bool
-	// explain takes the score of a waiting job apart.
-	explain(v *view, j *job, now model.Time) score.Explanation
-	// coded is what answers why jobs wait in the as-coded mode, nil in the others, where the tests of a pass do.
-	coded(p *pass) *ascoded.Planner
 }
 
 // ruleOf is that of the policy of the vCluster of p.
@@ -44,17 +38,8 @@ func ruleOf(p *pass) rule {
 	return strictRule{}
 }
 
-// documented is what the rules have in common but for the as-coded mode.
-type documented struct{}
-
-func (documented) explain(v *view, j *job, now model.Time) score.Explanation {
-	return explained(v.core, v.qs, j, now)
-}
-
-func (documented) coded(*pass) *ascoded.Planner { return nil }
-
 // inTurn is what the rules have in common under which jobs have their turn in the order of the queue.
-type inTurn struct{ documented }
+type inTurn struct{}
 
 func (inTurn) pass(p *pass, scalingUp []model.Ref) {
 	first := len(p.core.plan.Proposals)
@@ -84,7 +69,8 @@ func (firstFitRule) mayGrow(*view, *job) bool                        { return tr
 type easyRule struct{ inTurn }
 
 func (easyRule) looksBehind() bool { return true }
-func (easyRule) reserves() bool    { return true }
+
+func (easyRule) reserves() bool { return true }
 
 func (easyRule) mayPass(v *view, j *job, nodes *model.Placement) bool {
 	return v.easy().harmless(j, nodes)
@@ -96,13 +82,4 @@ func (easyRule) mayGain(v *view, until model.Time, x *elastic.Resize) bool {
 
 func (easyRule) mayGrow(v *view, j *job) bool {
 	return v.now.Add(j.left) <= v.easy().reservation().At
-}
-
-// conservativeRule plans reservations for several jobs. Between two plans it is strict.
-type conservativeRule struct{ strictRule }
-
-func (conservativeRule) pass(p *pass, scalingUp []model.Ref) {
-	first := len(p.core.plan.Proposals)
-	p.planned().passTimeline(scalingUp)
-	p.ranges().grow(first)
 }

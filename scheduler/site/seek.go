@@ -7,7 +7,6 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
-	"orrery/scheduler/site/internal/elastic"
 )
 
 // Services that a policy scales (Allocation.Scaled) preempt others for what they lack, as
@@ -46,7 +45,7 @@ func (p preemption) seekers() []model.Ref {
 		if !j.Scaled || j.leaving || j.resizing || p.failed(j) || p.core.holds.Has(ref) {
 			continue
 		}
-		if size := j.usage.Nodes; size < elastic.Wants(j.Allocation, j.demand) && p.services().atLimit(j, size) == model.ReasonNone {
+		if size := j.usage.Nodes; size < j.wants() && p.services().atLimit(j, size) == model.ReasonNone {
 			list = append(list, ref)
 		}
 	}
@@ -62,7 +61,7 @@ func (p preemption) seekers() []model.Ref {
 func (p preemption) preemptMore(ref model.Ref) bool {
 	s, j := p.core, &p.core.jobs[ref]
 	have, lent := j.usage.Nodes, p.core.lent[p.qs.id] > 0
-	most := elastic.Wants(j.Allocation, j.demand) - have
+	most := j.wants() - have
 	if !lent {
 		most = min(most, p.qs.room(j)+j.kind.largestBelow(belowOf(s.site, j), p.qs.policy.Preemption.MaxVictims, math.MaxInt32, s.active, s.jobs))
 	}
@@ -76,13 +75,4 @@ func (p preemption) preemptMore(ref model.Ref) bool {
 	}
 	j.more = 1
 	return false
-}
-
-// makesRoom says whether others are making room for the service under ref: they leave, or
-// give nodes of its vCluster back.
-func (p services) makesRoom(ref model.Ref) bool {
-	home := p.core.home[p.qs.id]
-	return p.core.holds.Has(ref) || slices.ContainsFunc(p.core.resizes, func(x elastic.Resize) bool {
-		return x.VCluster != p.qs.id && p.core.jobs[x.Ref].placement.Within(home) > x.Whole.Within(home)
-	})
 }

@@ -65,7 +65,7 @@ func (s *Core) FirstBlocked(v model.VClusterID) (ref model.Ref, since uint64, ok
 }
 
 // LookAgain has a vCluster look at its queue at the next tick of its cycle, or in the next plan where it has none, whatever
-// its last pass found out.
+// its last pass found out. Cores that tests hold this one against ask for it.
 func (s *Core) LookAgain(v model.VClusterID) { s.board.Raise(v, wake.Site) }
 
 // Consumed implements scheduler.Questions.

@@ -12,6 +12,7 @@ func (p *pass) turns() turns { return turns{p} }
 
 // tryStart is the turn of a job that had room when the pass began. Its tests come in the order of docs/SCHEDULING.md: what keeps
 // it from starting whatever is free, nodes and caps, limits that go by what the nodes are, and the job that is blocked before it.
+// Before them come two that save them: a job which surely has no room, or would delay the blocked one, does not start either way.
 func (p turns) tryStart(c order.Candidate) {
 	j := &p.core.jobs[c.Ref]
 	if j.phase == running {

@@ -1,6 +1,8 @@
 package site
 
 import (
+	"slices"
+
 	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/site/internal/caps"
@@ -12,7 +14,7 @@ import (
 func (p services) tellUnmet() {
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if lacks := elastic.Wants(j.Allocation, j.demand) - j.usage.Nodes; j.unanswered != 0 && !j.leaving && !j.resizing && lacks > 0 && !p.makesRoom(ref) {
+		if lacks := j.wants() - j.usage.Nodes; j.unanswered != 0 && !j.leaving && !j.resizing && lacks > 0 && !p.makesRoom(ref) {
 			p.core.plan.Unmet = append(p.core.plan.Unmet, scheduler.Unmet{Job: j.Job, Ref: ref, Seq: j.unanswered, Nodes: lacks, Reason: p.lack(ref)})
 		}
 	}
@@ -55,4 +57,13 @@ func (p services) whyNotThese(ref model.Ref, nodes *model.Placement) model.Reaso
 		return model.ReasonBandwidth
 	}
 	return model.ReasonPriority // a job before it may need them
+}
+
+// makesRoom says whether others are making room for the service under ref: they leave, or
+// give nodes of its vCluster back.
+func (p services) makesRoom(ref model.Ref) bool {
+	home := p.core.home[p.qs.id]
+	return p.core.holds.Has(ref) || slices.ContainsFunc(p.core.resizes, func(x elastic.Resize) bool {
+		return x.VCluster != p.qs.id && p.core.jobs[x.Ref].placement.Within(home) > x.Whole.Within(home)
+	})
 }

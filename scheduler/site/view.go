@@ -5,8 +5,8 @@ import (
 	"orrery/scheduler/site/internal/waiting"
 )
 
-// view is what the stages of a pass go by: the core, one vCluster of it and the instant. It does not
-// change until the pass is over.
+// view is what the stages of a pass go by: the core, one vCluster of it and the instant. Nothing of it changes from the first
+// candidate on until the pass is over.
 type view struct {
 	core       *Core
 	qs         *queueState
@@ -30,7 +30,7 @@ type pass struct {
 	found      finding
 }
 
-// scratch is memory that is used again. Nothing in it outlives a call.
+// scratch is memory that is used again. Nothing in it outlives a pass.
 type scratch struct {
 	contenders []model.Ref
 	bounds     waiting.Bounds // of the last look for the best job
@@ -44,6 +44,13 @@ type scratch struct {
 // newPass is a pass of a vCluster at no instant yet.
 func newPass(s *Core, qs *queueState) pass {
 	return pass{view: view{core: s, qs: qs, scratch: &scratch{}}}
+}
+
+// viewOf is a view of a vCluster outside of a pass.
+func (s *Core) viewOf(qs *queueState, now model.Time) view {
+	v := s.passes[qs.id].view
+	v.now, v.borrowable, v.heeding = now, 0, false
+	return v
 }
 
 // begin makes p the pass at now.

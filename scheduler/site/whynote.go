@@ -49,7 +49,10 @@ func standing(s *Core, ref model.Ref) (e score.Explanation, ok bool) {
 	switch {
 	case j.phase != queued && j.phase != proposed:
 	case qs.policy.Ranking == ByScore:
-		return s.passes[qs.id].rule.explain(&s.passes[qs.id].view, j, s.now), true
+		if x, coded := s.passes[qs.id].rule.(codedRule); coded {
+			return x.c.planner.Explain(j.Allocation, s.now), true
+		}
+		return explained(s, qs, j, s.now), true
 	case qs.policy.Ranking == ByMultifactor && s.ledger.Complete(): // all users are in the tree
 		var tres [NumTRES]multifactor.Part
 		in := s.factors(qs, j, s.now, &tres)
@@ -70,7 +73,7 @@ func (a *inquiry) standing(ref model.Ref) (score.Explanation, bool) {
 // counted, none when there are too few.
 func wouldChoose(s *Core, j *job, avoid model.NodeSet, p *model.Placement) {
 	q := j.queue.query(j, j.NodesMin, avoid)
-	asked := view{core: s, qs: j.queue, now: s.now}
+	asked := s.viewOf(j.queue, s.now)
 	asked.borrowable = asked.room().lendable()
 	if !j.queue.free.Select(&q, p) && !asked.room().borrow(j, &q, p) {
 		p.Words, p.Shares = p.Words[:0], p.Shares[:0]

@@ -4,7 +4,6 @@ import (
 	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
-	"orrery/scheduler/site/internal/elastic"
 )
 
 // victimsFound is why no victims are found by a search.
@@ -29,7 +28,7 @@ func (a *inquiry) noVictims(ref model.Ref) scheduler.NoVictims {
 		return scheduler.VictimsFound
 	}
 	if j.phase == running {
-		if size := j.usage.Nodes; p.qs.policy.plans() || j.leaving || j.resizing || size >= elastic.Wants(j.Allocation, j.demand) || p.services().atLimit(j, size) != model.ReasonNone {
+		if size := j.usage.Nodes; p.qs.policy.plans() || j.leaving || j.resizing || size >= j.wants() || p.services().atLimit(j, size) != model.ReasonNone {
 			return scheduler.VictimsFound
 		}
 		more := j.more

@@ -18,12 +18,11 @@ var layerTable = []layered{
 		resolvesets lint calibration gate settings clusterfile storage encode services kinds diff idleweights scalingmachines
 		failures network scaling locate scalingpolicy load weights resolve check decode retired schema cluster amount nodes
 		scalar profile problem`},
-	{"scheduler/site", 10, `
-		unsatisfiable site standing whynote why follow plan shed pass unmet observe usage constraints look whyvictims rule
-		conservative inorder ascoded foresight seek depends bestjob inquiry behind turn reactive preempt reclaim victims ranges
-		proposals resize blocked margins publish alike easy trial room clashes gate avoid rank view score signals tres needs
-		core preempts lend holders query accounts config jobs queuestate prices lookout confinable kinds equivalence nodes held
-		classes mode`},
+	{"scheduler/site", 12, `
+		unsatisfiable site standing whynote why follow plan shed pass seek observe look usage rule conservative inquiry inorder
+		ascoded foresight bestjob whyvictims turn depends behind preempt unmet margins alike reactive blocked ranges reclaim
+		proposals publish easy resize needs signals gate victims clashes rank trial room view score tres avoid core preempts
+		lend holders accounts config jobs queuestate mode prices lookout confinable kinds equivalence nodes held classes`},
 	{"traces", 12, `
 		validate record memory classes badrows access survey stream dependencies scan bundle peaks attributes writer measure
 		cursor rows reader rules tablerules foreign plausible table hash columns schema seal report source reserved meta errors

@@ -30,6 +30,9 @@ func (e *EveryTick) Observe(now model.Time, facts []model.Fact) {
 			e.jobs--
 		}
 	}
+	if e.jobs < 0 {
+		panic("sitetest: more jobs have left than have come")
+	}
 	e.Core.Observe(now, facts)
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Promise is what the other vClusters heed of the reservation of a blocked job: nodes of
-// no vCluster that are kept for it from an instant on. While the job is in flight, they
+// no vCluster, or of others that lend them, that are kept for it from an instant on. While the job is in flight, they
 // are those that were proposed for it.
 type Promise struct {
 	Ref      model.Ref
