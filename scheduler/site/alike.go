@@ -16,7 +16,7 @@ func (v *view) memo() memo { return memo{v} }
 // is refused to all that ask for the same nodes when it is their turn, until one more is proposed.
 
 // refusedSince is what this pass has refused since its last proposal.
-func (p memo) refusedSince() *refused {
+func (p memo) refusedSince() *refusalCache {
 	r := &p.scratch.refused
 	if r.seq != p.core.seq {
 		r.reset(p.core.seq)

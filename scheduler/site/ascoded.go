@@ -99,7 +99,7 @@ func (c *codedPlanner) Breaks(ref model.Ref, nodes *model.Placement) model.Reaso
 	if r := c.core.overLimits(j, nodes, 0); r != model.ReasonNone {
 		return r
 	}
-	u := claimOf(j.Allocation, j.kind, nodes.Nodes())
+	u := usageOf(j.Allocation, j.kind, nodes.Nodes())
 	return c.core.limited(j, &u)
 }
 
@@ -115,7 +115,7 @@ func (c *codedPlanner) Allows(ref model.Ref, n int32) bool {
 	if c.core.caps.Idle.Counts() { // more nodes may draw less than they do idle
 		needs.Power = 0
 	}
-	u := claimOf(j.Allocation, j.kind, n)
+	u := usageOf(j.Allocation, j.kind, n)
 	return c.core.limited(j, &u) == model.ReasonNone && c.core.caps.Fits(needs)
 }
 
@@ -148,7 +148,7 @@ func (c *codedPlanner) Short(ref model.Ref, n int32) model.Reason {
 // Start implements ascoded.Nodes.
 func (c *codedPlanner) Start(ref model.Ref, nodes *model.Placement) {
 	j := &c.core.jobs[ref]
-	j.usage = claimOf(j.Allocation, j.kind, nodes.Nodes())
+	j.usage = usageOf(j.Allocation, j.kind, nodes.Nodes())
 	found := &c.core.buf.choice
 	found.nodes.Set(nodes)
 	found.borrowed = false

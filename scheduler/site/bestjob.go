@@ -141,7 +141,7 @@ func (p leaders) turnsBefore(lead *waiting.Leader) {
 }
 
 // comesBefore says whether a job that was examined comes before the leader, as any does before none.
-func (p leaders) comesBefore(q *waiting.Job, lead *waiting.Leader) bool {
+func (p leaders) comesBefore(q *waiting.QueueEntry, lead *waiting.Leader) bool {
 	return q.Tier > lead.Tier || q.Tier == lead.Tier &&
 		(q.Key > lead.Key || q.Key == lead.Key && q.Job < p.qs.waiting.Jobs[lead.At].Job)
 }

@@ -57,7 +57,7 @@ func (z *sizeRoom) begin(look uint64) {
 // most is how many nodes a job of such a size, class and quality of service would have if all running jobs
 // left that it may preempt. It errs on the side of many: it heeds neither which nodes are
 // kept for others, nor that a node counts for each job that shares it.
-func (r *roomFound) most(q *waiting.Job) int32 {
+func (r *roomFound) most(q *waiting.QueueEntry) int32 {
 	below := max(q.Below, r.below)
 	n := &r.of(q.Size).most[below]
 	if *n < 0 {
@@ -67,7 +67,7 @@ func (r *roomFound) most(q *waiting.Job) int32 {
 }
 
 // lacking says whether a job that no nodes are held for has no room now.
-func (r *roomFound) lacking(q *waiting.Job) bool {
+func (r *roomFound) lacking(q *waiting.QueueEntry) bool {
 	j := &r.p.core.jobs[q.Ref]
 	if r.bySize && !j.IsSensitive() {
 		z := r.of(q.Size)

@@ -17,7 +17,7 @@ import (
 func (p waking) depend() {
 	qs, b := p.qs, &p.core.board
 	if qs.policy.Cycle == 0 { // time counts, so that a pass may find out something else at any change
-		event := wake.Of(wake.Queue, wake.Site, wake.Freed, wake.Victim, wake.Lending, wake.Promises)
+		event := wake.Of(wake.Queue, wake.Site, wake.CapacityFreed, wake.Victim, wake.LendingChanged, wake.Promises)
 		qs.look.Depend(b, event, wake.All&^event)
 		return
 	}
@@ -42,8 +42,8 @@ func (p waking) sources() (must, check wake.Sources) {
 	case found == allHeld || found == unclear || !p.conclusive():
 		return all, 0
 	}
-	if must, check = always|1<<wake.Freed, wake.Of(wake.Apart, wake.Lending); found == inTheirWay {
-		must |= 1 << wake.Taken
+	if must, check = always|1<<wake.CapacityFreed, wake.Of(wake.OtherVCluster, wake.LendingChanged); found == inTheirWay {
+		must |= 1 << wake.CapacityTaken
 	}
 	return must, check
 }

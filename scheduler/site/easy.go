@@ -131,13 +131,13 @@ func (p easy) drawn(j *job, placement *model.Placement) caps.Usage {
 
 // cannotStart says whether a job behind the blocked one surely does not start: by
 // the number of nodes alone it has no room any more, or would delay the other.
-func (p easy) cannotStart(q *waiting.Job) bool {
+func (p easy) cannotStart(q *waiting.QueueEntry) bool {
 	return !p.room().mayFit(q) || p.wouldDelay(q)
 }
 
 // wouldDelay says whether a job would surely delay the blocked one, as soon as the
 // reservation of that is known: it may use the same nodes and takes too many.
-func (p easy) wouldDelay(q *waiting.Job) bool {
+func (p easy) wouldDelay(q *waiting.QueueEntry) bool {
 	h := &p.qs.reservation
 	return q.Need > h.Spare && p.now.Add(q.Left) > h.At && !p.mayBorrow(q.Borrows) && p.delays(q.Class)
 }
@@ -177,7 +177,7 @@ func (p easy) prune(room *order.Heap) {
 }
 
 // entry is where a candidate stands in the queue.
-func (p easy) entry(c *order.Candidate) *waiting.Job {
+func (p easy) entry(c *order.Candidate) *waiting.QueueEntry {
 	if at := int(c.At); at < len(p.qs.waiting.Jobs) && p.qs.waiting.Jobs[at].Ref == c.Ref {
 		return &p.qs.waiting.Jobs[at]
 	}

@@ -15,8 +15,8 @@ type nodeQuery struct {
 	borrows  bool
 }
 
-// alikes numbers what is asked for, in the order in which it is asked for first.
-type alikes struct {
+// equivalences numbers what is asked for, in the order in which it is asked for first.
+type equivalences struct {
 	numbers map[nodeQuery]int32
 	recent  [256]numbered // what was asked for last, by the topology and the lowest bits of the nodes
 }
@@ -27,7 +27,7 @@ type numbered struct {
 }
 
 // of is the number of what is asked for.
-func (a *alikes) of(q nodeQuery) int32 {
+func (a *equivalences) of(q nodeQuery) int32 {
 	last := &a.recent[(uint32(q.nodes)<<2|uint32(q.topology))%uint32(len(a.recent))]
 	if last.nodeQuery == q {
 		return last.number
@@ -41,8 +41,8 @@ func (a *alikes) of(q nodeQuery) int32 {
 	return n
 }
 
-// refused is what a pass has refused.
-type refused struct {
+// refusalCache is what a pass has refused.
+type refusalCache struct {
 	seq      uint64         // of the last proposal before
 	since    uint32         // counts the times when nothing was refused yet
 	noRoom   asked          // no nodes were found
@@ -64,7 +64,7 @@ func (a asked) has(number int32, since uint32) bool {
 	return int(number) < len(a) && a[number] == since
 }
 
-func (r *refused) reset(seq uint64) {
+func (r *refusalCache) reset(seq uint64) {
 	r.seq, r.searches = seq, r.searches[:0]
 	if r.since++; r.since == 0 { // all stamps are of before
 		clear(r.noRoom)

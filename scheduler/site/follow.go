@@ -50,7 +50,7 @@ func followStart(s *Core, now model.Time, proposal *model.Proposal) {
 	c := &s.buf.choice
 	c.nodes.Set(&proposal.Placement)
 	c.borrowed = proposal.Borrowed
-	j.usage = claimOf(j.Allocation, j.kind, proposal.Placement.Nodes())
+	j.usage = usageOf(j.Allocation, j.kind, proposal.Placement.Nodes())
 	p := s.viewOf(j.queue, now)
 	p.proposals().occupy(proposal.Ref, c)
 	j.seq = proposal.Seq

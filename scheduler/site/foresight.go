@@ -18,7 +18,7 @@ func (p lookahead) bound(proposed bool) {
 		if p.waking().fillsUp() {
 			p.qs.look.Until = model.Never // there are no promises
 		}
-	} else if ((!p.orderHolds && !p.heeding && !p.triesLeft) || p.beyondPatience()) && p.core.still() && p.core.nextBoundary(p.now) == model.Never {
+	} else if ((!p.orderHolds && !p.heeding && !p.triesLeft) || p.beyondIdleCutoff()) && p.core.still() && p.core.nextBoundary(p.now) == model.Never {
 		// Nothing runs and no job started, so no reservation holds a job
 		// back: time alone changes nothing but what min_score does.
 		p.qs.look.Until, p.qs.accountsAt = p.qs.minScoreAt, model.Never
@@ -89,7 +89,7 @@ func (p lookahead) untilPassed() {
 	growth := score.Term(w2, p.qs.waiting.Factor(p.qs.look.Until.Sub(p.now))) + 2 + margin
 	horizon := p.now.Add(foresight)
 	p.qs.commonAt, p.qs.tolerance = p.qs.terms.Common, p.margins().mostTolerance()
-	look := func(q *waiting.Job) {
+	look := func(q *waiting.QueueEntry) {
 		gap := top - q.Key
 		if q.Ref == hq.Ref || q.Tier != hq.Tier || gap < 0 || gap == 0 && q.Job < hq.Job || gap > growth { // it is before h already and held by a limit, or far behind
 			return
@@ -97,7 +97,7 @@ func (p lookahead) untilPassed() {
 		later := p.qs.score(q, p.qs.waiting.Term(q.Submit, horizon))
 		if apart := penalty[q.Tenant] - penalty[hq.Tenant]; apart != 0 { // the wait may close one half of the gap, and what they have in common the other
 			gap /= 2
-			p.qs.tolerance = min(p.qs.tolerance, model.Ratio(int64(max(gap-blur, 0)), int64(max(apart, -apart)))-1)
+			p.qs.tolerance = min(p.qs.tolerance, model.Ratio(int64(max(gap-roundingMargin, 0)), int64(max(apart, -apart)))-1)
 		}
 		if later >= q.Key+gap {
 			p.qs.look.Bring(p.overtaking(q, hq, gap))
@@ -117,23 +117,23 @@ func (p lookahead) untilPassed() {
 }
 
 // overtaking is a bound on the instant at which the wait has brought q nearer to h, which is before it, by so much.
-func (p lookahead) overtaking(q, h *waiting.Job, gap model.Fixed) model.Time {
+func (p lookahead) overtaking(q, h *waiting.QueueEntry, gap model.Fixed) model.Time {
 	return p.now.Add(score.Overtake(gap, p.qs.policy.Weights[score.Wait], p.qs.terms.Penalty[q.Tenant], p.qs.terms.Penalty[h.Tenant], p.now.Sub(q.Submit), p.now.Sub(h.Submit), p.qs.policy.Reference))
 }
 
-// patience is for how long a vCluster on a cycle looks whether another job comes
+// idleCutoff is for how long a vCluster on a cycle looks whether another job comes
 // first, while nothing runs and nothing is observed. Without it, a replay in which the
 // first job never starts would have no end.
-const patience = model.Day
+const idleCutoff = model.Day
 
-// beyondPatience says whether the next tick at which the vCluster would look again is beyond its
-// patience. It would at every accounting tick, if accounts matter, whatever is foreseen of them: when a replay ends does not depend on that.
-func (p lookahead) beyondPatience() bool {
+// beyondIdleCutoff says whether the next tick at which the vCluster would look again is beyond its
+// idleCutoff. It would at every accounting tick, if accounts matter, whatever is foreseen of them: when a replay ends does not depend on that.
+func (p lookahead) beyondIdleCutoff() bool {
 	policy, at := p.qs.policy, p.qs.look.Until
 	if p.qs.accountsAt != model.Never {
 		at = min(at, p.core.ledger.NextTick(p.now))
 	}
-	return policy.Cycle > 0 && max(at, p.now+1).Grid(policy.Cycle, policy.Phase) > p.core.lastFact.Add(patience)
+	return policy.Cycle > 0 && max(at, p.now+1).Grid(policy.Cycle, policy.Phase) > p.core.lastFact.Add(idleCutoff)
 }
 
 // nextUnsettled is the next accounting tick that may change what the scores of the vCluster are made of, if nothing is observed. It

@@ -15,21 +15,21 @@ import (
 // in unwanted until its withdrawal is proposed. The graph has all dependencies. victims goes with
 // active: the running job at an index, as those saw it last that wanted its nodes.
 type jobTable struct {
-	jobs     []job // by Ref
-	active   []model.Ref
-	noStint  *stint // of all jobs that are on no nodes: nothing
-	spare    model.FreeList[stint]
-	memory   model.PlacementPool // of the placements of stints
-	victims  []preempt.Victim
-	activeOf byClass // of active, exactly
-	later    []model.Ref
-	nextDue  model.Time // the first eligible time of these, but for those on hold
-	unwanted []unwantedJob
-	graph    *workflow.Graph
-	changes  workflow.Changes // memory for what the graph answers
-	walk     uint64           // walks of predicted ends so far
-	alikes   alikes
-	looks    uint64 // for blocked jobs that may preempt others so far
+	jobs         []job // by Ref
+	active       []model.Ref
+	noStint      *stint // of all jobs that are on no nodes: nothing
+	spare        model.FreeList[stint]
+	memory       model.PlacementPool // of the placements of stints
+	victims      []preempt.Victim
+	activeOf     byClass // of active, exactly
+	later        []model.Ref
+	nextDue      model.Time // the first eligible time of these, but for those on hold
+	unwanted     []unwantedJob
+	graph        *workflow.Graph
+	changes      workflow.Changes // memory for what the graph answers
+	walk         uint64           // walks of predicted ends so far
+	equivalences equivalences
+	looks        uint64 // for blocked jobs that may preempt others so far
 }
 
 // job is what the core knows of a job in the system.
@@ -57,7 +57,7 @@ type job struct {
 	backlog           int64 // GPU seconds in backlog.waiting
 	load              int64 // GPU seconds in backlog.running
 
-	alike      int32        // what it asks for while it waits, as alikes number it
+	alike      int32        // what it asks for while it waits, as equivalences number it
 	assoc      int32        // in the accounts
 	demand     int32        // nodes that a reactive service is to have, 0 until that is said
 	more       int32        // beside its own, that victims are sought for while it runs

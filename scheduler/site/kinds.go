@@ -6,8 +6,8 @@ import (
 	"orrery/scheduler/site/internal/caps"
 )
 
-// claimOf is what a takes from its tenant's limits on n nodes.
-func claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.ResourceUsage {
+// usageOf is what a takes from its tenant's limits on n nodes.
+func usageOf(a *model.Allocation, k *nodeChoice, n int32) quota.ResourceUsage {
 	each := model.WholeGPU * int64(k.leastGPUs)
 	if a.Divides() {
 		each = model.WholeGPU*int64(a.GPUs) + int64(a.GPUMilli)

@@ -160,7 +160,7 @@ func (p waking) newcomersMatter(holds bool) bool {
 	return false
 }
 
-func (p waking) newcomerMatters(q *waiting.Job) bool {
+func (p waking) newcomerMatters(q *waiting.QueueEntry) bool {
 	if p.qs.judged == byLimits {
 		return p.gate().held(order.Candidate{Ref: q.Ref}) == model.ReasonNone
 	}
@@ -175,9 +175,9 @@ func (p waking) newcomerMatters(q *waiting.Job) bool {
 
 // comesFirst says whether a newcomer may start, or come before the blocked job; if not,
 // the next look is brought forward to when it may do the latter.
-func (p waking) comesFirst(q *waiting.Job) bool {
+func (p waking) comesFirst(q *waiting.QueueEntry) bool {
 	h := p.qs.waiting.Row(p.qs.reservation.Ref)
-	for _, x := range [...]*waiting.Job{q, h} {
+	for _, x := range [...]*waiting.QueueEntry{q, h} {
 		p.ranking().weigh(x)
 	}
 	if q.Tier > h.Tier || (q.Tier == h.Tier && q.Key >= h.Key) || (p.qs.waiting.Free(q.Size) >= q.Need && !p.easy().wouldDelay(q)) {

@@ -31,10 +31,10 @@ const anyTolerance model.Fixed = math.MaxInt64
 // marginOf is more than what that brings jobs of tenants with different penalties nearer to each other.
 func (p margins) marginOf() model.Fixed {
 	if spread := p.qs.fair.Spread(); spread > 0 {
-		return p.mostTolerance().Mul(spread) + blur
+		return p.mostTolerance().Mul(spread) + roundingMargin
 	}
 	return 0
 }
 
-// blur is more than what is lost in rounding two scores.
-const blur = 8
+// roundingMargin is more than what is lost in rounding two scores.
+const roundingMargin = 8

@@ -122,7 +122,7 @@ func (s *Core) submitted(f *model.Fact) {
 	j.stint, j.key = s.noStint, key
 	j.request, j.left, j.whole = f.Request, a.Walltime, f.Walltime
 	j.Allocation, j.onHold = a, a.Hold
-	j.queue, j.kind, j.usage = &s.vclusters[a.VCluster], k, claimOf(a, k, a.NodesMin)
+	j.queue, j.kind, j.usage = &s.vclusters[a.VCluster], k, usageOf(a, k, a.NodesMin)
 	countRequest(s, j)
 	j.assoc = s.ledger.Associate(a.Tenant, a.User)
 	s.prepareOrder(j)
@@ -181,9 +181,9 @@ func (s *Core) admitDue() {
 func (s *Core) enter(ref model.Ref) {
 	j := &s.jobs[ref]
 	qs := j.queue
-	j.phase, j.alike = queued, s.alikes.of(nodeQuery{j.kind, place.ShareOf(j.Allocation), j.NodesMin, j.Topology, s.cfg.borrows(j.Allocation, j.kind)})
+	j.phase, j.alike = queued, s.equivalences.of(nodeQuery{j.kind, place.ShareOf(j.Allocation), j.NodesMin, j.Topology, s.cfg.borrows(j.Allocation, j.kind)})
 	first := qs.fair.Enter(j.Tenant)
-	row := waiting.Job{
+	row := waiting.QueueEntry{
 		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref, Job: j.Job,
 		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, place.ShareOf(j.Allocation)), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(j.Allocation, j.kind),
 		Rank: int8(rankClass(j)), Below: int8(belowOf(s.site, j)), Alike: j.alike,
@@ -270,7 +270,7 @@ func (s *Core) returns(ref model.Ref, left model.Duration) {
 	s.vacate(ref)
 	j := &s.jobs[ref]
 	j.left, j.leaving, j.borrowed, j.unanswered = left, false, false, 0
-	j.usage = claimOf(j.Allocation, j.kind, j.NodesMin)
+	j.usage = usageOf(j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.backlog.setBacklog(j, j.gpuTime())
 	s.enter(ref)
@@ -350,7 +350,7 @@ func (s *Core) restored(f *model.Fact) {
 	c := &s.buf.choice
 	c.nodes.Set(f.Placement)
 	c.borrowed = false
-	j.usage = claimOf(j.Allocation, j.kind, f.Placement.Nodes())
+	j.usage = usageOf(j.Allocation, j.kind, f.Placement.Nodes())
 	if j.Kind == model.Reactive && j.demand == 0 {
 		j.demand = j.usage.Nodes // what it was to have, as far as it is known
 	}
@@ -391,7 +391,7 @@ func (s *Core) refused(f *model.Fact) {
 		s.depart(f.Ref, model.Cancelled)
 		return
 	}
-	j.usage = claimOf(j.Allocation, j.kind, j.NodesMin)
+	j.usage = usageOf(j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.enter(f.Ref)
 	s.passAgain(j.queue)

@@ -77,7 +77,7 @@ func (p preemption) hunters() []order.Candidate {
 }
 
 // mayPreempt says whether victims might be sought for a waiting job.
-func (p preemption) mayPreempt(q *waiting.Job) bool {
+func (p preemption) mayPreempt(q *waiting.QueueEntry) bool {
 	if !p.qs.policy.Preempts || int32(q.Rank) <= p.victims().leastClass() {
 		return false
 	}

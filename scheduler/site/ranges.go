@@ -84,7 +84,7 @@ func (p ranges) larger(ref model.Ref, n int32) bool {
 		p.core.countNeeds(j, 1)
 		return false
 	}
-	j.usage = claimOf(j.Allocation, j.kind, n)
+	j.usage = usageOf(j.Allocation, j.kind, n)
 	p.core.memory.Set(&j.placement, nodes)
 	p.core.setTaken(j)
 	p.core.ledger.Reserve(&j.usage)

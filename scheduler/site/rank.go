@@ -71,7 +71,7 @@ func (p ranking) heap(list []order.Candidate) order.Heap {
 // scoreOf is the score of a waiting job in this pass, as of now.
 func (p ranking) scoreOf(j *job, now model.Time) model.Fixed {
 	qs := p.qs
-	row := waiting.Job{Static: j.static, Tenant: int32(j.Tenant) + 1, Class: j.kind.class, Need: j.NodesMin}
+	row := waiting.QueueEntry{Static: j.static, Tenant: int32(j.Tenant) + 1, Class: j.kind.class, Need: j.NodesMin}
 	if qs.policy.Expected { // else it is among what all have in common
 		row.Static += qs.policy.Weights[score.Energy].Mul(p.core.energy(qs, j, now))
 	}
@@ -92,7 +92,7 @@ func (p ranking) keyOf(j *job) int64 {
 }
 
 // weigh makes the score of a waiting job as of this pass its key.
-func (p ranking) weigh(q *waiting.Job) { q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now)) }
+func (p ranking) weigh(q *waiting.QueueEntry) { q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now)) }
 
 // reaches is the instant at which the wait alone has lifted j to min_score, to the
 // microsecond, if that is before minScoreAt; a pass is made then.

@@ -21,7 +21,7 @@ func (p services) proposeSize(x *elastic.Resize) {
 	if x.Nodes > 0 {
 		p.core.vclusters[x.VCluster].free.Take(&x.Gained)
 		if takes(p.core, j); x.Lent { // the caps of all have less room
-			p.core.board.RaiseAll(wake.Taken) // and lenders fewer nodes
+			p.core.board.RaiseAll(wake.CapacityTaken) // and lenders fewer nodes
 		}
 	}
 	p.core.seq++

@@ -16,7 +16,7 @@ func (v *view) room() room { return room{v} }
 
 // mayFit says whether the free nodes would do for a waiting job by their number.
 // It is cheap and errs on the side of yes.
-func (p room) mayFit(q *waiting.Job) bool {
+func (p room) mayFit(q *waiting.QueueEntry) bool {
 	free := p.qs.waiting.Free(q.Size)
 	return (free >= q.Need || q.Borrows && free+p.borrowable >= q.Need) && (q.Needs == caps.Usage{} || p.core.caps.Fits(q.Needs))
 }

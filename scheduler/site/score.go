@@ -138,7 +138,7 @@ func (s *Core) energy(qs *queueState, j *job, now model.Time) model.Fixed {
 
 // score is the score of a waiting job in this pass, whose weighted wait is given, where
 // the price of energy is the same for all.
-func (qs *queueState) score(q *waiting.Job, wait model.Fixed) model.Fixed {
+func (qs *queueState) score(q *waiting.QueueEntry, wait model.Fixed) model.Fixed {
 	sum := q.Static + qs.terms.FairShare[q.Tenant] + qs.terms.Common + wait + qs.weighted(q.Class, q.Need)
 	if p := qs.terms.Penalty[q.Tenant]; p != model.One {
 		return p.Mul(sum)

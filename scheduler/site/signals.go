@@ -39,7 +39,7 @@ func runsOtherwise(s *Core, f *model.Fact) {
 		if factConcerns(s, qs, f) {
 			s.board.Raise(qs.id, wake.Running)
 		} else {
-			s.board.Raise(qs.id, wake.Apart)
+			s.board.Raise(qs.id, wake.OtherVCluster)
 		}
 	}
 }
@@ -48,11 +48,11 @@ func runsOtherwise(s *Core, f *model.Fact) {
 // kept for one that waits are at home in its vCluster, or in none.
 func gives(s *Core, j *job) {
 	s.board.Given(j.Tenant, j.QOS)
-	raise(s, j, wake.Freed)
+	raise(s, j, wake.CapacityFreed)
 }
 
 // takes takes in that j takes something.
-func takes(s *Core, j *job) { raise(s, j, wake.Taken) }
+func takes(s *Core, j *job) { raise(s, j, wake.CapacityTaken) }
 
 // raise counts a change of nodes by j for the vClusters that it concerns, and for the others that something happened.
 func raise(s *Core, j *job, source wake.Source) {
@@ -60,7 +60,7 @@ func raise(s *Core, j *job, source wake.Source) {
 		if qs := &s.vclusters[i]; touches(s, qs, j) {
 			s.board.Raise(qs.id, source)
 		} else {
-			s.board.Raise(qs.id, wake.Apart)
+			s.board.Raise(qs.id, wake.OtherVCluster)
 		}
 	}
 }
@@ -68,9 +68,9 @@ func raise(s *Core, j *job, source wake.Source) {
 // lendsMore takes in that qs lends what it did not, or with false the other way round. Others may borrow what no job there waits
 // for, or may be promised nothing of it any more.
 func lendsMore(s *Core, qs *queueState, more bool) {
-	source := wake.Apart
+	source := wake.OtherVCluster
 	if more {
-		source = wake.Lending
+		source = wake.LendingChanged
 	}
 	for i := range s.vclusters {
 		if other := &s.vclusters[i]; other != qs {

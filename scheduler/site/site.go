@@ -18,7 +18,7 @@ import (
 
 // New returns the core of an idle site. cfg must be valid.
 func New(cfg Config) *Core {
-	s := &Core{cfg: cfg, nodeState: newNodeState(cfg.Site), jobTable: jobTable{graph: workflow.New(), noStint: &stint{}, alikes: alikes{numbers: map[nodeQuery]int32{}}, nextDue: model.Never}, price: cfg.Price}
+	s := &Core{cfg: cfg, nodeState: newNodeState(cfg.Site), jobTable: jobTable{graph: workflow.New(), noStint: &stint{}, equivalences: equivalences{numbers: map[nodeQuery]int32{}}, nextDue: model.Never}, price: cfg.Price}
 	if cfg.Prefer != nil {
 		s.prefer = *cfg.Prefer
 	}

@@ -32,7 +32,7 @@ func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
 			return model.ReasonReserved
 		}
 	}
-	c := claimOf(a, k, a.NodesMin)
+	c := usageOf(a, k, a.NodesMin)
 	return s.maxLedger.Unsatisfiable(&c, a.Walltime)
 }
 

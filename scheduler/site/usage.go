@@ -12,7 +12,7 @@ func (s *Core) usedBefore(f *model.Fact) {
 	if s.usageTold = true; f.At >= s.ledger.LastTick(s.now) {
 		s.freezeUsage()
 	}
-	c := claimOf(f.Alloc, s.kindOf(f.Alloc), f.Alloc.NodesMin)
+	c := usageOf(f.Alloc, s.kindOf(f.Alloc), f.Alloc.NodesMin)
 	assoc := s.ledger.Associate(f.Alloc.Tenant, f.Alloc.User)
 	if f.Kind == model.FactUsageBegan {
 		s.ledger.Begin(&c, assoc, f.At)

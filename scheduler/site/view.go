@@ -37,7 +37,7 @@ type scratch struct {
 	behind     behind
 	gated      []model.Ref
 	limited    []model.Ref // jobs of shares that a limit held when the last leader was looked for
-	refused    refused
+	refused    refusalCache
 	ties       ties
 }
 

@@ -50,7 +50,7 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 }
 
 // score is the whole of it, in the plainest way.
-func (c *crowd) score(j *Job) model.Fixed {
+func (c *crowd) score(j *QueueEntry) model.Fixed {
 	f9 := model.One
 	if c.group < j.Need {
 		f9 = score.ConformanceOf(c.group, j.Need)
@@ -63,7 +63,7 @@ func (c *crowd) score(j *Job) model.Fixed {
 }
 
 // before says whether a comes before b.
-func (c *crowd) before(a, b *Job) bool {
+func (c *crowd) before(a, b *QueueEntry) bool {
 	x, y := c.score(a), c.score(b)
 	return a.Tier > b.Tier || a.Tier == b.Tier && (x > y || x == y && a.Job < b.Job)
 }
@@ -128,7 +128,7 @@ func (c *crowd) best() int32 {
 	return lead.At
 }
 
-func (c *crowd) listOf(j *Job) *list { return &c.q.lists.all[c.q.listOf(c.q.familyOf(j), j)] }
+func (c *crowd) listOf(j *QueueEntry) *list { return &c.q.lists.all[c.q.listOf(c.q.familyOf(j), j)] }
 
 // checkContenders: whichever job is the best at an instant within the time of the bounds, or so near to the leader now, it is
 // the leader or one of the contenders, or comes after one of them in their list. None is there twice.
@@ -136,7 +136,7 @@ func (c *crowd) checkContenders(b *Bounds, lead Leader, margin model.Fixed, foun
 	slices.Sort(found)
 	require.Equal(c.t, found, slices.Compact(slices.Clone(found)))
 	found = append(found, c.q.Jobs[lead.At].Ref)
-	stoodFor := func(j *Job) bool {
+	stoodFor := func(j *QueueEntry) bool {
 		return slices.ContainsFunc(found, func(ref model.Ref) bool {
 			o := c.q.Row(ref)
 			return o == j || c.listOf(o) == c.listOf(j) && c.before(o, j)
@@ -182,7 +182,7 @@ func TestBestAsJobsJoinAndLeave(t *testing.T) {
 					submit = c.now
 				}
 				c.held[ref] = c.rng.IntN(6) == 0
-				c.q.Add(Job{
+				c.q.Add(QueueEntry{
 					Static: model.One/20 + model.Fixed(c.rng.IntN(12)*c.rng.IntN(2)) + model.Fixed(c.rng.IntN(apart)*1000), Need: 1 + c.rng.Int32N(sizes),
 					Left: model.Hour, Tenant: c.rng.Int32N(1 + c.rng.Int32N(tenants)), Tier: c.rng.Int32N(tiers), Ref: ref, Job: model.JobID(ids[ref]), Submit: submit,
 				}, 1, c.now)

@@ -24,7 +24,7 @@ const (
 )
 
 // boundOf is the upper bound on the own terms of a waiting job, all but f9, until an instant. How much f9 may add changes with what is free.
-func (q *Queue) boundOf(j *Job, until model.Time) model.Fixed {
+func (q *Queue) boundOf(j *QueueEntry, until model.Time) model.Fixed {
 	if !q.cfg.Bounded {
 		return 0
 	}
@@ -82,8 +82,8 @@ const (
 	// slack is more than what the rounding of two waits and of their terms can add up
 	// to, for weights of at most 1.
 	slack = 5
-	// blur is more than what scores are rounded by, divided by the least penalty.
-	blur = 1 << 6
+	// roundingMargin is more than what scores are rounded by, divided by the least penalty.
+	roundingMargin = 1 << 6
 )
 
 // Bounds are upper bounds on the scores of the jobs of a queue up to an instant, under
@@ -120,7 +120,7 @@ func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(p
 
 // scoreAt is at least the score of a job in the queue at an instant, from when it was weighed: its wait has
 // grown along the tangent. Its cost is three multiplications.
-func (b *Bounds) scoreAt(j *Job, at model.Time) model.Fixed {
+func (b *Bounds) scoreAt(j *QueueEntry, at model.Time) model.Fixed {
 	hi, lo := bits.Mul64(j.rate, uint64(at-j.seen))
 	if hi >= 1<<30 {
 		return math.MaxInt64
@@ -149,23 +149,23 @@ func (b *Bounds) f9(l *list) model.Fixed {
 }
 
 // reach is the most that the upper bound of a job and f9 come to.
-func (b *Bounds) reach(l *list, j *Job) model.Fixed {
+func (b *Bounds) reach(l *list, j *QueueEntry) model.Fixed {
 	return l.rise + j.bound + b.f9Of(j)
 }
 
 // f9Of is the most that the weighted f9 of a job comes to.
-func (b *Bounds) f9Of(j *Job) model.Fixed {
+func (b *Bounds) f9Of(j *QueueEntry) model.Fixed {
 	return min(b.most, model.Fixed(b.sizes[j.Size].group)*j.perNode)
 }
 
 // floor is what these must come to for the score of a job of a tenant to reach a key.
 func (b *Bounds) floor(tenant int32, key model.Fixed) model.Fixed {
 	hi, lo := bits.Mul64(uint64(max(key, 0)), uint64(b.terms.Inverse[tenant]))
-	return model.Fixed(hi<<32|lo>>32) - blur - b.fairShare[tenant] - b.terms.Common
+	return model.Fixed(hi<<32|lo>>32) - roundingMargin - b.fairShare[tenant] - b.terms.Common
 }
 
 // first is the first job of a list.
-func (q *Queue) first(l *list) *Job { return q.Row(l.jobs.Job(l.jobs.First()).Ref) }
+func (q *Queue) first(l *list) *QueueEntry { return q.Row(l.jobs.Job(l.jobs.First()).Ref) }
 
 // Promising is the job of the highest tier whose score may be the highest by its upper
 // bound, -1 for none. Its cost is a multiplication for each list.

@@ -20,7 +20,7 @@ import (
 type room struct {
 	q     *Queue
 	room  queue.Room
-	keyOf func(*Job) model.Fixed
+	keyOf func(*QueueEntry) model.Fixed
 }
 
 func (r *room) Room(_ int32, borrows bool) queue.Room {
@@ -33,7 +33,7 @@ func (r *room) Room(_ int32, borrows bool) queue.Room {
 func (r *room) MayStart(at int32) bool     { return r.q.Jobs[at].Ref%2 == 1 }
 func (r *room) Key(at int32) model.Fixed   { return r.keyOf(&r.q.Jobs[at]) }
 func (r *room) Before(a, b model.Ref) bool { return r.q.Row(a).Job < r.q.Row(b).Job }
-func (r *room) fits(j *Job) bool {
+func (r *room) fits(j *QueueEntry) bool {
 	in := r.Room(j.Size, j.Borrows)
 	return j.Need <= in.Free && (j.Left <= in.Limit || j.Need <= in.Extra)
 }
@@ -58,7 +58,7 @@ func TestSeeker(t *testing.T) {
 			if ref%burst == 0 {
 				now = now.Add(model.Duration(rapid.Int64Range(0, int64(3*model.Day)).Draw(t, "later")))
 			}
-			q.Add(Job{
+			q.Add(QueueEntry{
 				Static: model.Fixed(rapid.Int64Range(0, 40).Draw(t, "static"))*model.One/160 + blurs*model.Fixed(ref%3), Need: 1 + int32(ref)*7%needs,
 				Left: model.Duration(ref*13%100) * model.Minute, Tenant: int32(ref) % tenants, Tier: int32(ref) / 3 % 2, Alike: int32(ref) % kinds, Borrows: ref%7 == 0, Ref: ref, Job: 1000 - model.JobID(ref), Submit: now,
 			}, 1, now)
@@ -67,7 +67,7 @@ func TestSeeker(t *testing.T) {
 		group := rapid.Int32Range(1, nodes).Draw(t, "group")
 		var b Bounds
 		b.Set(&q, now, now.Add(10*model.Minute), &terms, func(place.ClassID) int32 { return group })
-		keyOf := func(j *Job) model.Fixed {
+		keyOf := func(j *QueueEntry) model.Fixed {
 			f9 := model.One
 			if group < j.Need {
 				f9 = score.ConformanceOf(group, j.Need)
@@ -77,7 +77,7 @@ func TestSeeker(t *testing.T) {
 		r := room{q: &q, keyOf: keyOf, room: queue.Room{Free: rapid.Int32Range(0, nodes).Draw(t, "free"), Limit: model.Duration(rapid.Int64Range(0, 100).Draw(t, "limit")) * model.Minute}}
 		r.room.Extra = rapid.Int32Range(0, r.room.Free).Draw(t, "extra")
 		naive := slices.Clone(q.Jobs)
-		slices.SortFunc(naive, func(a, b Job) int {
+		slices.SortFunc(naive, func(a, b QueueEntry) int {
 			return cmp.Or(cmp.Compare(b.Tier, a.Tier), cmp.Compare(keyOf(&b), keyOf(&a)), cmp.Compare(a.Job, b.Job))
 		})
 		var s Seeker
@@ -88,12 +88,12 @@ func TestSeeker(t *testing.T) {
 			limit         model.Duration
 		}
 		var parked []park
-		found := func(j *Job) bool { // it is to be, though it may also be where it is parked
+		found := func(j *QueueEntry) bool { // it is to be, though it may also be where it is parked
 			return r.fits(j) && j.Ref%2 == 1 &&
 				!slices.ContainsFunc(parked, func(p park) bool { return j.Tenant == p.tenant && j.Alike == p.alike && j.Left > p.limit })
 		}
 		for c, ok := s.Next(); ok; c, ok = s.Next() {
-			i := slices.IndexFunc(naive, func(j Job) bool { return j.Ref == c.Ref })
+			i := slices.IndexFunc(naive, func(j QueueEntry) bool { return j.Ref == c.Ref })
 			require.Greater(t, i, last, "in order, and once")
 			require.True(t, r.MayStart(q.At(c.Ref)))
 			for _, j := range naive[last+1 : i] {
@@ -132,7 +132,7 @@ func TestLists(t *testing.T) {
 			if len(q.Jobs) > 0 && rapid.Bool().Draw(t, "leaves") {
 				q.Remove(q.Jobs[rapid.IntRange(0, len(q.Jobs)-1).Draw(t, "which")].Ref)
 			} else {
-				q.Add(Job{
+				q.Add(QueueEntry{
 					Static: model.Fixed(rapid.IntRange(0, 5).Draw(t, "static")), Tier: rapid.Int32Range(-1, 1).Draw(t, "tier"), Need: 1, Ref: ref, Job: 100 - model.JobID(ref),
 					Tenant: rapid.Int32Range(0, tenants-1).Draw(t, "tenant"), Borrows: rapid.Bool().Draw(t, "borrows"),
 				}, 1, 0)
@@ -149,7 +149,7 @@ func checkLists(t require.TestingT, q *Queue) {
 		borrows      bool
 		class        int // of needs, where the family is set apart
 	}
-	kindOf := func(j *Job) kind {
+	kindOf := func(j *QueueEntry) kind {
 		k := kind{tenant: j.Tenant, tier: j.Tier, borrows: j.Borrows}
 		if q.familyOf(j).apart {
 			k.class = min(queue.Class(j.Need), queue.Class(q.cfg.Nodes))
@@ -194,7 +194,7 @@ func TestSetApart(t *testing.T) {
 		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: nodes, Bounded: true}, free, space.Class(nil))
 		ref := model.Ref(0)
 		add := func(tenant, tier int32) model.Ref {
-			q.Add(Job{Need: 1 + int32(ref)%(2*nodes), Tier: tier, Tenant: tenant, Ref: ref, Job: model.JobID(ref)}, 1, 0)
+			q.Add(QueueEntry{Need: 1 + int32(ref)%(2*nodes), Tier: tier, Tenant: tenant, Ref: ref, Job: model.JobID(ref)}, 1, 0)
 			ref++
 			return ref - 1
 		}
@@ -225,14 +225,14 @@ func TestReleaseInALowerTier(t *testing.T) {
 	for _, tier := range []int32{0, 2} {
 		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: 8, Bounded: true}, free, space.Class(nil))
 		for ref := range model.Ref(4) {
-			q.Add(Job{Static: (40 - 10*min(model.Fixed(ref), 2)) << 10, Need: 1, Left: model.Hour, Tenant: 1, Tier: 2, Ref: 2*ref + 1, Job: model.JobID(ref)}, 1, 0)
+			q.Add(QueueEntry{Static: (40 - 10*min(model.Fixed(ref), 2)) << 10, Need: 1, Left: model.Hour, Tenant: 1, Tier: 2, Ref: 2*ref + 1, Job: model.JobID(ref)}, 1, 0)
 		}
-		q.Add(Job{Static: 35 << 10, Need: 1, Left: model.Hour, Tenant: 2, Tier: tier, Ref: 9, Job: 9}, 1, 0)
+		q.Add(QueueEntry{Static: 35 << 10, Need: 1, Left: model.Hour, Tenant: 2, Tier: tier, Ref: 9, Job: 9}, 1, 0)
 		one := []model.Fixed{model.One, model.One, model.One}
 		var b Bounds
 		b.Set(&q, 0, 0, &Terms{FairShare: make([]model.Fixed, 3), Penalty: one, Inverse: one}, func(place.ClassID) int32 { return 8 })
 		var s Seeker
-		s.Start(&b, &room{q: &q, keyOf: func(j *Job) model.Fixed { return j.Static }, room: queue.Room{Free: 8, Limit: model.Day}})
+		s.Start(&b, &room{q: &q, keyOf: func(j *QueueEntry) model.Fixed { return j.Static }, room: queue.Room{Free: 8, Limit: model.Day}})
 		c, ok := s.Next()
 		require.True(t, ok)
 		require.EqualValues(t, 1, c.Ref)

@@ -44,7 +44,7 @@ func (l *list) even() bool { return l.oldest == l.youngest && l.least == l.most 
 // a penalty brings them nearer to each other.
 func (r *rank) mayTie(o *rank) bool {
 	apart := r.bound - o.bound
-	return apart != 0 && apart < blur && apart > -blur
+	return apart != 0 && apart < roundingMargin && apart > -roundingMargin
 }
 
 // lists are those of all tenants, sizes and tiers. A list is in live while it has jobs.
@@ -75,7 +75,7 @@ type rank struct {
 	ref   model.Ref
 }
 
-func rankOf(j *Job) rank { return rank{j.Job, j.bound, j.Ref} }
+func rankOf(j *QueueEntry) rank { return rank{j.Job, j.bound, j.Ref} }
 
 // before says whether r comes before o. Of two jobs one does.
 func (r *rank) before(o *rank) bool {
@@ -83,7 +83,7 @@ func (r *rank) before(o *rank) bool {
 }
 
 // familyOf is the family of a job. It holds until a job joins.
-func (q *Queue) familyOf(j *Job) *family {
+func (q *Queue) familyOf(j *QueueEntry) *family {
 	x, of, tenant := &q.lists, 2*int(j.Size), int32(0)
 	if j.Borrows {
 		of++
@@ -101,7 +101,7 @@ func (q *Queue) familyOf(j *Job) *family {
 }
 
 // listOf is the number of the list that a job of a family belongs to, made when it is new.
-func (q *Queue) listOf(f *family, j *Job) int32 {
+func (q *Queue) listOf(f *family, j *QueueEntry) int32 {
 	x, i := &q.lists, q.tierOf(j)*q.classes()
 	if f.apart {
 		i += min(queue.Class(j.Need), q.classes()-1)
@@ -118,7 +118,7 @@ func (q *Queue) listOf(f *family, j *Job) int32 {
 }
 
 // tierOf numbers the tier of a job.
-func (q *Queue) tierOf(j *Job) int {
+func (q *Queue) tierOf(j *QueueEntry) int {
 	for i, tier := range q.lists.tiers {
 		if tier == j.Tier {
 			return i
@@ -159,12 +159,12 @@ func (q *Queue) ranksOf(l *list, dst []rank) []rank {
 }
 
 // entryOf is what a search asks of a job.
-func entryOf(j *Job) queue.Job {
+func entryOf(j *QueueEntry) queue.Job {
 	return queue.Job{Wall: max(j.Left, 0), Key: int64(j.bound), Need: j.Need, Ref: j.Ref}
 }
 
 // join puts a job into its list.
-func (q *Queue) join(j *Job, now model.Time) {
+func (q *Queue) join(j *QueueEntry, now model.Time) {
 	f := q.familyOf(j)
 	if f.jobs++; f.jobs > many && !f.apart && q.cfg.Bounded {
 		q.setApart(f, now)
@@ -172,7 +172,7 @@ func (q *Queue) join(j *Job, now model.Time) {
 	q.joinList(q.listOf(f, j), j, now)
 }
 
-func (q *Queue) joinList(id int32, j *Job, now model.Time) {
+func (q *Queue) joinList(id int32, j *QueueEntry, now model.Time) {
 	l := &q.lists.all[id]
 	if l.jobs.Len() == 0 {
 		l.live = int32(len(q.lists.live))
@@ -237,7 +237,7 @@ func (l *list) standsFor(at queue.At, exact bool) (next queue.At, all bool) {
 }
 
 // quit takes a job out of its list.
-func (q *Queue) quit(j *Job) {
+func (q *Queue) quit(j *QueueEntry) {
 	f := q.familyOf(j)
 	l := &q.lists.all[j.list]
 	if f.jobs--; f.jobs == 0 {

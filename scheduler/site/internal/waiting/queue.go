@@ -12,9 +12,9 @@ import (
 	"orrery/scheduler/site/internal/caps"
 )
 
-// Job is what a pass reads of every waiting job, side by side in memory. What most
+// QueueEntry is what a pass reads of every waiting job, side by side in memory. What most
 // passes read comes first. The first group is set by the queue.
-type Job struct {
+type QueueEntry struct {
 	Static model.Fixed // weighted factors that never change while the job waits
 	wait   model.Fixed // weighted f2 at seen
 	seen   model.Time
@@ -67,7 +67,7 @@ type Config struct {
 // Queue is the waiting jobs of one vCluster. Each is in Jobs once, at the index that At
 // gives, and once in a list of its tenant, request size and tier, see family, or, gated, among those of that size.
 type Queue struct {
-	Jobs  []Job // in no order; rows move when one is removed
+	Jobs  []QueueEntry // in no order; rows move when one is removed
 	at    []int32
 	sizes []size
 	used  tally       // of the jobs that are not gated, by size
@@ -77,7 +77,7 @@ type Queue struct {
 
 	cfg      Config
 	curve    score.Curve // of the wait
-	unwaited Job         // weighed at its submission
+	unwaited QueueEntry         // weighed at its submission
 	lists    lists
 	known    knownTerm // of a bound
 	waited   knownTerm // of the last search
@@ -107,7 +107,7 @@ func New(cfg Config, free *place.Free, all place.ClassID) Queue {
 func (q *Queue) At(ref model.Ref) int32 { return q.at[ref] }
 
 // Row is the row of the waiting job under ref. It holds until a job joins or leaves.
-func (q *Queue) Row(ref model.Ref) *Job { return &q.Jobs[q.at[ref]] }
+func (q *Queue) Row(ref model.Ref) *QueueEntry { return &q.Jobs[q.at[ref]] }
 
 // Has says whether the job under ref waits in this queue.
 func (q *Queue) Has(ref model.Ref) bool { return int(ref) < len(q.at) && q.at[ref] >= 0 }
@@ -118,7 +118,7 @@ func (q *Queue) Grow(n int) { q.Jobs = slices.Grow(q.Jobs, n) }
 // Add puts a job into the queue, with its row as far as the queue does not set it
 // itself. units is what each of its nodes counts for in Least. The cost is that of a
 // binary search, and of moving the jobs behind it in its indexes.
-func (q *Queue) Add(j Job, units int32, now model.Time) {
+func (q *Queue) Add(j QueueEntry, units int32, now model.Time) {
 	j.seen = model.AbsentTime
 	if q.cfg.Reference > 0 {
 		if j.Submit == now { // the usual arrival
@@ -170,7 +170,7 @@ func (q *Queue) SetGated(ref model.Ref, gated bool, now model.Time) {
 }
 
 // index puts a job into its list, or among the gated ones.
-func (q *Queue) index(j *Job, now model.Time) {
+func (q *Queue) index(j *QueueEntry, now model.Time) {
 	if j.Gated {
 		q.gated++
 		q.sizes[j.Size].gated.add(requestOf(j.Need, j.Ref))
@@ -181,7 +181,7 @@ func (q *Queue) index(j *Job, now model.Time) {
 }
 
 // unindex undoes index.
-func (q *Queue) unindex(j *Job) {
+func (q *Queue) unindex(j *QueueEntry) {
 	if j.Gated {
 		q.gated--
 		q.sizes[j.Size].gated.remove(requestOf(j.Need, j.Ref))
@@ -201,14 +201,14 @@ func (q *Queue) Term(submit, now model.Time) model.Fixed {
 
 // Wait is the weighted wait factor of a waiting job at now. It is worked out once for
 // every instant, with a bound on its growth from then on.
-func (q *Queue) Wait(j *Job, now model.Time) model.Fixed {
+func (q *Queue) Wait(j *QueueEntry, now model.Time) model.Fixed {
 	if j.seen != now {
 		q.weigh(j, now)
 	}
 	return j.wait
 }
 
-func (q *Queue) weigh(j *Job, now model.Time) {
+func (q *Queue) weigh(j *QueueEntry, now model.Time) {
 	w2, waited := q.cfg.Weights[score.Wait], now.Sub(j.Submit)
 	j.seen = now
 	j.wait = w2.Mul(q.curve.Of(waited))

@@ -30,7 +30,7 @@ func TestLeast(t *testing.T) {
 		q := New(Config{Weights: &score.Weights{}, Nodes: 4}, free, space.Class(nil))
 		asked := map[model.Ref]int32{}
 		for ref := range model.Ref(rapid.IntRange(1, 40).Draw(t, "steps")) {
-			j := Job{Ref: ref, Job: model.JobID(ref), Size: rapid.SampledFrom([]int32{Whole, OneGPU}).Draw(t, "size"), Need: rapid.Int32Range(1, 9).Draw(t, "need"), Gated: rapid.Bool().Draw(t, "gated")}
+			j := QueueEntry{Ref: ref, Job: model.JobID(ref), Size: rapid.SampledFrom([]int32{Whole, OneGPU}).Draw(t, "size"), Need: rapid.Int32Range(1, 9).Draw(t, "need"), Gated: rapid.Bool().Draw(t, "gated")}
 			q.Add(j, units[j.Size], 0)
 			asked[ref] = j.Need * units[j.Size]
 			if old := model.Ref(rapid.Int32Range(0, 40).Draw(t, "leaves")); q.Has(old) {
@@ -55,7 +55,7 @@ func TestQueue(t *testing.T) {
 	weights := score.Weights{score.Wait: model.One / 2, score.Conformance: model.One / 4, score.FairShare: model.One / 4}
 	rapid.Check(t, func(t *rapid.T) {
 		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: nodes, Bounded: true}, free, space.Class(nil))
-		naive := map[model.Ref]Job{}
+		naive := map[model.Ref]QueueEntry{}
 		now := model.Time(0)
 		for ref := range model.Ref(rapid.IntRange(1, 60).Draw(t, "steps")) {
 			now = now.Add(model.Duration(rapid.Int64Range(0, int64(model.Hour)).Draw(t, "later")))
@@ -63,7 +63,7 @@ func TestQueue(t *testing.T) {
 				q.Remove(old)
 				delete(naive, old)
 			}
-			j := Job{
+			j := QueueEntry{
 				Static: model.Fixed(rapid.Int64Range(0, int64(model.One)/4).Draw(t, "static")), Need: rapid.Int32Range(1, 2*nodes).Draw(t, "need"),
 				Tenant: rapid.Int32Range(0, tenants-1).Draw(t, "tenant"), Ref: ref, Job: model.JobID(ref), Submit: now, Size: Whole,
 				Borrows: rapid.Bool().Draw(t, "borrows"),
@@ -99,7 +99,7 @@ func TestQueue(t *testing.T) {
 			require.Equal(t, least, q.Least())
 			require.Equal(t, fits > 0, q.AnyFits(0, nil))
 			looked := 0
-			require.False(t, q.AnyFits(0, func(j *Job) bool {
+			require.False(t, q.AnyFits(0, func(j *QueueEntry) bool {
 				looked++
 				return naive[j.Ref].Need > nodes || naive[j.Ref].Gated
 			}))
@@ -114,7 +114,7 @@ func TestQueue(t *testing.T) {
 			until := now.Add(10 * model.Minute)
 			var b Bounds
 			b.Set(&q, now, until, &terms, func(place.ClassID) int32 { return nodes })
-			scoreAt := func(j *Job, at model.Time) model.Fixed {
+			scoreAt := func(j *QueueEntry, at model.Time) model.Fixed {
 				f9 := model.One
 				if nodes < j.Need {
 					f9 = score.ConformanceOf(nodes, j.Need)
@@ -154,7 +154,7 @@ func TestGatedAlone(t *testing.T) {
 	for _, penalty := range []model.Fixed{model.One, model.One / 2, 1} {
 		q := New(Config{Weights: &weights, Reference: model.Hour, Nodes: 8, Bounded: true}, free, space.Class(nil))
 		for ref := range model.Ref(3) {
-			q.Add(Job{Need: 1, Gated: true, Ref: ref, Job: model.JobID(ref)}, 1, 0)
+			q.Add(QueueEntry{Need: 1, Gated: true, Ref: ref, Job: model.JobID(ref)}, 1, 0)
 		}
 		terms := Terms{FairShare: []model.Fixed{model.One}, Penalty: []model.Fixed{penalty}, Inverse: []model.Fixed{model.Ratio(int64(model.One), int64(penalty))}}
 		var b Bounds
@@ -167,7 +167,7 @@ func TestGatedAlone(t *testing.T) {
 		})
 		require.Empty(t, b.Contenders(nil, lead, 0, func(int32) bool { return false }))
 		var s Seeker
-		s.Start(&b, &room{q: &q, room: queue.Room{Free: 8, Extra: 8, Limit: model.Forever}, keyOf: func(*Job) model.Fixed { return 0 }})
+		s.Start(&b, &room{q: &q, room: queue.Room{Free: 8, Extra: 8, Limit: model.Forever}, keyOf: func(*QueueEntry) model.Fixed { return 0 }})
 		_, found := s.Next()
 		require.False(t, found)
 		require.False(t, q.AnyFits(8, nil))

@@ -73,12 +73,12 @@ func (q *Queue) SizeOf(class place.ClassID, share place.Share) int32 {
 }
 
 // use counts a job that is not gated to its size.
-func (q *Queue) use(j *Job) {
+func (q *Queue) use(j *QueueEntry) {
 	q.used.add(j.Size)
 }
 
 // disuse undoes use.
-func (q *Queue) disuse(j *Job) {
+func (q *Queue) disuse(j *QueueEntry) {
 	q.used.remove(j.Size)
 }
 
@@ -113,7 +113,7 @@ func (q *Queue) recount(z *size) {
 // AnyFits says whether a job, but for the gated ones, asks for no more nodes than are free for it, or
 // that it may borrow as well, and fits, if it is not nil, says so too. Its cost is a look at each
 // list, and fits for each such job until one fits.
-func (q *Queue) AnyFits(borrowed int32, fits func(*Job) bool) bool {
+func (q *Queue) AnyFits(borrowed int32, fits func(*QueueEntry) bool) bool {
 	for _, id := range q.lists.live {
 		l := &q.lists.all[id]
 		most := q.Free(l.size)

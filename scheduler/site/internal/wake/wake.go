@@ -18,16 +18,16 @@ import (
 type Source uint8
 
 const (
-	Queue    Source = iota // jobs left it without a start, or what all of them asked for so far has changed
-	Site                   // limits, caps, prices and nodes in service; a refusal
-	Freed                  // nodes that came free, or are kept for others no more
-	Taken                  // nodes that were taken or kept, or will come free at another time
-	Victim                 // a job started that its jobs may preempt
-	Running                // which jobs run, and whether they are to leave
-	Lending                // how many nodes other vClusters lend
-	Promises               // what jobs of other vClusters are promised; some promise was given up
-	Promised               // likewise; some promise was made or moved
-	Apart                  // anything else that happened to other vClusters
+	Queue          Source = iota // jobs left it without a start, or what all of them asked for so far has changed
+	Site                         // limits, caps, prices and nodes in service; a refusal
+	CapacityFreed                // nodes that came free, or are kept for others no more
+	CapacityTaken                // nodes that were taken or kept, or will come free at another time
+	Victim                       // a job started that its jobs may preempt
+	Running                      // which jobs run, and whether they are to leave
+	LendingChanged               // how many nodes other vClusters lend
+	Promises                     // what jobs of other vClusters are promised; some promise was given up
+	Promised                     // likewise; some promise was made or moved
+	OtherVCluster                // anything else that happened to other vClusters
 	NumSources
 )
 

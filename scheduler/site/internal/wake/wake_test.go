@@ -18,11 +18,11 @@ func TestChanged(t *testing.T) {
 	}{
 		{"nothing", func(*Board) {}, Rest},
 		{"a job left the queue", func(b *Board) { b.Raise(0, Queue) }, Go},
-		{"nodes came free", func(b *Board) { b.Raise(0, Freed) }, Go},
-		{"nodes came free for another vCluster", func(b *Board) { b.Raise(1, Freed) }, Rest},
-		{"nodes were taken, which the pass did not depend on", func(b *Board) { b.Raise(0, Taken) }, Rest},
-		{"something happened elsewhere", func(b *Board) { b.Raise(0, Apart) }, Check},
-		{"something happened elsewhere, and nodes came free", func(b *Board) { b.Raise(0, Apart); b.Raise(0, Freed) }, Go},
+		{"nodes came free", func(b *Board) { b.Raise(0, CapacityFreed) }, Go},
+		{"nodes came free for another vCluster", func(b *Board) { b.Raise(1, CapacityFreed) }, Rest},
+		{"nodes were taken, which the pass did not depend on", func(b *Board) { b.Raise(0, CapacityTaken) }, Rest},
+		{"something happened elsewhere", func(b *Board) { b.Raise(0, OtherVCluster) }, Check},
+		{"something happened elsewhere, and nodes came free", func(b *Board) { b.Raise(0, OtherVCluster); b.Raise(0, CapacityFreed) }, Go},
 		{"all are told, as the pass depended on", func(b *Board) { b.RaiseAll(Queue) }, Go},
 		{"all are told, as the pass did not depend on", func(b *Board) { b.RaiseAll(Promised) }, Rest},
 		{"the tenant gives something back", func(b *Board) { b.Given(1, -1) }, Go},
@@ -37,7 +37,7 @@ func TestChanged(t *testing.T) {
 			l.Begin(&b, 0)
 			l.Met.AddTenant(1)
 			l.Met.AddQOS(0)
-			l.Depend(&b, Of(Queue, Freed), Of(Apart))
+			l.Depend(&b, Of(Queue, CapacityFreed), Of(OtherVCluster))
 			c.happen(&b)
 			require.Equal(t, c.want, l.Changed(&b, 0))
 			l.Settle(&b, 0)
@@ -52,11 +52,11 @@ func TestChangesWithinAPass(t *testing.T) {
 	b := NewBoard(1, 0, 0)
 	var l Look
 	l.Begin(&b, 0)
-	b.Raise(0, Freed)
-	l.Depend(&b, Of(Freed), 0)
+	b.Raise(0, CapacityFreed)
+	l.Depend(&b, Of(CapacityFreed), 0)
 	require.Equal(t, Go, l.Changed(&b, 0))
 	l.Begin(&b, 0)
-	l.Depend(&b, Of(Freed), 0)
+	l.Depend(&b, Of(CapacityFreed), 0)
 	require.Equal(t, Rest, l.Changed(&b, 0))
 }
 
