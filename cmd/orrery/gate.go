@@ -373,7 +373,7 @@ func findsText(f *gate.Finding) string {
 
 // pageOf writes a document as Markdown.
 func pageOf(d *doc.Document) func(io.Writer) error {
-	return func(w io.Writer) error { return page.Markdown(w, d, nil) }
+	return func(w io.Writer) error { return page.Comment(w, d) }
 }
 
 // summaryVariable names the file that GitHub Actions shows as the summary of a job.
@@ -390,7 +390,7 @@ func (v *gateVerb) summarise(r *gate.Report) error {
 	if err != nil {
 		return fmt.Errorf("appending to the summary that $%s names: %w", summaryVariable, err)
 	}
-	err = page.Markdown(f, r.Page(), nil)
+	err = page.Comment(f, r.Page())
 	if st, known := f.Stat(); err == nil && known == nil && st.Mode().IsRegular() { // else there is nothing to sync
 		err = f.Sync()
 	}

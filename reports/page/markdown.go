@@ -10,14 +10,22 @@ import (
 	"orrery/reports/table"
 )
 
-// Markdown writes a document for places that show Markdown, such as a job summary of a CI run or a
-// comment on a pull request. Figures are those in the folder of figures beside it.
+// Markdown writes a document as one of its own. Figures are those in the folder of figures beside it.
 func Markdown(w io.Writer, d *doc.Document, figures []*plot.Figure) error {
-	m := markdown{figures: figures}
-	m.say("# ", d.Title)
+	return writeMarkdown(w, d, &markdown{figures: figures, heading: "#"})
+}
+
+// Comment writes a document without figures where others stand beside it: in the job summary of a CI run, or in a comment on a
+// pull request. Its headings are a level lower.
+func Comment(w io.Writer, d *doc.Document) error {
+	return writeMarkdown(w, d, &markdown{heading: "##"})
+}
+
+func writeMarkdown(w io.Writer, d *doc.Document, m *markdown) error {
+	m.say(m.heading+" ", d.Title)
 	m.parts(d.Head)
 	for i := range d.Sections {
-		m.say("## ", d.Sections[i].Title)
+		m.say(m.heading+"# ", d.Sections[i].Title)
 		m.parts(d.Sections[i].Parts)
 	}
 	_, err := io.WriteString(w, strings.TrimRight(m.out.String(), "\n")+"\n")
@@ -27,6 +35,7 @@ func Markdown(w io.Writer, d *doc.Document, figures []*plot.Figure) error {
 type markdown struct {
 	out     strings.Builder
 	figures []*plot.Figure
+	heading string // the mark of the title
 }
 
 // say writes a block: a mark, and a text as it is.
@@ -52,7 +61,7 @@ func (m *markdown) part(p *doc.Part) {
 		table.Write(&m.out, p.Table, table.Markdown, table.Options{}) //nolint:errcheck // into memory
 		m.out.WriteString("\n")
 	case p.Role == doc.Heading:
-		m.say("### ", p.Text)
+		m.say(m.heading+"## ", p.Text)
 	case p.Role == doc.Verbatim:
 		m.out.WriteString("```\n" + p.Text + "\n```\n\n")
 	case p.Word != "":

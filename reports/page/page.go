@@ -80,9 +80,9 @@ func (p *Page) HTML(w io.Writer) error {
 	return nil
 }
 
-// Write writes the page and its figures into dir, and other files, as write says.
+// Write writes the page and its figures into dir, and behind them other files, which may say that there is a page, as write says.
 func (p *Page) Write(dir string, others ...File) error {
-	return write(dir, p.Figures, append(others, File{FileHTML, p.HTML})...)
+	return write(dir, p.Figures, append([]File{{FileHTML, p.HTML}}, others...)...)
 }
 
 // Names are those of figures, for a part of a document.
