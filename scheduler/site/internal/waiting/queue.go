@@ -77,7 +77,7 @@ type Queue struct {
 
 	cfg      Config
 	curve    score.Curve // of the wait
-	unwaited QueueEntry         // weighed at its submission
+	unwaited QueueEntry  // weighed at its submission
 	lists    lists
 	known    knownTerm // of a bound
 	waited   knownTerm // of the last search
