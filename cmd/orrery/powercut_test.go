@@ -80,7 +80,7 @@ func TestPowerCut(t *testing.T) {
 			stop()
 			ended(t, row.verb, got)
 			require.NotNil(t, there(row.marks))
-			cuts := min(50, d.count())
+			cuts := min(25, d.count())
 			if testing.Short() {
 				cuts = min(10, cuts)
 			}
