@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPowerCut cuts the power at 50 instants of each verb that writes, on a disk that has
+// TestPowerCut cuts the power at 25 instants of each verb that writes, on a disk that has
 // written all names and on one that has written none that was not asked for. What is left is
 // whole or absent, whole once the verb has ended, and the same command goes on.
 func TestPowerCut(t *testing.T) {
