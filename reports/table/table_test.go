@@ -92,7 +92,7 @@ func TestOptionalColumnsGoBeforeBlocks(t *testing.T) {
 		"metric        value\n"+
 		"wait_mean  12345678\n", write(t, tab, Text, Options{Width: 45}))
 	require.Contains(t, write(t, tab, JSON, Options{Width: 45}), `"unit": "s"`)
-	require.Empty(t, LeftOut(tab, 18), "nothing is left out in vain")
+	require.Empty(t, LeftOut(tab, 18), "no column is left out where that does not help")
 	require.Contains(t, write(t, tab, Text, Options{Width: 18}), "unit    s\n")
 	require.Len(t, tab.Rows[0], 5)
 }

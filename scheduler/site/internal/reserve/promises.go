@@ -6,7 +6,7 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Promise is what the other vClusters heed of the reservation of a blocked job: nodes of
+// Promise is what the other vClusters leave to a blocked job that has a reservation: nodes of
 // no vCluster, or of others that lend them, that are kept for it from an instant on. While the job is in flight, they
 // are those that were proposed for it.
 type Promise struct {
