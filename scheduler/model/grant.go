@@ -42,6 +42,16 @@ func (p *Placement) Meets(set NodeSet) bool {
 	return false
 }
 
+// AddTo adds the nodes of p, in whole or in part, to the set.
+func (p *Placement) AddTo(set NodeSet) {
+	for _, w := range p.Words {
+		set[w.Word] |= w.Mask
+	}
+	for i := range p.Shares {
+		set.Add(p.Shares[i].Node)
+	}
+}
+
 // Nodes is the number of distinct nodes of p. Cost: its words.
 func (p *Placement) Nodes() int32 {
 	n := len(p.Shares)
@@ -54,6 +64,9 @@ func (p *Placement) Nodes() int32 {
 // Demand is the storage bandwidth in B/s that a is reckoned with on so many
 // nodes: it states it for NodesMin.
 func (a *Allocation) Demand(nodes int32) int64 { return inProportion(a.IODemand, nodes, a.NodesMin) }
+
+// PowerOn is the power in W that a states for so many nodes, which it does for NodesMin; 0 where it states none.
+func (a *Allocation) PowerOn(nodes int32) int64 { return inProportion(a.Power, nodes, a.NodesMin) }
 
 func inProportion(x int64, n, of int32) int64 {
 	if n == of || of < 1 {
@@ -68,7 +81,7 @@ func inProportion(x int64, n, of int32) int64 {
 // does the same for the words of p.
 func (s *Site) Draw(a *Allocation, p *Placement) int64 {
 	if a.Power > 0 {
-		return inProportion(a.Power, p.Nodes(), a.NodesMin)
+		return a.PowerOn(p.Nodes())
 	}
 	sum := int64(0)
 	for _, w := range p.Words {

@@ -109,7 +109,7 @@ func (m *NodeClasses) Draw(a *Allocation, p *Placement) int64 { return m.DrawOn(
 // DrawOn is Draw where the number of nodes of p is known, which is mostly all that it takes.
 func (m *NodeClasses) DrawOn(a *Allocation, p *Placement, nodes int32) int64 {
 	if a.Power > 0 {
-		return inProportion(a.Power, nodes, a.NodesMin)
+		return a.PowerOn(nodes)
 	}
 	sum := m.busy(p.Words, nodes-int32(len(p.Shares)))
 	for _, h := range p.Shares {

@@ -5,7 +5,6 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
-	"orrery/scheduler/site/internal/caps"
 )
 
 // codedPlanner implements the ports of ascoded for one vCluster.
@@ -106,17 +105,8 @@ func (c *codedPlanner) Breaks(ref model.Ref, nodes *model.Placement) model.Reaso
 // Allows implements ascoded.Limits.
 func (c *codedPlanner) Allows(ref model.Ref, n int32) bool {
 	j := &c.core.jobs[ref]
-	grown := *j.Allocation
-	grown.NodesMin = n
-	needs := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(n)}
-	if j.Power > 0 {
-		needs.Power = j.Power * int64(n) / int64(j.NodesMin)
-	}
-	if c.core.caps.Idle.Counts() { // more nodes may draw less than they do idle
-		needs.Power = 0
-	}
 	u := usageOf(j.Allocation, j.kind, n)
-	return c.core.limited(j, &u) == model.ReasonNone && c.core.caps.Fits(needs)
+	return c.core.limited(j, &u) == model.ReasonNone && c.core.caps.Fits(c.core.leastNeeds(j, n))
 }
 
 // Usable implements ascoded.Nodes.

@@ -119,7 +119,7 @@ func capsAllow(s *Core, j *job, used caps.Usage) bool {
 	n := j.usage.Nodes + j.more
 	needs := caps.Usage{Power: j.needs.Power + j.kind.watts*int64(j.more), Bandwidth: j.Demand(n)}
 	if j.Power > 0 {
-		needs.Power = j.Power * int64(n) / int64(j.NodesMin)
+		needs.Power = j.PowerOn(n)
 	}
 	if !j.Divides() {
 		needs.Idle = j.kind.leastIdle * int64(j.more)

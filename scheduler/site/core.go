@@ -109,9 +109,7 @@ func (b *buffers) idleTrial(of *caps.Idle) *caps.Idle {
 func (b *buffers) nodesOf(placement *model.Placement) model.NodeSet {
 	set := b.extra
 	clear(set)
-	for _, w := range placement.Words {
-		set[w.Word] |= w.Mask
-	}
+	placement.AddTo(set)
 	return set
 }
 

@@ -9,6 +9,11 @@ import (
 	"orrery/scheduler/site/internal/wake"
 )
 
+// waking is when the vCluster looks at its queue, and on what that depends.
+type waking struct{ *pass }
+
+func (p *pass) waking() waking { return waking{p} }
+
 // What a pass depended on. Most of what happens on a site makes no difference to a given vCluster: a
 // job of another starts or ends on nodes that its own jobs may not use, or its own jobs are all held by limits that
 // nothing is given back of.
@@ -137,8 +142,3 @@ func (p waking) fillsUp() bool {
 	p.noteFull()
 	return true
 }
-
-// waking is when the vCluster looks at its queue, and on what that depends.
-type waking struct{ *pass }
-
-func (p *pass) waking() waking { return waking{p} }

@@ -65,7 +65,7 @@ func followPreemption(s *Core, proposal *model.Proposal) {
 		h = s.holds.Add(proposal.Ref, len(s.site.Nodes))
 	}
 	h.Victims = append(h.Victims, reserve.Victim{Ref: proposal.Victim, Seq: proposal.Seq})
-	addNodes(h.Nodes, &v.placement)
+	v.placement.AddTo(h.Nodes)
 }
 
 // followResize counts what a service gains as taken.

@@ -51,23 +51,23 @@ func needsOf(a *model.Allocation, k *nodeChoice) caps.Usage {
 	return u
 }
 
-// leastDraw is a lower bound on the power that a is reckoned with: what it
+// leastDraw is a lower bound on the power that a is reckoned with on n nodes: what it
 // states, else that of the nodes it may use that draw least.
-func leastDraw(a *model.Allocation, k *nodeChoice) int64 {
+func leastDraw(a *model.Allocation, k *nodeChoice, n int32) int64 {
 	switch {
 	case a.Power > 0:
-		return a.Power
+		return a.PowerOn(n)
 	case a.Divides():
-		return (k.part*int64(a.GPUs) + k.part*int64(a.GPUMilli)/model.WholeGPU) * int64(a.NodesMin)
+		return (k.part*int64(a.GPUs) + k.part*int64(a.GPUMilli)/model.WholeGPU) * int64(n)
 	}
-	return k.least * int64(a.NodesMin)
+	return k.least * int64(n)
 }
 
 // leastGrowth is a lower bound on what a adds to the power that an idle site is reckoned with,
 // whose nodes draw something without it.
 func leastGrowth(a *model.Allocation, k *nodeChoice) int64 {
 	if a.Power > 0 || a.Divides() {
-		return leastDraw(a, k) - k.mostIdle*int64(a.NodesMin)
+		return leastDraw(a, k, a.NodesMin) - k.mostIdle*int64(a.NodesMin)
 	}
 	return k.leastGrowth * int64(a.NodesMin)
 }

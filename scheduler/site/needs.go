@@ -9,6 +9,15 @@ func (s *Core) setNeeds(j *job) {
 	s.countNeeds(j, 1)
 }
 
+// leastNeeds is the least that j takes of the caps on n nodes, whichever these are.
+func (s *Core) leastNeeds(j *job, n int32) caps.Usage {
+	needs := caps.Usage{Bandwidth: j.Demand(n)}
+	if !s.caps.Idle.Counts() { // else more nodes may draw less than they do idle
+		needs.Power = leastDraw(j.Allocation, j.kind, n)
+	}
+	return needs
+}
+
 // countNeeds counts what j has of the caps and of the nodes for sensitive work, sign
 // times.
 func (s *Core) countNeeds(j *job, sign int64) {

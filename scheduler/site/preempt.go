@@ -172,7 +172,7 @@ func (p preemption) proposePreemption(ref model.Ref, trigger preempt.Trigger) bo
 	}
 	q := p.qs.query(j, j.sought(), avoidsSought(p.core, ref, p.now))
 	if nodes := &p.core.buf.choice.nodes; t.free.Select(&q, nodes) {
-		addNodes(c.Nodes, nodes)
+		nodes.AddTo(c.Nodes)
 	}
 	takes(p.core, j) // the nodes kept may be those that others wait for
 	return true

@@ -52,7 +52,7 @@ func (p proposals) promiseProposed(ref model.Ref) {
 	}
 	nodes := p.core.buf.promised
 	clear(nodes)
-	addNodes(nodes, &p.core.jobs[ref].placement)
+	p.core.jobs[ref].placement.AddTo(nodes)
 	nodes.AndNot(p.core.home[p.qs.id])
 	if x.Set(p.now, nodes) {
 		p.core.promiseChanged(p.qs)

@@ -71,18 +71,8 @@ func (p promising) foresee(nodes model.NodeSet) model.Time {
 	if !ok {
 		return model.Never
 	}
-	addNodes(nodes, found)
+	found.AddTo(nodes)
 	return r.At
-}
-
-// addNodes adds the nodes of a placement, in whole or in part, to a set.
-func addNodes(nodes model.NodeSet, placement *model.Placement) {
-	for _, w := range placement.Words {
-		nodes[w.Word] |= w.Mask
-	}
-	for _, h := range placement.Shares {
-		nodes.Add(h.Node)
-	}
 }
 
 // publish tells the other vClusters what the pass has found out about the first blocked

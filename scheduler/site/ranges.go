@@ -4,7 +4,6 @@ import (
 	"sort"
 
 	"orrery/scheduler/model"
-	"orrery/scheduler/site/internal/caps"
 )
 
 // ranges gives jobs that take a range of nodes more than their least.
@@ -51,18 +50,9 @@ func (p ranges) growJob(proposal *model.Proposal) {
 // with its size.
 func (p ranges) allowed(j *job, have, most int32) int32 {
 	left := p.core.caps.Used.Minus(j.needs)
-	grown := *j.Allocation
 	over := func(i int) bool {
 		n := have + 1 + int32(i)
-		grown.NodesMin = n
-		needs := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(n)}
-		if j.Power > 0 {
-			needs.Power = j.Power * int64(n) / int64(j.NodesMin)
-		}
-		if p.core.caps.Idle.Counts() { // more nodes may draw less than they do idle
-			needs.Power = 0
-		}
-		return p.core.ledger.CheckResize(&j.usage, n) != model.ReasonNone || !p.core.caps.Cap.Allows(needs, left)
+		return p.core.ledger.CheckResize(&j.usage, n) != model.ReasonNone || !p.core.caps.Cap.Allows(p.core.leastNeeds(j, n), left)
 	}
 	return have + int32(sort.Search(int(max(0, most-have)), over))
 }

@@ -7,6 +7,11 @@ import (
 	"orrery/scheduler/site/internal/wake"
 )
 
+// services are the reactive services of the vCluster.
+type services struct{ *view }
+
+func (v *view) services() services { return services{v} }
+
 // newResize is an empty change of size of a service, the last of those in flight.
 func (p services) newResize(ref model.Ref) *elastic.Resize {
 	j := &p.core.jobs[ref]
@@ -124,8 +129,3 @@ func (p services) fitsAt(x *elastic.Resize, nodes *model.Placement, n int32) boo
 	needs.Idle = x.More.Idle
 	return p.core.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.core.overLimits(j, &x.Gained, j.usage.Milli) == model.ReasonNone && p.core.caps.Cap.Allows(needs, left) && !p.core.overPool(j, x.Nodes)
 }
-
-// services are the reactive services of the vCluster.
-type services struct{ *view }
-
-func (v *view) services() services { return services{v} }

@@ -9,6 +9,11 @@ import (
 	"orrery/scheduler/site/internal/caps"
 )
 
+// victims are the running jobs that may make room.
+type victims struct{ *view }
+
+func (v *view) victims() victims { return victims{v} }
+
 // trialFor is a trial for the blocked job under ref in which no job has left yet, valid
 // until the next: one that counts nodes where their number decides.
 func (p victims) trialFor(ref model.Ref) preempt.Trial {
@@ -149,8 +154,3 @@ func (t *trial) Fits() bool {
 	q := t.qs.query(j, j.sought(), avoidsSought(t.s, t.ref, t.now))
 	return t.free.Fits(&q)
 }
-
-// victims are the running jobs that may make room.
-type victims struct{ *view }
-
-func (v *view) victims() victims { return victims{v} }

@@ -17,9 +17,9 @@ func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
 	}
 	caps := s.cfg.caps()
 	switch {
-	case caps.Power > 0 && leastDraw(a, k) > caps.Power:
+	case caps.Power > 0 && leastDraw(a, k, a.NodesMin) > caps.Power:
 		return model.ReasonPower
-	case caps.Power > 0 && s.alwaysIdle > 0 && leastDraw(a, k) > 0 && s.alwaysIdle+leastGrowth(a, k) > caps.Power:
+	case caps.Power > 0 && s.alwaysIdle > 0 && leastDraw(a, k, a.NodesMin) > 0 && s.alwaysIdle+leastGrowth(a, k) > caps.Power:
 		return model.ReasonPower
 	case caps.Bandwidth > 0 && a.IODemand > caps.Bandwidth:
 		return model.ReasonBandwidth
