@@ -44,6 +44,7 @@ type Cluster struct {
 	VClusters    []VCluster    `yaml:"vclusters" doc:"parts of the site with a queue and a profile of their own; without any there is one, default, at home on all nodes"`
 	Routing      Routing       `yaml:"routing" doc:"where jobs go whose rows name no vCluster, where there are several"`
 	Tenants      []Tenant      `yaml:"tenants" doc:"customers and their limits, over all vClusters"`
+	Associations []Association `yaml:"associations" doc:"accounts and users of Slurm's database, for backfill: slurm with order multifactor; without any each tenant is an account with its fair share"`
 	QOS          []QOS         `yaml:"qos" doc:"qualities of service, as Slurm has them"`
 	Classes      []ClassTarget `yaml:"classes" doc:"what is promised to the jobs of a preemption class; no decision depends on it, within_target and within_target_wait are measured by it"`
 	Partitions   []Partition   `yaml:"partitions" doc:"named sets of nodes with limits; they may overlap"`

@@ -39,7 +39,7 @@ type Profile struct {
 	MinScore      *float64       `yaml:"min_score" zero:"off" default:"off" min:"0" when:"order=score,mode=documented" unit:"score" doc:"a job whose score is below it is held"`
 	Energy        string         `yaml:"energy" of:"instant,expected" default:"instant" when:"order=score,mode=documented" doc:"the price that the factor energy takes: of now, or its mean over the requested time of the job"`
 
-	Backfill     string         `yaml:"backfill" of:"none,first-fit,easy,conservative" default:"easy" when:"mode=documented" doc:"which jobs may start behind a job that is blocked"`
+	Backfill     string         `yaml:"backfill" of:"none,first-fit,easy,conservative,slurm" default:"easy" when:"mode=documented" doc:"which jobs may start behind a job that is blocked; slurm: the two schedulers of Slurm decide, by their own clocks"`
 	Depth        int32          `yaml:"depth" zero:"all" default:"all" min:"1" when:"backfill=conservative" unit:"jobs" doc:"blocked jobs that hold reservations"`
 	BFWindow     model.Duration `yaml:"bf_window" zero:"none" default:"none" min:"0s" when:"backfill=conservative" unit:"span" doc:"how far ahead reservations are made; Slurm: 1d"`
 	BFResolution model.Duration `yaml:"bf_resolution" zero:"exact" same:"0" default:"exact" min:"0s" when:"backfill=conservative" unit:"span" doc:"grid of the reservations; Slurm: 1m"`
@@ -54,6 +54,7 @@ type Profile struct {
 
 	AccountingTick model.Duration `yaml:"accounting_tick" default:"5m" min:"1s" when:"order=score|multifactor" unit:"span" doc:"how often usage, shares and budgets are brought up to date; the same for all vClusters of a site"`
 	Usage          Usage          `yaml:"usage" doc:"what counts as the usage of a tenant; the same for all vClusters of a site"`
+	Slurm          Slurm          `yaml:"slurm" doc:"the options of Slurm's schedulers, by their names in slurm.conf"`
 	Preemption     Preemption     `yaml:"preemption" doc:"taking nodes from running work for a blocked job of this vCluster"`
 	Multifactor    Multifactor    `yaml:"multifactor" doc:"the priority of Slurm's multifactor plugin"`
 

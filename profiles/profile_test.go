@@ -102,7 +102,7 @@ func TestProfileErrors(t *testing.T) {
 		{"cycle: forever", `p.yaml:1:8: cycle: found "forever", want a span that ends, or event`},
 		{"cycle: 10s\nphase: 10s", "p.yaml:2:8: phase: found 10s, want less than the cycle of 10s"},
 		{"phase: 1s", "p.yaml:1:8: phase: does not apply with cycle: event: leave it out"},
-		{"backfill: esay", `p.yaml:1:11: backfill: found "esay" (did you mean easy?), want none, first-fit, easy or conservative`},
+		{"backfill: esay", `p.yaml:1:11: backfill: found "esay" (did you mean easy?), want none, first-fit, easy, conservative or slurm`},
 		{"depth: 5", "p.yaml:1:8: depth: does not apply with backfill: easy: leave it out"},
 		{"depth: all", "p.yaml:1:8: depth: does not apply with backfill: easy: leave it out"},
 		{"backfill: conservative\ndepth: 1.5", `p.yaml:2:8: depth: found "1.5", want a whole number, or all`},

@@ -17,9 +17,11 @@ type Site struct {
 	Prints   []string  // names of the fingerprints, by their id
 	// AssocPriority of each tenant, for the order multifactor.
 	AssocPriority []int64
-	Shared        bool  // shares of nodes are allocated, not whole ones
-	JobCPUs       int32 // of each node for a job that does not say, where model.Site.Amounts
-	JobMemory     int64 // likewise, bytes
+	// Associations are those of Slurm's database, for its own schedulers.
+	Associations []Association
+	Shared       bool  // shares of nodes are allocated, not whole ones
+	JobCPUs      int32 // of each node for a job that does not say, where model.Site.Amounts
+	JobMemory    int64 // likewise, bytes
 	// What holds for a job whose row does not say: what saves its work, after which
 	// failures it returns to the queue, and how often.
 	JobCheckpoint model.Checkpoint

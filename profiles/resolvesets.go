@@ -20,6 +20,7 @@ func (r *resolver) limits() {
 		s.Tenants = append(s.Tenants, model.Tenant{Name: c.Tenants[i].Name, Limits: c.Tenants[i].limits()})
 		s.AssocPriority = append(s.AssocPriority, c.Tenants[i].Priority)
 	}
+	s.Associations = c.Associations
 	for i := range c.QOS {
 		q := &c.QOS[i]
 		out := model.QOS{
@@ -95,6 +96,9 @@ func (r *resolver) agree() {
 		if r.site.Shared && p.Backfill == "conservative" {
 			r.problems.add(profileKey(i, "backfill"), "found conservative, which reserves whole nodes and cannot divide them: use backfill: easy, or sharing: whole")
 		}
+		if p.Backfill == "slurm" {
+			r.slurm(i, p)
+		}
 		if p.Preemption.Enabled {
 			r.same(&exits, i, "all victims of a site have the same time to leave", "preemption.timeout", "preemption.extension", "preemption.deferral",
 				"preemption.deferrals_auto", "preemption.deferrals_manual")
@@ -110,6 +114,23 @@ func (r *resolver) agree() {
 			r.same(&counts, i, "a site keeps one account", "usage.rule", "usage.window", "usage.half_life")
 			r.site.Usage = r.site.Profiles[counts].Usage
 		}
+	}
+}
+
+// slurm notes what Slurm's own schedulers do not know.
+func (r *resolver) slurm(i int, p *Profile) {
+	add := func(key, format string, args ...any) { r.problems.add(profileKey(i, key), format, args...) }
+	switch {
+	case len(r.site.Profiles) > 1:
+		add("backfill", "found slurm beside %d other vClusters: one controller has one vCluster, with partitions", len(r.site.Profiles)-1)
+	case p.Order != "multifactor" && p.Order != "fcfs":
+		add("order", "found %s, and Slurm orders by multifactor or fcfs: use one of them, or another backfill", p.Order)
+	case p.Cycle > 0:
+		add("cycle", "found %s, and Slurm has clocks of its own: leave it out", formatSpan(p.Cycle))
+	case p.Preemption.Enabled:
+		add("preemption.enabled", "found true, which backfill: slurm does not follow yet: use backfill: easy or conservative")
+	case r.c.Sharing == "gpus":
+		r.problems.add("sharing", "found gpus, and Slurm divides nodes by all resources or not at all: use resources or whole")
 	}
 }
 

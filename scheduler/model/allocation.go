@@ -24,6 +24,7 @@ type Allocation struct {
 	NodesMax   int32 // at least NodesMin
 	GPUs       int32 // whole ones on each node
 	Amounts          // on each node beside them; without either the job takes whole nodes
+	Tasks      int32 `json:",omitempty"` // of Amounts each, on as many nodes as have room for them together; 0 where each node gives Amounts
 	Constraint ConstraintID
 	Topology   Topology
 
@@ -134,6 +135,33 @@ func (r Requeue) String() string { return requeues[r] }
 
 // Divides says whether a takes shares of its nodes, and not the whole of them.
 func (a *Allocation) Divides() bool { return a.GPUs|a.CPUs|a.GPUMilli != 0 || a.Memory != 0 }
+
+// TasksIn is how many tasks of a the share of a node holds, or 1 where it is what a asks for of each; 0 where it is neither.
+func (a *Allocation) TasksIn(h *NodeShare) int32 {
+	if h.Amounts == a.Amounts {
+		return 1
+	}
+	if a.Tasks < 2 || a.CPUs < 1 {
+		return 0
+	}
+	n := h.CPUs / a.CPUs
+	if h.Amounts != (Amounts{CPUs: n * a.CPUs, GPUMilli: a.GPUMilli, Memory: int64(n) * a.Memory}) {
+		return 0
+	}
+	return n
+}
+
+// Holds says whether the shares of p have as many tasks as a asks for, where these may be spread.
+func (a *Allocation) Holds(p *Placement) bool {
+	if a.Tasks == 0 {
+		return true
+	}
+	n := int32(0)
+	for i := range p.Shares {
+		n += a.TasksIn(&p.Shares[i])
+	}
+	return n == a.Tasks
+}
 
 // Cards is how many GPUs of each node the shares of a touch.
 func (a *Allocation) Cards() int32 { return a.GPUs + min(a.GPUMilli, 1) }

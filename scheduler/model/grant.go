@@ -63,16 +63,17 @@ func (p *Placement) Nodes() int32 {
 
 // Demand is the storage bandwidth in B/s that a is reckoned with on so many
 // nodes: it states it for NodesMin.
-func (a *Allocation) Demand(nodes int32) int64 { return inProportion(a.IODemand, nodes, a.NodesMin) }
+func (a *Allocation) Demand(nodes int32) int64 { return a.inProportion(a.IODemand, nodes) }
 
 // PowerOn is the power in W that a states for so many nodes, which it does for NodesMin; 0 where it states none.
-func (a *Allocation) PowerOn(nodes int32) int64 { return inProportion(a.Power, nodes, a.NodesMin) }
+func (a *Allocation) PowerOn(nodes int32) int64 { return a.inProportion(a.Power, nodes) }
 
-func inProportion(x int64, n, of int32) int64 {
-	if n == of || of < 1 {
+// inProportion is x, which is meant for NodesMin, for n nodes. Tasks that are spread are as many on any number of nodes.
+func (a *Allocation) inProportion(x int64, n int32) int64 {
+	if n == a.NodesMin || a.NodesMin < 1 || a.Tasks > 0 {
 		return x
 	}
-	return x * int64(n) / int64(of)
+	return x * int64(n) / int64(a.NodesMin)
 }
 
 // Draw is the power in W that a is reckoned with on p: what it states for

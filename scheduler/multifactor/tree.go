@@ -44,6 +44,7 @@ type Tree struct {
 	users   int64
 	tick    model.Duration
 	left    halflife.Factor
+	half    model.Duration // Forever for no decay
 	damping int64
 	ranked  bool
 	started bool
@@ -82,6 +83,7 @@ func NewTree(list []Association, s *Sharing) (*Tree, error) {
 	if half <= 0 {
 		half = DefaultHalfLife
 	}
+	t.half = half
 	if half != model.Forever {
 		t.left = halflife.Left(int64(t.tick), int64(half))
 	}

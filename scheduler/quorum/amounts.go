@@ -75,7 +75,7 @@ func (a *account) fresh(p *model.Placement, nodes int32) int32 {
 
 // shapeless says whether h is not a share as j asks for of a node of the site.
 func (s *Site) shapeless(j *jobState, h *model.NodeShare) bool {
-	return !j.Divides() || h.Units != j.GPUs || h.Amounts != j.Amounts || bits.OnesCount64(h.GPUs) != int(h.Cards()) ||
+	return !j.Divides() || h.Units != j.GPUs || j.TasksIn(h) < 1 || bits.OnesCount64(h.GPUs) != int(h.Cards()) ||
 		bits.Len64(h.GPUs) > int(s.site.Nodes[h.Node].GPUs)
 }
 

@@ -209,7 +209,7 @@ func (s *Site) check(p *model.Proposal, a *demand) model.Reason {
 	a.nodes, a.borrowed = own+borrowed+int32(len(p.Placement.Shares)), borrowed
 	own += parts
 	switch {
-	case a.nodes < 1 || a.nodes < j.NodesMin || a.nodes > j.NodesMax:
+	case a.nodes < 1 || a.nodes < j.NodesMin || a.nodes > j.NodesMax || !j.Holds(&p.Placement):
 		return model.ReasonBadPlacement
 	case j.Kind == model.Reactive && own < j.NodesMin:
 		return model.ReasonNotOwned // its least size must not depend on lenders

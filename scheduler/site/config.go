@@ -11,6 +11,7 @@ import (
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
+	"orrery/scheduler/slurm"
 )
 
 // Ranking says what a vCluster orders its queue by.
@@ -58,6 +59,8 @@ type Policy struct {
 
 	Preempts   bool
 	Preemption preempt.Config
+	// Slurm has Slurm's own schedulers decide, by package slurm instead of this one, nil for none. Backfill is then None.
+	Slurm *slurm.Options
 	// Private keeps the reservation of the first blocked job from the other vClusters,
 	// which may then take the nodes that it waits for.
 	Private bool
@@ -71,6 +74,9 @@ type Config struct {
 	Site     *model.Site
 	Policies []Policy // by vCluster
 	Quota    quota.Config
+	// Associations are those of Slurm's database, for its own schedulers. Users are the names of the users of jobs, for the same.
+	Associations []slurm.Association
+	Users        []string
 	// AssocPriority of each tenant is for orders by Slurm's priority, nil for none.
 	AssocPriority []int64
 	// RejectOverLimit withdraws a job that is over a hard limit at its submission, by what is
@@ -105,7 +111,23 @@ func (c *Config) Validate() error {
 			return fmt.Errorf("vCluster %s: %w", c.Site.VClusters[i].Name, err)
 		}
 	}
+	if s := c.Slurm(); s != nil {
+		return s.Validate()
+	}
 	return c.oneSharing()
+}
+
+// Slurm is the configuration of Slurm's own schedulers, nil where the policy does not ask for them.
+func (c *Config) Slurm() *slurm.Config {
+	p := &c.Policies[0]
+	if p.Slurm == nil {
+		return nil
+	}
+	out := &slurm.Config{Site: c.Site, Options: *p.Slurm, Associations: c.Associations, Users: c.Users, Quota: c.Quota, MostTenants: c.Max.Tenants}
+	if p.Ranking == ByMultifactor {
+		out.Weights = &p.Multifactor
+	}
+	return out
 }
 
 func (p *Policy) validate(c *Config) error {
@@ -120,6 +142,10 @@ func (p *Policy) validate(c *Config) error {
 		return fmt.Errorf("the reference wait is %s, want more than 0", p.Reference)
 	case p.Cycle < 0 || p.Phase < 0 || (p.Cycle > 0 && p.Phase >= p.Cycle) || (p.Cycle == 0 && p.Phase > 0):
 		return fmt.Errorf("a cycle of %s with a phase of %s: want a phase below the cycle", p.Cycle, p.Phase)
+	case p.Slurm != nil && (len(c.Policies) > 1 || p.Preempts || p.Ranking == ByScore || p.Ranking == ByOrder && p.Order != order.FCFS || p.Cycle > 0):
+		return errors.New("Slurm's schedulers need one vCluster without preemption and cycle, and order multifactor or fcfs")
+	case p.Slurm != nil && (c.Site.PowerCap > 0 || c.Site.Bandwidth > 0 || c.Site.SensitivePool > 0):
+		return errors.New("Slurm's schedulers know no cap on power, bandwidth or sensitive nodes")
 	case p.mode().scoreOnly && p.Ranking != ByScore:
 		return errors.New("the as-coded mode orders by score")
 	}

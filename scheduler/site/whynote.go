@@ -56,7 +56,7 @@ func standing(s *Core, ref model.Ref) (e score.Explanation, ok bool) {
 	case qs.policy.Ranking == ByMultifactor && s.ledger.Complete(): // all users are in the tree
 		var tres [NumTRES]multifactor.Part
 		in := s.factors(qs, j, s.now, &tres)
-		return notes.Points(&qs.policy.Multifactor, &in), true
+		return scheduler.Points(&qs.policy.Multifactor, &in), true
 	}
 	return e, false
 }

@@ -128,6 +128,9 @@ func (d *Digest) Proposal(p *model.Proposal) {
 // hasAmounts is the bit of the number of shares that says that their amounts follow.
 const hasAmounts = 1 << 32
 
+// hasTasks is that bit of the number of dependencies, for tasks that may be spread.
+const hasTasks = 1 << 33
+
 // sharesOf is the number of shares of p, and whether any has amounts.
 func sharesOf(p *model.Placement) uint64 {
 	n := uint64(len(p.Shares))
@@ -173,6 +176,10 @@ func withAllocation(h des.Fingerprint, a *model.Allocation) des.Fingerprint {
 	if a.Amounts != (model.Amounts{}) {
 		count |= hasAmounts
 		x = x.add(two(a.CPUs, a.GPUMilli)).add(uint64(a.Memory))
+	}
+	if a.Tasks != 0 {
+		count |= hasTasks
+		x = x.add(uint64(a.Tasks))
 	}
 	return h.Pair(uint64(x), count)
 }

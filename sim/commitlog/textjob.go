@@ -22,6 +22,9 @@ func (t *Text) size(a *model.Allocation) {
 		t.say(" with %s each", counted(a.GPUs, "GPU"))
 	}
 	t.amounts(" ", &a.Amounts)
+	if a.Tasks != 0 {
+		t.say(", %s", counted(a.Tasks, "task"))
+	}
 }
 
 // allocation says what else differs from the defaults of a row, and from the fact that a points

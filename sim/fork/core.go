@@ -9,6 +9,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/plain"
 	"orrery/scheduler/site"
+	"orrery/scheduler/slurm"
 	"orrery/sim/plan"
 )
 
@@ -38,7 +39,7 @@ type standby struct {
 // of a site, nil for site.New.
 func New(p *plan.Resolved, one func(site.Config) Scheduler) Scheduler {
 	if one == nil {
-		one = func(c site.Config) Scheduler { return site.New(c) }
+		one = coreOf
 	}
 	if p.Site == nil {
 		first := plain.New(p.Core)
@@ -62,6 +63,14 @@ func New(p *plan.Resolved, one func(site.Config) Scheduler) Scheduler {
 		c.later = append(c.later, standby{one(*h.Site), h.At, model.NodeID(len(h.Site.Site.Nodes))})
 	}
 	return c
+}
+
+// coreOf is the core of a site: that of package site, or Slurm's own schedulers.
+func coreOf(c site.Config) Scheduler {
+	if own := c.Slurm(); own != nil {
+		return slurm.New(*own)
+	}
+	return site.New(c)
 }
 
 // Next is the next instant at which another core takes over, model.Never for none. A nil Core has none.

@@ -12,18 +12,25 @@ import (
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site"
+	"orrery/scheduler/slurm"
 	"orrery/sim/world"
 	"orrery/sim/world/translate"
 )
 
 // coreOf is the configuration of the scheduler core.
-func coreOf(s *profiles.Site) (site.Config, error) {
+func coreOf(s *profiles.Site, seed uint64) (site.Config, error) {
 	c := site.Config{Site: &s.Site, RejectOverLimit: s.RejectOverLimit, Shared: s.Shared, CheckpointBandwidth: int64(s.Agents.CheckpointBandwidth), Price: s.Price}
 	c.Quota, c.AssocPriority = booksOf(s), s.AssocPriority
+	for _, a := range s.Associations {
+		c.Associations = append(c.Associations, slurm.Association(a))
+	}
 	for i := range s.Profiles {
 		p, err := policyOf(&s.Profiles[i], &s.Agents, i, len(s.Profiles))
 		if err != nil {
 			return c, usagef("vCluster %s: %v", s.VClusters[i].Name, err)
+		}
+		if p.Slurm != nil {
+			drawPhases(p.Slurm, seed)
 		}
 		c.Policies = append(c.Policies, p)
 	}
@@ -80,7 +87,10 @@ func policyOf(p *profiles.Profile, a *profiles.Agents, place, n int) (site.Polic
 	if p.MinScore != nil {
 		out.MinScore = model.FixedOf(*p.MinScore)
 	}
-	if !asCoded {
+	switch {
+	case p.Backfill == "slurm":
+		out.Slurm = slurmOptionsOf(p)
+	case !asCoded:
 		if out.Backfill, err = order.ParseBackfill(p.Backfill); err != nil {
 			return out, err
 		}

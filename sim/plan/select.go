@@ -10,12 +10,19 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
+	"orrery/scheduler/slurm"
 	"orrery/traces"
 )
 
 // Select finds the rows of the jobs that the scenario names: those that it leaves out, and the one
-// that it prefers. It costs a pass over the trace where it names any.
+// that it prefers. It finds the names of users too where the accounts of Slurm know them by these. It costs a pass over the trace
+// for either.
 func (p *Resolved) Select(ctx context.Context, open func() (traces.Source, error)) error {
+	if p.Site != nil && slices.ContainsFunc(p.Site.Core.Associations, func(a slurm.Association) bool { return a.User != "" }) {
+		if err := p.nameUsers(ctx, open); err != nil {
+			return err
+		}
+	}
 	s := p.scenario
 	if s == nil || s.Prefer == nil && len(s.Without.Jobs)+len(s.Without.Users)+len(s.Without.Tenants) == 0 {
 		return nil
@@ -52,6 +59,29 @@ func (p *Resolved) Select(ctx context.Context, open func() (traces.Source, error
 		p.Takeovers[i].Core.Prefer = sel.preferred
 		if c := p.Takeovers[i].Site; c != nil {
 			c.Prefer = sel.preferred
+		}
+	}
+	return nil
+}
+
+// nameUsers tells the core the names of the users of the trace.
+func (p *Resolved) nameUsers(ctx context.Context, open func() (traces.Source, error)) error {
+	src, err := open()
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	for b := (traces.Batch{Only: []string{"id", "user"}}); ; {
+		if err := src.Next(&b); errors.Is(err, io.EOF) {
+			break
+		} else if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+	}
+	p.Site.Core.Users = slices.Clone(src.Users())
+	for i := range p.Takeovers {
+		if c := p.Takeovers[i].Site; c != nil {
+			c.Users = p.Site.Core.Users
 		}
 	}
 	return nil

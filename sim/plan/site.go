@@ -109,7 +109,7 @@ func (p *Resolved) siteOf(res *profiles.Site, file *profiles.Cluster, src Tables
 	if res.Hardware.Slow { // the core holds no start back
 		res.PowerCap = 0
 	}
-	if sp.Core, err = coreOf(res); err != nil {
+	if sp.Core, err = coreOf(res, p.Spec.Seed); err != nil {
 		return nil, err
 	}
 	route, err := routeOf(&file.Routing, res, src.Info())

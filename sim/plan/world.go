@@ -33,6 +33,9 @@ func (p *Resolved) worldOf(res *profiles.Site, cap int64, announced translate.Si
 	w.Checkpoints = checkpointsOf(res)
 	w.Rows.Unstated = &translate.Unstated{Checkpoint: res.JobCheckpoint, Requeue: res.JobRequeue, MaxRequeue: res.JobRequeueMax}
 	w.Rows.TellCheckpoint = w.Checkpoints != nil || slices.ContainsFunc(res.Profiles, func(p profiles.Profile) bool { return p.Preemption.Enabled })
+	if own := &res.Profiles[0]; own.Backfill == "slurm" {
+		w.Rows.SpreadTasks, w.Rows.NoMemory = true, !own.Slurm.ConsumableMemory
+	}
 	var err error
 	for i := range res.Changes {
 		if w.Changes, err = appendChange(w.Changes, &res.Changes[i], len(res.Nodes)); err != nil {

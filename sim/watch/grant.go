@@ -83,6 +83,9 @@ func (g *grants) shape(j *job) bool {
 			g.fail(6, j, "of node "+g.site.Nodes[n].Name+" "+textOf(share), textOf(&model.NodeShare{Units: j.GPUs, Amounts: j.Amounts}))
 		}
 	}
+	if !j.Holds(&j.held) {
+		g.fail(6, j, "shares that do not hold its tasks", fmt.Sprintf("%d tasks of %d CPUs", j.Tasks, j.CPUs))
+	}
 	if j.nodes < j.NodesMin || j.nodes > j.NodesMax {
 		g.fail(6, j, fmt.Sprintf("%d nodes", j.nodes), fmt.Sprintf("%d to %d", j.NodesMin, j.NodesMax))
 	}
@@ -91,7 +94,7 @@ func (g *grants) shape(j *job) bool {
 
 // asksFor says whether h is a share as j asks for.
 func asksFor(j *job, h *model.NodeShare, node *model.Node) bool {
-	return h.Units == j.GPUs && h.Amounts == j.Amounts && bits.OnesCount64(h.GPUs) == int(h.Cards()) && bits.Len64(h.GPUs) <= int(node.GPUs)
+	return h.Units == j.GPUs && j.TasksIn(h) > 0 && bits.OnesCount64(h.GPUs) == int(h.Cards()) && bits.Len64(h.GPUs) <= int(node.GPUs)
 }
 
 // textOf says what h is, nil for a whole node.

@@ -180,7 +180,7 @@ func (w *warmStart) recorded(names []string, a *model.Allocation) (p model.Place
 	}
 	slices.Sort(nodes)
 	nodes = slices.Compact(nodes)
-	if n := int32(len(nodes)); n < a.NodesMin || n > a.NodesMax {
+	if n := int32(len(nodes)); n < a.NodesMin || n > a.NodesMax || a.Tasks > 0 && n > 1 { // how many tasks each has is not known
 		return p, false
 	}
 	if w.restored == nil {
@@ -226,7 +226,10 @@ func (t *taken) room(n model.NodeID, node *model.Node, a *model.Allocation) (h m
 	if !a.Divides() {
 		return h, free == all && t.jobs == 0
 	}
-	if t.cpus+a.CPUs > node.CPUs && a.CPUs > 0 || t.memory+a.Memory > node.Memory && a.Memory > 0 {
+	if a.Tasks > 0 {
+		h.CPUs, h.Memory = a.Tasks*a.CPUs, int64(a.Tasks)*a.Memory
+	}
+	if t.cpus+h.CPUs > node.CPUs && h.CPUs > 0 || t.memory+h.Memory > node.Memory && h.Memory > 0 {
 		return h, false
 	}
 	if a.GPUMilli > 0 {

@@ -17,7 +17,7 @@ var layerTable = []layered{
 		classes clusterdiff jsonschema lintexperiment mapping values held scenario hardware lintcluster experiment powercap
 		resolvesets lint calibration gate settings clusterfile storage encode services kinds diff idleweights scalingmachines
 		failures network scaling locate scalingpolicy load weights resolve check decode retired schema cluster amount nodes
-		scalar profile problem`},
+		scalar profile slurmkeys problem`},
 	{"scheduler/site", 12, `
 		unsatisfiable site standing whynote why follow plan shed pass seek observe look usage rule conservative inquiry inorder
 		ascoded foresight bestjob whyvictims turn depends behind preempt unmet margins alike reactive blocked ranges reclaim
@@ -55,7 +55,7 @@ var layerTable = []layered{
 		nsga2 search aim bayes merit warp pareto design cmaes fit gp goal minimise directions sobol move chart space`},
 	{"sim/plan", 5, `
 		workflows unheeded select ignored unstated memory horizon scenario site services world hardware prepare cluster
-		nodesfile route policies spec failures`},
+		nodesfile route policies slurm spec failures`},
 	{"sim/watch", 7, `
 		noslip plain record watcher preempt power states grant resize gone forecast slip promises accounts order ledger amounts
 		aside system flights watch`},

@@ -24,6 +24,9 @@ type Rows struct {
 	// divided by amounts: cores, at least 1 there, and bytes.
 	CPUs   int32
 	Memory int64
+	// SpreadTasks gives a job whose row knows its processors only in all these on any nodes, where nodes are divided by
+	// amounts: a task each. NoMemory says that nodes are not divided by memory.
+	SpreadTasks, NoMemory bool
 	// Unstated is what holds for rows that do not say it, nil for what DefaultUnstated says.
 	Unstated *Unstated
 	// TellCheckpoint counts the rows that do not say what saves their job's work: where
@@ -304,6 +307,10 @@ func (t *Site) nodesOf(b *traces.Batch, i int, a *model.Allocation, met *RuleSet
 		}
 		met.Add(RuleUsesAllocated)
 	}
+	if t.rows.SpreadTasks && t.site.Amounts && b.CPUsPerNode[i] <= 0 && b.GPUsPerNode[i] <= 0 && GPUsInAll(b, i) == 0 && !exclusive(b, i) {
+		a.Tasks, a.NodesMin = procs, 1
+		return true
+	}
 	a.NodesMin = (procs-1)/t.cpus + 1
 	if procs%t.cpus != 0 {
 		met.Add(RuleRoundedUp)
@@ -352,17 +359,27 @@ func gpusPerNode(b *traces.Batch, i int) int32 {
 func (t *Site) share(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) {
 	key.cpus = max(b.CPUsPerNode[i], 0)
 	gpus := gpusPerNode(b, i)
-	exclusive := b.Attr != nil && b.Attr.Len() > 0 && b.Attr.Exclusive[i] == 1
-	if key.gpus = gpus; t.rows.Shared && !exclusive {
+	if key.gpus = gpus; t.rows.Shared && !exclusive(b, i) {
 		if a.GPUs = gpus; t.site.Amounts {
 			t.amounts(b, i, a, key)
 		}
 	}
 }
 
+// exclusive says whether row i wants its nodes for itself.
+func exclusive(b *traces.Batch, i int) bool {
+	return b.Attr != nil && b.Attr.Len() > 0 && b.Attr.Exclusive[i] == 1
+}
+
 // amounts is share where nodes are divided by amounts.
 func (t *Site) amounts(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) {
 	a.CPUs, a.Memory = key.cpus, key.memory
+	if t.rows.NoMemory {
+		a.Memory = 0
+	}
+	if a.Tasks > 0 {
+		t.spread(a)
+	}
 	if a.CPUs == 0 { // the row may know them in all
 		procs := b.ProcsRequested[i]
 		if procs <= 0 && b.NodesMin[i] <= 0 { // as nodesOf does: what it was allocated is no request else
@@ -378,10 +395,16 @@ func (t *Site) amounts(b *traces.Batch, i int, a *model.Allocation, key *constra
 	if a.CPUs == 0 {
 		a.CPUs = t.rows.CPUs
 	}
-	if a.Memory == 0 && t.memory {
+	if a.Memory == 0 && t.memory && !t.rows.NoMemory {
 		a.Memory = t.rows.Memory
 	}
 	key.cpus, key.gpus, key.memory = 0, 0, 0 // a node that has room has as many
+}
+
+// spread has the tasks of a take a processor each, on as many nodes as have room for them.
+func (t *Site) spread(a *model.Allocation) {
+	a.CPUs = 1
+	a.NodesMax = max(a.NodesMax, min(a.Tasks, int32(len(t.site.Nodes))))
 }
 
 // numbers takes over what row i states in numbers.
