@@ -126,7 +126,6 @@ func (c *Core) runBackfill() {
 	c.work.Passes++
 	c.plan.Passed = append(c.plan.Passed, 0)
 	b.begin(floor(c.now, o.Resolution), floor(c.now.Add(o.Window), o.Resolution))
-	c.jobs.byEnd()
 	for i := 0; i < len(c.jobs.queue); {
 		ref := c.jobs.queue[i]
 		i++

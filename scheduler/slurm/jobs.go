@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -8,11 +9,11 @@ import (
 )
 
 // jobTable is the jobs in the system. A job in phase queued is in queue once, one in phase early in later, one that
-// holds nodes and whose start was granted in running.
+// holds nodes in running.
 type jobTable struct {
 	list     []job // by ref
 	queue    []model.Ref
-	running  []model.Ref
+	running  []model.Ref // hold nodes, those proposed among them, by the end of their requested time
 	later    []model.Ref // wait for their begin time or their release
 	unwanted []model.Ref // whose withdrawal is still to be proposed
 }
@@ -78,16 +79,16 @@ func (t *jobTable) compare(a, b model.Ref) int { return inOrder(&t.list[a], &t.l
 // sortQueue brings the queue into order after priorities have changed.
 func (t *jobTable) sortQueue() { slices.SortFunc(t.queue, t.compare) } //detlint:total ids of jobs end it
 
-// byEnd sorts the running jobs by the end of their requested time.
-func (t *jobTable) byEnd() {
-	//detlint:total ids of jobs end it
-	slices.SortFunc(t.running, func(a, b model.Ref) int {
-		x, y := &t.list[a], &t.list[b]
-		if x.predicted != y.predicted {
-			return int(max(min(x.predicted-y.predicted, 1), -1))
-		}
-		return int(x.Job - y.Job)
-	})
+// run lists a job among those that hold nodes.
+func (t *jobTable) run(ref model.Ref) {
+	at, _ := slices.BinarySearchFunc(t.running, ref, t.byEnd)
+	t.running = slices.Insert(t.running, at, ref)
+}
+
+// byEnd compares jobs by the end of their requested time.
+func (t *jobTable) byEnd(a, b model.Ref) int {
+	x, y := &t.list[a], &t.list[b]
+	return cmp.Or(cmp.Compare(x.predicted, y.predicted), cmp.Compare(x.Job, y.Job))
 }
 
 // nextEligible is the first instant after now at which a job that waits for it may start.

@@ -1,8 +1,6 @@
 package slurm
 
 import (
-	"slices"
-
 	"orrery/scheduler/model"
 	"orrery/scheduler/workflow"
 )
@@ -191,11 +189,12 @@ func (c *Core) release(of model.JobID, ref model.Ref, outcome model.JobState) {
 // granted takes in that the quorum granted the start of a job.
 func (c *Core) granted(ref model.Ref) {
 	j := &c.jobs.list[ref]
+	c.jobs.running = without(c.jobs.running, ref)
 	j.phase, j.started, j.predicted = running, c.now, c.now.Add(j.left)
+	c.jobs.run(ref)
 	j.cpus = c.nodes.cpusOf(&j.placement)
 	c.limits.Unreserve(&j.usage)
 	c.limits.Start(&j.usage, c.now)
-	c.jobs.running = append(c.jobs.running, ref)
 	c.clock.changed = true
 }
 
@@ -217,6 +216,7 @@ func (c *Core) refused(f *model.Fact) {
 	if j.seq != f.Seq || j.phase != proposed && j.phase != withdrawn {
 		return // it was to be withdrawn
 	}
+	c.jobs.running = without(c.jobs.running, f.Ref)
 	c.nodes.give(&j.placement)
 	c.limits.Unreserve(&j.usage)
 	c.graph.Stopped(f.Ref)
@@ -236,7 +236,7 @@ func (c *Core) vacate(ref model.Ref) {
 		panic("scheduler: end of a job that does not run")
 	}
 	c.priority.ended(j, c.now)
-	c.jobs.running = slices.DeleteFunc(c.jobs.running, func(r model.Ref) bool { return r == ref })
+	c.jobs.running = without(c.jobs.running, ref)
 	c.nodes.give(&j.placement)
 	c.limits.Stop(&j.usage, c.now)
 	c.graph.Stopped(ref)

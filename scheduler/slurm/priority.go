@@ -160,8 +160,9 @@ func (p *priorities) tick(now model.Time, jobs *jobTable) {
 		at := p.next
 		p.tree.Decay(at.Sub(p.lastTick))
 		for _, ref := range jobs.running {
-			j := &jobs.list[ref]
-			p.charge(j, at)
+			if j := &jobs.list[ref]; j.phase == running {
+				p.charge(j, at)
+			}
 		}
 		p.lastTick, p.next = at, at.Add(p.cfg.Options.CalcPeriod)
 	}

@@ -146,6 +146,7 @@ func (c *Core) occupy(ref model.Ref) {
 	j.usage = c.usageOn(j, &j.placement)
 	c.limits.Reserve(&j.usage)
 	c.graph.Started(ref)
+	c.jobs.run(ref)
 }
 
 // usageOn is what a job uses of limits on a placement.
