@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"math/bits"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -226,7 +227,11 @@ const endsAlike = 30 * model.Second
 // where there would be none in it: so a start that is planned is late by up to that.
 func (c *Core) earliest(w *want) model.Time {
 	b, linear := &c.backfill, c.cfg.Options.Linear
-	if c.chosen.choose(w, b.usable, c.nodes.room) {
+	if b.usable.Len() < w.nodes {
+		return model.Never
+	}
+	have := w.capacityOf(b.usable, c.nodes.room)
+	if have >= int64(w.need()) && c.chosen.choose(w, b.usable, c.nodes.room) {
 		return c.now
 	}
 	b.future = append(b.future[:0], c.nodes.room...)
@@ -240,7 +245,7 @@ func (c *Core) earliest(w *want) model.Time {
 			if from == model.AbsentTime {
 				from = floor(last, endsAlike).Add(endsAlike)
 			}
-			change(b.future, c.cfg.Site, &j.placement, -1)
+			have += b.leave(w, j, c.cfg.Site)
 		}
 		if last == model.AbsentTime {
 			continue
@@ -252,7 +257,7 @@ func (c *Core) earliest(w *want) model.Time {
 		if !linear && next <= from.Add(window) {
 			continue // it is of the same group
 		}
-		if c.chosen.choose(w, b.usable, b.future) {
+		if have >= int64(w.need()) && c.chosen.choose(w, b.usable, b.future) {
 			return last
 		}
 		for !linear && next != model.Never && next > from.Add(window) {
@@ -260,6 +265,26 @@ func (c *Core) earliest(w *want) model.Time {
 		}
 	}
 	return model.Never
+}
+
+// leave takes a running job off the nodes of the future, and says how much more of w the usable ones have room for then.
+func (b *backfill) leave(w *want, j *job, site *model.Site) (more int64) {
+	count := func(sign int64) {
+		for _, x := range j.placement.Words {
+			for m := x.Mask & b.usable[x.Word]; m != 0; m &= m - 1 {
+				more += sign * int64(w.capacity(&b.future[int(x.Word)<<6+bits.TrailingZeros64(m)]))
+			}
+		}
+		for i := range j.placement.Shares {
+			if n := j.placement.Shares[i].Node; b.usable.Has(n) {
+				more += sign * int64(w.capacity(&b.future[n]))
+			}
+		}
+	}
+	count(-1)
+	change(b.future, site, &j.placement, -1)
+	count(1)
+	return more
 }
 
 func (c *Core) wider(window model.Duration) model.Duration {

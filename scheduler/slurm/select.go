@@ -41,6 +41,18 @@ func (w *want) capacity(r *nodeRoom) int32 {
 	return max(n, 0)
 }
 
+// capacityOf is that of all nodes of a set. Cost: a look at each.
+func (w *want) capacityOf(set model.NodeSet, room []nodeRoom) (all int64) {
+	for i, m := range set {
+		for ; m != 0; m &= m - 1 {
+			if n := i<<6 + bits.TrailingZeros64(m); n < len(room) {
+				all += int64(w.capacity(&room[n]))
+			}
+		}
+	}
+	return all
+}
+
 // need is how much capacity w asks for in all.
 func (w *want) need() int32 {
 	if w.tasks > 0 {
