@@ -65,10 +65,10 @@ func (m *Main) Run(ctx context.Context, args []string) (code int) {
 	case err == nil:
 		err = out.err
 	case !*began: // cobra refused the arguments before a verb saw them
-		err = &codedError{exitUsage, err}
+		err = coded(exitUsage, err)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		err = &codedError{exitInterrupted, errors.New("interrupted; nothing was left half-written")}
+		err = coded(exitInterrupted, errors.New("interrupted; nothing was left half-written"))
 	}
 	m.complain(cmd, err)
 	return exitCode(err)
@@ -136,12 +136,12 @@ program. Then name a log of your own.`,
 		return cmp.Or(oldNames[name], pflag.NormalizedName(name))
 	})
 	root.SetHelpCommand(m.helpCommand())
-	root.AddCommand(
-		m.replayCommand(), m.forkCommand(), m.importCommand(), m.traceCommand(), m.synthCommand(),
-		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.clusterCommand(), m.lintCommand(), m.calibrateCommand(), m.checkCommand(), m.schemaCommand(), m.explainCommand(), m.gateCommand(), m.scaleCommand(), m.conformCommand(), m.doctorCommand(), m.cacheCommand(), m.versionCommand(),
-		m.captureCommand(), m.sweepCommand(), m.studyCommand(), m.workerCommand(), m.tuneCommand(),
-	)
-	root.AddCommand(m.topics()...)
+	root.AddCommand(m.replayCommand(), m.gateCommand(), m.tuneCommand())
+	for _, verbs := range [][]*cobra.Command{
+		rerunVerbs(m), resultsVerbs(m), dataVerbs(m), siteVerbs(m), serviceVerbs(m), studiesVerbs(m), captureVerbs(m), aboutVerbs(m), m.topics(),
+	} {
+		root.AddCommand(verbs...)
+	}
 	wholeInDigits(root)
 	root.SetUsageTemplate(strings.NewReplacer(
 		"Additional help topics:", "Help topics:",

@@ -130,7 +130,7 @@ func (v *calibrateVerb) run(_ *cobra.Command, args []string) (err error) {
 			return err
 		}
 		v.counts(found)
-		return &codedError{exitEvidence, errors.New("nothing could be fitted, and nothing was written: the table says what is missing")}
+		return coded(exitEvidence, errors.New("nothing could be fitted, and nothing was written: the table says what is missing"))
 	}
 	if err := disk.WriteFile(v.out, out); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (v *calibrateVerb) text() ([]byte, error) {
 	}
 	c, err := profiles.ParseCluster(v.cluster, text)
 	if err != nil {
-		return nil, &codedError{exitUsage, err}
+		return nil, coded(exitUsage, err)
 	}
 	for i := range c.VClusters {
 		name := c.VClusters[i].Profile.Name
@@ -181,7 +181,7 @@ func (v *calibrateVerb) source(args []string, c *profiles.Cluster) (src calibrat
 	done = func() error { return nil }
 	site, err := c.Resolve()
 	if err != nil {
-		return src, done, &codedError{exitUsage, err}
+		return src, done, coded(exitUsage, err)
 	}
 	set, err := bundles(args)
 	if err != nil {

@@ -32,8 +32,7 @@ func TestCalibratedDrawMovesEnergyAlone(t *testing.T) {
 			}
 		}
 		require.NoError(t, os.Mkdir(name, 0o755))
-		v := sampleVerb{m: &Main{}, out: name}
-		_, err := v.write(sample.Make(&site, 1))
+		err := writeSample(name, sample.Make(&site, 1))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(name+"/site.yaml", sample.File("site.yaml"), 0o600))
 		o := inProcess(t, "calibrate", name, "--cluster", name+"/site.yaml", "--out", name+"/calibrated.yaml")
@@ -71,8 +70,7 @@ func sampled(t *testing.T) *sample.Capture {
 	site.Days = 1
 	c := sample.Make(&site, 1)
 	require.NoError(t, os.Mkdir("cap", 0o755))
-	v := sampleVerb{m: &Main{}, out: "cap"}
-	_, err := v.write(c)
+	err := writeSample("cap", c)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile("cap/site.yaml", sample.File("site.yaml"), 0o600))
 	return c

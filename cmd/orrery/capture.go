@@ -20,6 +20,11 @@ import (
 // agentName is the program that measures: it links the driver's library, which this one must not.
 const agentName = "orrery-agent"
 
+// captureVerbs are the verbs that measure hardware, and fit its model.
+func captureVerbs(m *Main) []*cobra.Command {
+	return []*cobra.Command{m.captureCommand(), m.calibrateCommand()}
+}
+
 func (m *Main) captureCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "capture",
@@ -81,7 +86,7 @@ func (m *Main) runAgent(ctx context.Context, args []string) error {
 	err = agent.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {
-		return &codedError{exit.ExitCode(), nil} // it has said why
+		return coded(exit.ExitCode(), nil) // it has said why
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

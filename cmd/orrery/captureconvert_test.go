@@ -2,8 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,22 +38,4 @@ func TestConvertOfALineThatDoesNotEnd(t *testing.T) {
 	text, err := readBounded(&rest, 0, 5*mostLine, false)
 	require.NoError(t, err)
 	require.Len(t, text, 5*mostLine+1, "one more than may be")
-
-	dir := t.TempDir()
-	t.Chdir(dir)
-	require.NoError(t, os.WriteFile("line", append([]byte("# of metrics\n"), make([]byte, 4*mostLine)...), 0o600))
-	for _, from := range []string{"exposition", "smi-csv", "smi-q"} {
-		got := inProcess(t, "capture", "convert", "line", "--from", from, "--node", "n", "--out", "x.trace", "--bad-rows", "50%")
-		require.Equal(t, exitInput, got.code)
-		require.Contains(t, got.stderr, "row 2: found a line longer than 1048576 bytes")
-	}
-	f, err := os.Create(filepath.Join(dir, "large"))
-	require.NoError(t, err)
-	require.NoError(t, f.Truncate(mostJSON+1))
-	require.NoError(t, f.Close())
-	for _, from := range []string{"prometheus", "amd-smi"} {
-		got := inProcess(t, "capture", "convert", "large", "--from", from, "--node", "n", "--out", "x.trace")
-		require.Equal(t, exitInput, got.code)
-		require.Contains(t, got.stderr, "ask for a shorter time at once")
-	}
 }

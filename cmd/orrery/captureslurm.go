@@ -117,7 +117,7 @@ func (v *captureSlurm) run(cmd *cobra.Command, _ []string) error {
 		v.m.say("Wrote %s\nNext: orrery trace stats %s", v.trace(), quoted(v.trace()))
 	}
 	if !complete {
-		return &codedError{exitPartial, errors.New("the last poll was not complete")}
+		return coded(exitPartial, errors.New("the last poll was not complete"))
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ input.`,
 			if err := m.printChecked(print, all); err != nil || !invalid {
 				return err
 			}
-			return &codedError{exitUsage, errors.New("a file is not valid")}
+			return coded(exitUsage, errors.New("a file is not valid"))
 		},
 	}
 	m.logFlags(cmd)
@@ -127,10 +127,10 @@ func (m *Main) checkTrace(cmd *cobra.Command, path string, clusters []workload.C
 		return nil, input(err)
 	}
 	own := workload.Capacity{By: "the log", Has: traces.Held{int64(t.info.MaxProcs), int64(t.info.MaxNodes)}}
-	if len(t.nodes) > 0 {
+	if len(t.Nodes()) > 0 {
 		own = workload.Capacity{By: "the nodes table"}
-		for i := range t.nodes {
-			n := &t.nodes[i]
+		for i := range t.Nodes() {
+			n := &t.Nodes()[i]
 			own.Has.Add(traces.Held{int64(n.CPUs), 1, 1000 * int64(n.GPUs), n.Memory})
 		}
 	}

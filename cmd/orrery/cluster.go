@@ -15,6 +15,11 @@ import (
 	"orrery/traces/importer/gpucluster"
 )
 
+// siteVerbs are the verbs of sites and of the files that people write.
+func siteVerbs(m *Main) []*cobra.Command {
+	return []*cobra.Command{m.clusterCommand(), m.profilesCommand(), m.lintCommand(), m.checkCommand(), m.schemaCommand()}
+}
+
 func (m *Main) clusterCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster",

@@ -80,7 +80,7 @@ func (v *clusterDraw) run(cmd *cobra.Command, args []string) error {
 	}
 	site, err := c.Resolve()
 	if err != nil {
-		return &codedError{exitUsage, err}
+		return coded(exitUsage, err)
 	}
 	p := planOf(c, site)
 	if v.out == "" {

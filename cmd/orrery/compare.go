@@ -23,6 +23,11 @@ type compareVerb struct {
 	noise    noise
 }
 
+// resultsVerbs are the verbs that read finished runs.
+func resultsVerbs(m *Main) []*cobra.Command {
+	return []*cobra.Command{m.compareCommand(), m.reportCommand(), m.exportCommand()}
+}
+
 func (m *Main) compareCommand() *cobra.Command {
 	v := &compareVerb{m: m}
 	cmd := &cobra.Command{
@@ -211,6 +216,7 @@ func (v *compareVerb) withSchedule(dir string) error {
 	if c.Submits > 0 {
 		hint = fmt.Sprintf("; %d of them were not even submitted at the same time: is it a schedule of another log?", c.Submits)
 	}
-	return &codedError{exitMismatch, fmt.Errorf("%d of %d starts in %s differ from %s%s",
-		c.Differing, c.Jobs, filepath.Clean(dir), v.schedule, hint)}
+	return coded(exitMismatch, fmt.Errorf("%d of %d starts in %s differ from %s%s",
+		c.Differing, c.Jobs, filepath.Clean(dir), v.schedule, hint))
+
 }

@@ -158,7 +158,7 @@ func valueText(v any) string {
 func (c *conformed) verdict() error {
 	switch {
 	case c.Failed > 0:
-		return &codedError{exitMismatch, fmt.Errorf("%d of %d checks failed", c.Failed, c.Failed+c.Passed)}
+		return coded(exitMismatch, fmt.Errorf("%d of %d checks failed", c.Failed, c.Failed+c.Passed))
 	case c.Refused > 0:
 		return input(fmt.Errorf("%d files or cases were refused", c.Refused))
 	}

@@ -102,5 +102,5 @@ func otherContent(path string, err error, want string, code int, fits ...string)
 	if is == "" || slices.Contains(fits, is) {
 		return err
 	}
-	return &codedError{code, &profiles.Error{Problems: []profiles.Problem{{File: path, Text: fmt.Sprintf("is %s, want %s", is, want)}}}}
+	return coded(code, &profiles.Error{Problems: []profiles.Problem{{File: path, Text: fmt.Sprintf("is %s, want %s", is, want)}}})
 }

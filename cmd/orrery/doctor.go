@@ -92,7 +92,7 @@ func (v *doctorVerb) show(found []sweep.Finding) error {
 		return err
 	}
 	if bad > 0 {
-		return &codedError{exitFailed, errors.New("a study would not be safe in " + v.study + ": use another file system, or one machine")}
+		return coded(exitFailed, errors.New("a study would not be safe in "+v.study+": use another file system, or one machine"))
 	}
 	return nil
 }

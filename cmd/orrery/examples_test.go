@@ -197,7 +197,7 @@ func TestExamplesOfReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("replays months: the long tests do")
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "README.md"))
 	if os.IsNotExist(err) {
 		t.Skip("there is no README.md")
 	}
@@ -205,7 +205,7 @@ func TestExamplesOfReadme(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	dir := t.TempDir()
 	for name, fixture := range logsOfReadme {
-		text, err := os.ReadFile(filepath.Join("..", "..", "traces", "importer", "testdata", "formats", fixture))
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "traces", "importer", "testdata", "formats", fixture))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}

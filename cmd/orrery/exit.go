@@ -58,8 +58,12 @@ func (e *codedError) Error() string {
 // Unwrap gives the error inside.
 func (e *codedError) Unwrap() error { return e.err }
 
+// coded is an error that ends the program with code.
+func coded(code int, err error) error { return &codedError{code, err} }
+
+// usagef is an error of what was asked for: a flag, an argument, a setting.
 func usagef(format string, args ...any) error {
-	return &codedError{exitUsage, fmt.Errorf(format, args...)}
+	return coded(exitUsage, fmt.Errorf(format, args...))
 }
 
 // input marks an error met while reading what the user named, so that a missing
@@ -68,7 +72,7 @@ func input(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &codedError{exitInput, err}
+	return coded(exitInput, err)
 }
 
 // exitCode is the exit code that an error calls for.

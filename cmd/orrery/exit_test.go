@@ -23,7 +23,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 		exitUsage:  {usagef("no"), &plan.UsageError{Text: "no"}, &compare.MismatchError{}},
 		exitInput: {input(fs.ErrNotExist), &traces.DataError{}, &traces.CorruptError{}, &record.DataError{},
 			&plan.UnheededError{}, readError(&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist})},
-		exitMismatch:    {&codedError{exitMismatch, errors.New("they differ")}},
+		exitMismatch:    {coded(exitMismatch, errors.New("they differ"))},
 		exitInterrupted: {context.Canceled, input(fmt.Errorf("reading: %w", context.Canceled))},
 	} {
 		for _, err := range errs {

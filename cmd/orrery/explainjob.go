@@ -78,9 +78,9 @@ func (v *explainVerb) open(ctx context.Context, dir string, explained func(*reco
 	var other *explain.OtherRunError
 	switch {
 	case errors.As(err, &none):
-		return &codedError{exitUsage, err}
+		return coded(exitUsage, err)
 	case errors.As(err, &other):
-		return &codedError{exitMismatch, err}
+		return coded(exitMismatch, err)
 	case err != nil:
 		return readError(err)
 	}

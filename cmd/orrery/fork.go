@@ -35,6 +35,11 @@ type forkVerb struct {
 	force     bool
 }
 
+// rerunVerbs are the verbs that replay a run again, or a part of it.
+func rerunVerbs(m *Main) []*cobra.Command {
+	return []*cobra.Command{m.forkCommand(), m.explainCommand(), m.verifyCommand()}
+}
+
 func (m *Main) forkCommand() *cobra.Command {
 	v := &forkVerb{m: m}
 	cmd := &cobra.Command{
@@ -285,7 +290,7 @@ func (v *forkVerb) compare(found *forked, run *record.Run, rows int64, at model.
 	}
 	var differs *whatif.Differs
 	if errors.As(err, &differs) {
-		return &codedError{exitMismatch, fmt.Errorf("%s is not %s before %s: %w; see whether the run comes about again with 'orrery verify %s LOG'", v.out, found.Run, at, differs, quoted(found.Run))}
+		return coded(exitMismatch, fmt.Errorf("%s is not %s before %s: %w; see whether the run comes about again with 'orrery verify %s LOG'", v.out, found.Run, at, differs, quoted(found.Run)))
 	}
 	if err != nil {
 		return readError(err)

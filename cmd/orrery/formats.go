@@ -423,7 +423,7 @@ func (m *Main) otherOut(out string) string {
 func mixed(err error, anew string) error {
 	var other *sweep.MixedError
 	if errors.As(err, &other) {
-		return &codedError{exitUsage, fmt.Errorf("%w. To compute it anew: %s", err, anew)}
+		return coded(exitUsage, fmt.Errorf("%w. To compute it anew: %s", err, anew))
 	}
 	return studyError(err)
 }

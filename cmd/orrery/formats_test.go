@@ -462,7 +462,7 @@ func TestFlagsOfASpec(t *testing.T) {
 // form.
 func specOf(t *testing.T, flags []string) plan.Spec {
 	t.Helper()
-	v := &verifyVerb{}
+	v := &settings{}
 	v.register(&cobra.Command{})
 	require.NoError(t, v.flags.Parse(flags))
 	v.warmup.enter(&v.spec, traces.Info{Rows: 100})
@@ -474,7 +474,7 @@ func specOf(t *testing.T, flags []string) plan.Spec {
 // TestChangesOfEveryVersion: CHANGELOG.md says of each version what changed. That of the
 // present semantics may still stand under the head of what is not released.
 func TestChangesOfEveryVersion(t *testing.T) {
-	text, err := os.ReadFile("../../CHANGELOG.md")
+	text, err := os.ReadFile("../../../../CHANGELOG.md")
 	require.NoError(t, err)
 	for _, f := range allFormats {
 		for v := 1; v <= f.now; v++ {

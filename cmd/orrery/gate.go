@@ -40,7 +40,7 @@ type gateVerb struct {
 	write    string
 	quiet    bool
 	force    bool
-	opener   transformVerb // of traces
+	opener   opener // of traces
 }
 
 func (m *Main) gateCommand() *cobra.Command {
@@ -117,7 +117,7 @@ func (v *gateVerb) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	v.opener = transformVerb{m: v.m, quiet: true}
+	v.opener = opener{m: v.m, quiet: true}
 	defer v.opener.close()
 	path := v.baselinePath(args[0], g)
 	if err := v.mayWriteFiles(); err != nil {
@@ -218,7 +218,7 @@ func (v *gateVerb) open(file string) (*profiles.Gate, gate.Files, error) {
 func wrongFile(err error) error {
 	var wrong *profiles.Error
 	if errors.As(err, &wrong) && exitCode(err) == exitFailed {
-		return &codedError{exitUsage, err}
+		return coded(exitUsage, err)
 	}
 	return err
 }
@@ -404,9 +404,9 @@ func (v *gateVerb) summarise(r *gate.Report) error {
 func verdictOf(r *gate.Report) error {
 	switch r.Verdict {
 	case gate.Regression:
-		return &codedError{exitMismatch, fmt.Errorf("%d of %s found a regression", r.Count(gate.Regression), table.Counted(len(r.Checks), "check"))}
+		return coded(exitMismatch, fmt.Errorf("%d of %s found a regression", r.Count(gate.Regression), table.Counted(len(r.Checks), "check")))
 	case gate.Undecided:
-		return &codedError{exitEvidence, fmt.Errorf("the evidence does not suffice for %d of %s", r.Count(gate.Undecided), table.Counted(len(r.Checks), "check"))}
+		return coded(exitEvidence, fmt.Errorf("the evidence does not suffice for %d of %s", r.Count(gate.Undecided), table.Counted(len(r.Checks), "check")))
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 // besideFiles are the files that a gate file names, relative to its folder.
 type besideFiles struct {
 	dir    string
-	opener *transformVerb
+	opener *opener
 }
 
 // beside is a path relative to a folder.

@@ -18,8 +18,8 @@ import (
 func (m *Main) topics() []*cobra.Command {
 	return []*cobra.Command{
 		m.topic("exit-codes", "What the exit codes mean", exitCodesPage),
-		m.topic("metrics", "What is measured, by which formula", m.metricsPage),
-		m.topic("formats", "What is read and written", m.formatsPage),
+		m.topic("metrics", "What is measured, by which formula", func() string { return m.metricsPage() }),
+		m.topic("formats", "What is read and written", func() string { return m.formatsPage() }),
 		m.topic("environment", "Environment variables, files and signals", environmentPage),
 	}
 }

@@ -8,12 +8,20 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	_ "time/tzdata" // zones of raw files are the same on every computer
 
 	"orrery/internal/disk"
 )
 
 // patience is how long a verb may take to end by itself.
 const patience = 1500 * time.Millisecond
+
+// inItsProcess runs the program that a process was started as, and returns its exit code.
+func inItsProcess() int {
+	ctx, stop := interruptible(os.Stderr)
+	defer stop()
+	return newMain().Run(ctx, os.Args[1:])
+}
 
 // interruptible returns a context that the first interrupt cancels, so that
 // verbs clean up; the second ends the process at once. A verb that does not look at its

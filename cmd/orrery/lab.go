@@ -101,7 +101,7 @@ func (l *lab) evaluate(ctx context.Context, tasks []task.Task) ([]task.Result, e
 			if failed.Quarantined {
 				err = fmt.Errorf("%w; mend what kept it from being done (a longer --timeout, or none), then %s", err, l.study.Remedy(sweep.DigestOf(spec)))
 			}
-			return nil, &codedError{exitPartial, err}
+			return nil, coded(exitPartial, err)
 		}
 		if out[i], err = task.ResultOf(sweep.DigestOf(spec).String(), b); err != nil {
 			return nil, input(fmt.Errorf("run %d of the study %s: %w; %s", i, l.study.Dir(), err, l.study.Remedy(sweep.DigestOf(spec))))

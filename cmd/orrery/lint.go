@@ -130,7 +130,7 @@ func lintError(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return profileError(path, err)
 	}
-	return otherContent(path, &codedError{exitUsage, err}, "a profile, cluster, experiment, gate, scaling or scenario file", exitUsage, written...)
+	return otherContent(path, coded(exitUsage, err), "a profile, cluster, experiment, gate, scaling or scenario file", exitUsage, written...)
 }
 
 // mayBeScenario says that a file that is taken for a cluster file could be a scenario.
@@ -230,7 +230,7 @@ func (m *Main) printFindings(print *printer, all []finding) error {
 		}
 	}
 	if wrong > 0 {
-		return &codedError{exitUsage, nil} // all of it has been said
+		return coded(exitUsage, nil) // all of it has been said
 	}
 	return nil
 }

@@ -6,12 +6,6 @@ package main
 
 import (
 	"os"
-	_ "time/tzdata" // zones of raw files are the same on every computer
 )
 
-func main() {
-	ctx, stop := interruptible(os.Stderr)
-	code := newMain().Run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
-}
+func main() { os.Exit(inItsProcess()) }

@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain lets the test binary be orrery: scripts and verify start it by that
-// name.
-func TestMain(m *testing.M) {
-	testscript.Main(ownState{m}, map[string]func(){"orrery": main})
+// runTests runs the tests of a package, whose binary is orrery too: scripts and verify start it
+// by that name.
+func runTests(m *testing.M) {
+	testscript.Main(ownState{m}, map[string]func(){"orrery": func() { os.Exit(inItsProcess()) }})
 }
 
 // ownState runs tests with a ledger of their own, and not that of the user.
@@ -66,12 +66,12 @@ func small(t testing.TB) string {
 func built(t *testing.T, flags ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "orrery")
-	out, err := exec.Command("go", slices.Concat([]string{"build"}, flags, []string{"-o", program, "."})...).CombinedOutput()
+	out, err := exec.Command("go", slices.Concat([]string{"build"}, flags, []string{"-o", program, "orrery/cmd/orrery"})...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return program
 }
 
-// TestScripts runs the program as users do. Beside the commands of testscript
+// runScripts runs the scripts in testdata/script of a package, which call the program as users do. Beside the commands of testscript
 // there are
 //
 //	code N PROGRAM ARGS...   run and ask for the exit code N
@@ -85,7 +85,7 @@ func built(t *testing.T, flags ...string) string {
 // and every script finds log.swf in its directory. The condition [race] holds where
 // the race detector looks on: scripts of verbs that start no goroutine skip there,
 // and so do drawings.
-func TestScripts(t *testing.T) {
+func runScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,

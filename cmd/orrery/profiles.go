@@ -59,7 +59,7 @@ func profileError(name string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return noFile(name, name, "the path of a file, or one of "+oneOf(profiles.Names()), slices.Concat(profiles.Names(), profiles.ClusterNames())...)
 	}
-	return otherContent(name, &codedError{exitUsage, err}, "a profile file", exitUsage, written...)
+	return otherContent(name, coded(exitUsage, err), "a profile file", exitUsage, written...)
 }
 
 func (m *Main) profilesListCommand() *cobra.Command {

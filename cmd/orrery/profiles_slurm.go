@@ -102,7 +102,7 @@ func (x *slurmFiles) convert(share bool) (*slurm.Result, error) {
 	}
 	r, err := slurm.Convert(in)
 	if err != nil {
-		return nil, &codedError{exitUsage, err}
+		return nil, coded(exitUsage, err)
 	}
 	return r, nil
 }
@@ -166,7 +166,7 @@ Exit codes: 0 printed, 2 usage, not valid, or another order, 3 no such file.`,
 			}
 			text, left, err := slurm.Lines(&p)
 			if err != nil {
-				return &codedError{exitUsage, err}
+				return coded(exitUsage, err)
 			}
 			for _, key := range left {
 				text += "# not expressed: " + key + "\n"

@@ -96,7 +96,7 @@ func lintResults(all []finding) (out []sarifResult) {
 		if f.Key != "" {
 			text = f.Key + ": " + text
 		}
-		out = append(out, sarifResult{rule, f.severity, sarifText{text}, sarifAt(f.File, f.Line, f.Column)})
+		out = append(out, newSarifResult(rule, f.severity, text, f.File, f.Line, f.Column))
 	}
 	return out
 }
@@ -120,19 +120,20 @@ func gateResults(r *gate.Report, file string, place func(kind string, i int) (li
 		if f.Why != "" {
 			text += ": " + f.Why
 		}
-		out = append(out, sarifResult{"gate-" + f.Kind, level, sarifText{text}, sarifAt(file, line, column)})
+		out = append(out, newSarifResult("gate-"+f.Kind, level, text, file, line, column))
 	}
 	return out
 }
 
-// sarifAt is a place in a file, none where there is no file.
-func sarifAt(file string, line, column int) []sarifLocation {
-	if file == "" {
-		return nil
+// newSarifResult is what was found by a rule at a place in a file; "" is no file, and a line of 0 none of it.
+func newSarifResult(rule, level, text, file string, line, column int) sarifResult {
+	r := sarifResult{Rule: rule, Level: level, Message: sarifText{text}}
+	if file != "" {
+		at := sarifPhysical{Artifact: sarifArtifact{filepath.ToSlash(file)}}
+		if line > 0 {
+			at.Region = &sarifRegion{line, column}
+		}
+		r.Locations = []sarifLocation{{at}}
 	}
-	at := sarifPhysical{Artifact: sarifArtifact{filepath.ToSlash(file)}}
-	if line > 0 {
-		at.Region = &sarifRegion{line, column}
-	}
-	return []sarifLocation{{at}}
+	return r
 }

@@ -28,7 +28,12 @@ type scaleVerb struct {
 	decisions int
 	quiet     bool
 	force     bool
-	opener    transformVerb // of traces
+	opener    opener // of traces
+}
+
+// serviceVerbs are the verbs of services that are scaled.
+func serviceVerbs(m *Main) []*cobra.Command {
+	return []*cobra.Command{m.scaleCommand(), m.conformCommand()}
 }
 
 func (m *Main) scaleCommand() *cobra.Command {
@@ -90,7 +95,7 @@ func (v *scaleVerb) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return otherContent(args[0], wrongFile(err), "a scaling file", exitUsage, append([]string{"a scaling file"}, written...)...)
 	}
-	v.opener = transformVerb{m: v.m, quiet: true}
+	v.opener = opener{m: v.m, quiet: true}
 	defer v.opener.close()
 	recorded, err := v.recorded(cmd.Context(), s, filepath.Dir(args[0]))
 	if err != nil {

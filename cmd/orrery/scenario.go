@@ -48,7 +48,7 @@ func readScenarioFile(path string) (*profiles.Scenario, error) {
 		return nil, noFile("--scenario "+path, path, "a scenario")
 	}
 	if err != nil {
-		return nil, &codedError{exitUsage, err}
+		return nil, coded(exitUsage, err)
 	}
 	return s, nil
 }
@@ -83,7 +83,7 @@ func (a *askedScenario) located(err error) error {
 	for _, p := range a.parts {
 		err = p.from.Locate(err, p.skip)
 	}
-	return &codedError{exitUsage, err}
+	return coded(exitUsage, err)
 }
 
 // mostForks bounds how many forks of forks are followed to their log.
@@ -170,10 +170,10 @@ func (f *scenarioFlags) scenario(at model.Time) (*profiles.Scenario, error) {
 		return nil, err
 	}
 	if err := s.Check(); err != nil {
-		return nil, &codedError{exitUsage, err}
+		return nil, coded(exitUsage, err)
 	}
 	if err := s.Inline("."); err != nil {
-		return nil, &codedError{exitUsage, err}
+		return nil, coded(exitUsage, err)
 	}
 	return s, nil
 }

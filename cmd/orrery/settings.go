@@ -175,7 +175,7 @@ type setting struct {
 func (s *settings) effective(spec plan.Spec, t *trace) []setting {
 	c := spec.Cluster
 	if len(spec.Site) > 0 && s.site.file == "" { // it is made of the flags
-		c, _ = s.spec.Cluster.Resolve(t.info, t.nodes) // which has succeeded before
+		c, _ = s.spec.Cluster.Resolve(t.info, t.Nodes()) // which has succeeded before
 	}
 	from := s.clusterOrigin(c, t)
 	out := []setting{
@@ -184,7 +184,7 @@ func (s *settings) effective(spec plan.Spec, t *trace) []setting {
 	}
 	switch {
 	case c.Table:
-		out = append(out, setting{"nodes", len(t.nodes), from, "nodes of the cluster"})
+		out = append(out, setting{"nodes", len(t.Nodes()), from, "nodes of the cluster"})
 	case c.Procs > 0:
 		out = append(out, setting{"procs", c.Procs, from, "one-core nodes of the cluster"})
 	default:

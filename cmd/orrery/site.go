@@ -44,7 +44,7 @@ var routingColumns = []string{"user", "account", "tenant", "qos", "partition", "
 
 // routingValue reads COLUMN, COLUMN=VALUE:VCLUSTER,… or all=VCLUSTER.
 func routingValue(to *profiles.Routing) *parsed {
-	return &parsed{"", "COLUMN[=VALUE:VCLUSTER,...]", func(s string) error {
+	return newParsed("", "COLUMN[=VALUE:VCLUSTER,...]", func(s string) error {
 		column, routes, given := strings.Cut(s, "=")
 		r := profiles.Routing{Column: column}
 		switch {
@@ -70,7 +70,8 @@ func routingValue(to *profiles.Routing) *parsed {
 		}
 		*to = r
 		return nil
-	}}
+	})
+
 }
 
 // routes gives the cluster the routing of --vcluster-of.
@@ -117,7 +118,7 @@ func (s *settings) enterSite(spec *plan.Spec, t *trace) error {
 	}
 	if f.runtime != "" {
 		if c, err = c.WithRuntime(f.runtime); err != nil {
-			return &codedError{exitUsage, err}
+			return coded(exitUsage, err)
 		}
 	}
 	f.read = c
@@ -143,7 +144,7 @@ func (s *settings) clusterFile(spec *plan.Spec, t *trace) (*profiles.Cluster, er
 		}
 		return loadCluster("--cluster", s.site.file)
 	}
-	size, err := spec.Cluster.Resolve(t.info, t.nodes)
+	size, err := spec.Cluster.Resolve(t.info, t.Nodes())
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func loadCluster(flag, path string) (*profiles.Cluster, error) {
 		return nil, noFile(flag+" "+path, path, "a cluster file", profiles.ClusterNames()...)
 	}
 	if err != nil {
-		return nil, otherContent(path, &codedError{exitUsage, err}, "a cluster file", exitUsage, written...)
+		return nil, otherContent(path, coded(exitUsage, err), "a cluster file", exitUsage, written...)
 	}
 	return c, nil
 }
@@ -196,7 +197,7 @@ func override(c *profiles.Cluster, flags []string) error {
 		var wrong *profiles.Error
 		switch {
 		case errors.As(err, &wrong): // it names the file
-			return &codedError{exitUsage, err}
+			return coded(exitUsage, err)
 		case errors.Is(err, fs.ErrNotExist):
 			return noFile("--profile "+profile, profile, "one of "+oneOf(profiles.Names())+", or the path of a file", profiles.Names()...)
 		case err != nil:

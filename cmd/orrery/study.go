@@ -129,7 +129,7 @@ func statusOf(s *sweep.Study, st *sweep.Status) studyStatus {
 func statusVerdict(s *sweep.Study, st *sweep.Status) error {
 	switch err := s.Verdict(); {
 	case errors.Is(err, sweep.ErrNoOutcome):
-		return &codedError{exitPartial, fmt.Errorf("%d of %d tasks are still to be computed", st.Remaining, st.Tasks)}
+		return coded(exitPartial, fmt.Errorf("%d of %d tasks are still to be computed", st.Remaining, st.Tasks))
 	default:
 		return studyError(err)
 	}
@@ -261,14 +261,14 @@ func (v *materializeVerb) hold(s *sweep.Study, n int, done *sim.Outcome, out str
 	case err != nil:
 		return studyError(err)
 	case failed != nil:
-		return &codedError{exitMismatch, fmt.Errorf("the task has a run by now, in %s, and failed in the study: %s", out, failed.Error)}
+		return coded(exitMismatch, fmt.Errorf("the task has a run by now, in %s, and failed in the study: %s", out, failed.Error))
 	default:
 		r, err := task.ResultOf(s.Digest(n).String(), b)
 		if err != nil {
 			return input(fmt.Errorf("%s, task %d: %w; %s", s.Dir(), n, err, s.Remedy(s.Digest(n))))
 		}
 		if r.Fingerprint != done.Result.Fingerprint {
-			return &codedError{exitMismatch, fmt.Errorf("the run in %s has the fingerprint %s, the study has %s: another build made the study, or it is damaged", out, done.Result.Fingerprint, r.Fingerprint)}
+			return coded(exitMismatch, fmt.Errorf("the run in %s has the fingerprint %s, the study has %s: another build made the study, or it is damaged", out, done.Result.Fingerprint, r.Fingerprint))
 		}
 	}
 	if !v.quiet {

@@ -138,7 +138,7 @@ func (s *summary) cluster() string {
 		return plot.Count(c.Units) + " processors"
 	}
 	of := "processors"
-	if s.out.Result.Spec.Cluster.Table && slices.ContainsFunc(s.trace.nodes, func(n traces.Node) bool { return n.GPUs > 0 }) {
+	if s.out.Result.Spec.Cluster.Table && slices.ContainsFunc(s.trace.Nodes(), func(n traces.Node) bool { return n.GPUs > 0 }) {
 		of = "GPUs" // each with its part of the processors of its node
 	}
 	text := fmt.Sprintf("%s nodes, %s %s", plot.Count(int64(c.Nodes)), plot.Count(c.Units), of)

@@ -39,6 +39,11 @@ type sweepVerb struct {
 	axes        axisFlags
 }
 
+// studiesVerbs are the verbs of studies and of those who compute them.
+func studiesVerbs(m *Main) []*cobra.Command {
+	return []*cobra.Command{m.sweepCommand(), m.studyCommand(), m.workerCommand()}
+}
+
 func (m *Main) sweepCommand() *cobra.Command {
 	v := &sweepVerb{m: m}
 	cmd := &cobra.Command{
@@ -103,7 +108,7 @@ func (v *sweepVerb) experiment(cmd *cobra.Command, path string) (e *profiles.Exp
 	case err != nil && isLog(path) && contentOf(path) != contentRun:
 		return nil, dir, usagef("%s is a log and no experiment file: say what is varied on it with -P PATH=VALUES", path)
 	case err != nil:
-		return nil, dir, otherContent(path, &codedError{exitUsage, allFaults(err, e, dir)}, "an experiment file", exitUsage, written...)
+		return nil, dir, otherContent(path, coded(exitUsage, allFaults(err, e, dir)), "an experiment file", exitUsage, written...)
 	}
 	return e, dir, nil
 }
@@ -181,7 +186,7 @@ func unmeasured(p *experiment.Plan, rows []experiment.Row) error {
 				why = " (" + d.Edge + ")"
 			}
 		}
-		return &codedError{exitEvidence, fmt.Errorf("not enough evidence: %s has no value at any point%s: name another metric, or give the cluster file or the log what it takes", c.Metric, why)}
+		return coded(exitEvidence, fmt.Errorf("not enough evidence: %s has no value at any point%s: name another metric, or give the cluster file or the log what it takes", c.Metric, why))
 	}
 	return nil
 }
@@ -220,7 +225,7 @@ func (m *Main) expand(ctx context.Context, e *profiles.Experiment, dir string, r
 	var wrong *profiles.Error
 	var usage *plan.UsageError
 	if errors.As(err, &wrong) && !errors.As(err, &usage) {
-		err = &codedError{exitUsage, err}
+		err = coded(exitUsage, err)
 	}
 	return study, tasks, sets, err
 }
@@ -264,7 +269,7 @@ func (m *Main) tracesOf(ctx context.Context, e *profiles.Experiment, dir string,
 	if len(faults) == 0 {
 		return list, sets, nil
 	}
-	return nil, nil, &codedError{code, profiles.Joined(append(faults, experiment.Check(e, dir))...)}
+	return nil, nil, coded(code, profiles.Joined(append(faults, experiment.Check(e, dir))...))
 }
 
 // holdTrace reads a trace into memory, the sample where args name none.
@@ -354,7 +359,7 @@ func (v *sweepVerb) compute(ctx context.Context, s *sweep.Study, runner *task.Ru
 	began := time.Now()
 	err = v.m.watch(s, "sweeping", v.quiet, func() error { return sweep.Complete(ctx, x, s) })
 	if errors.Is(err, context.Canceled) {
-		return &codedError{exitInterrupted, fmt.Errorf("interrupted; what was computed is in %s, and the same command goes on with it", s.Dir())}
+		return coded(exitInterrupted, fmt.Errorf("interrupted; what was computed is in %s, and the same command goes on with it", s.Dir()))
 	}
 	if err == nil && !v.quiet {
 		v.m.say("done in %v", time.Since(began).Round(10*time.Millisecond))

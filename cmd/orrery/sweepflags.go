@@ -97,7 +97,7 @@ func (a *axisFlags) experiment(log string) (*profiles.Experiment, error) {
 		}
 	}
 	if err := e.Validate(); err != nil {
-		return nil, &codedError{exitUsage, err}
+		return nil, coded(exitUsage, err)
 	}
 	return e, nil
 }

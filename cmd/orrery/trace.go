@@ -17,6 +17,11 @@ import (
 	"orrery/traces/transform"
 )
 
+// dataVerbs are the verbs that make and show traces.
+func dataVerbs(m *Main) []*cobra.Command {
+	return []*cobra.Command{m.importCommand(), m.traceCommand(), m.synthCommand()}
+}
+
 func (m *Main) traceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trace",
@@ -106,7 +111,7 @@ type traceInfo struct {
 func aboutTrace(t *trace, meta traces.Meta) traceInfo {
 	i := t.info
 	out := traceInfo{
-		Name: i.Name, Hash: i.Hash, Jobs: i.Rows, TimeZone: i.TimeZone, Processors: i.MaxProcs, Nodes: i.MaxNodes, NodesTableRows: len(t.nodes), Tables: i.Tables,
+		Name: i.Name, Hash: i.Hash, Jobs: i.Rows, TimeZone: i.TimeZone, Processors: i.MaxProcs, Nodes: i.MaxNodes, NodesTableRows: len(t.Nodes()), Tables: i.Tables,
 		Sorted: i.Sorted, Source: meta.Source, Recipe: meta.Recipe,
 	}
 	if i.EpochKnown {
@@ -152,7 +157,7 @@ func describe(rows *doc.Table, t *trace, meta traces.Meta) {
 	rows.Row("time zone", text(i.TimeZone))
 	rows.Row("processors", known(i.MaxProcs))
 	rows.Row("nodes", known(i.MaxNodes))
-	rows.Row("rows in nodes table", len(t.nodes))
+	rows.Row("rows in nodes table", len(t.Nodes()))
 	for _, of := range i.Tables {
 		if of.Table != "jobs" && of.Table != "nodes" {
 			rows.Row("rows in "+of.Table+" table", of.Rows)

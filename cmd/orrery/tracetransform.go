@@ -14,18 +14,15 @@ import (
 
 // transformVerb holds the flags of trace transform.
 type transformVerb struct {
-	m      *Main
+	opener
 	print  *printer
 	steps  []string
 	recipe string
-	out    string
-	quiet  bool
 	force  bool
-	undo   []func()
 }
 
 func (m *Main) traceTransformCommand() *cobra.Command {
-	v := &transformVerb{m: m}
+	v := &transformVerb{opener: opener{m: m}}
 	cmd := &cobra.Command{
 		Use:   "transform IN --out OUT",
 		Short: "Make a trace out of a trace: windows, other loads, other weeks",
@@ -99,9 +96,9 @@ func (v *transformVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	made, err := set.Apply(recipe, func(name string) (*transform.Set, error) { return v.open(cmd.Context(), name) })
-	var coded *codedError
-	if errors.As(err, &coded) { // of a trace that a step names
-		return &codedError{coded.code, err}
+	var named *codedError
+	if errors.As(err, &named) { // of a trace that a step names
+		return coded(named.code, err)
 	}
 	if err != nil {
 		return input(err)
@@ -144,22 +141,30 @@ func (v *transformVerb) read() (transform.Recipe, error) {
 	return recipe, nil
 }
 
+// opener opens the traces of a verb, which stay open until close.
+type opener struct {
+	m     *Main
+	quiet bool
+	out   string // what is written, which must be none of them
+	undo  []func()
+}
+
 // open is a trace that stays open until close.
-func (v *transformVerb) open(ctx context.Context, path string) (*transform.Set, error) {
-	t, err := v.m.openTrace(ctx, []string{path}, v.quiet)
+func (o *opener) open(ctx context.Context, path string) (*transform.Set, error) {
+	t, err := o.m.openTrace(ctx, []string{path}, o.quiet)
 	if err != nil {
 		return nil, err
 	}
-	v.undo = append(v.undo, t.close)
-	if err := apart(t.path, v.out); err != nil {
+	o.undo = append(o.undo, t.close)
+	if err := apart(t.path, o.out); err != nil {
 		return nil, err
 	}
-	v.m.remark(t, v.quiet)
+	o.m.remark(t, o.quiet)
 	b, err := traces.Open(t.table)
 	if err != nil {
 		return nil, input(err)
 	}
-	v.undo = append(v.undo, func() { _ = b.Close() }) // only read
+	o.undo = append(o.undo, func() { _ = b.Close() }) // only read
 	set, err := transform.Open(b)
 	if err != nil {
 		return nil, input(err)
@@ -168,9 +173,10 @@ func (v *transformVerb) open(ctx context.Context, path string) (*transform.Set, 
 	return set, nil
 }
 
-func (v *transformVerb) close() {
-	for i := len(v.undo) - 1; i >= 0; i-- {
-		v.undo[i]()
+// close closes what was opened, the last first.
+func (o *opener) close() {
+	for i := len(o.undo) - 1; i >= 0; i-- {
+		o.undo[i]()
 	}
 }
 

@@ -255,9 +255,9 @@ func (v *tuneVerb) run(cmd *cobra.Command, args []string) error {
 	var usage *tune.UsageError
 	switch {
 	case errors.Is(err, context.Canceled):
-		return &codedError{exitInterrupted, fmt.Errorf("interrupted; what was computed is in %s, and the same command goes on with it", v.out)}
+		return coded(exitInterrupted, fmt.Errorf("interrupted; what was computed is in %s, and the same command goes on with it", v.out))
 	case errors.As(err, &usage):
-		return &codedError{exitUsage, err}
+		return coded(exitUsage, err)
 	case err != nil:
 		return err
 	}
@@ -313,7 +313,7 @@ func (v *tuneVerb) trace(ctx context.Context, log string) (out tune.Trace, clust
 			cluster.VClusters = []profiles.VCluster{profiles.NewVCluster("default", profiles.Nodes{"all"})}
 		}
 		if err := cluster.Inline("."); err != nil {
-			return out, nil, &codedError{exitUsage, err}
+			return out, nil, coded(exitUsage, err)
 		}
 		out.Spec.Site = cluster.JSON()
 	}
@@ -422,7 +422,7 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 		v.next(r, log)
 	}
 	if r.Verdict == tune.Unsure {
-		return &codedError{exitEvidence, fmt.Errorf("%s: %s", r.Verdict, r.Why)}
+		return coded(exitEvidence, fmt.Errorf("%s: %s", r.Verdict, r.Why))
 	}
 	return nil
 }

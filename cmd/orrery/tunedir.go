@@ -57,7 +57,7 @@ func (v *tuneVerb) claimed(p *tune.Problem) (bool, error) {
 // elsewhere refuses the directory of a tune of another version, with the same command
 // for another directory.
 func (v *tuneVerb) elsewhere(f *fileFormat, path string, version int) error {
-	return &codedError{exitUsage, errors.Unwrap(f.only(path, version, v.m.otherOut(v.out)))}
+	return coded(exitUsage, errors.Unwrap(f.only(path, version, v.m.otherOut(v.out))))
 }
 
 // claim makes the directory, which mayUse has looked at, that of this tune.

@@ -101,7 +101,7 @@ func TestTheCommandOfTunedServices(t *testing.T) {
 
 	require.Equal(t, exitUsage, inProcess(t, "tune", "work.swf", "--cluster", "site.yaml", "--out", ".", "--vary", "services.chat.min=5..9").code)
 	require.NoError(t, os.MkdirAll("mine", 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join("mine", tunedCluster), []byte(aServedSite), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join("mine", "cluster.yaml"), []byte(aServedSite), 0o600))
 	foreign := inProcess(t, "tune", "work.swf", "--cluster", "mine/cluster.yaml", "--out", "mine")
 	require.Equal(t, exitUsage, foreign.code)
 	require.Contains(t, foreign.stderr, "found cluster.yaml there", "a cluster file of the user is not written over")

@@ -22,6 +22,11 @@ type parsed struct {
 	parse func(string) error
 }
 
+// newParsed is a flag that reads text at first; kind is what help shows for its value.
+func newParsed(text, kind string, parse func(string) error) *parsed {
+	return &parsed{text, kind, parse}
+}
+
 // Set implements pflag.Value.
 func (p *parsed) Set(s string) error {
 	s = strings.TrimSpace(s)
@@ -40,15 +45,16 @@ func (p *parsed) Type() string { return p.kind }
 
 // span returns a value that reads a duration of at least 0.
 func span(d *model.Duration, text string) *parsed {
-	return &parsed{text, "DUR", func(s string) (err error) {
+	return newParsed(text, "DUR", func(s string) (err error) {
 		*d, err = parseSpan(s)
 		return err
-	}}
+	})
+
 }
 
 // sizeValue returns a value that reads a number of bytes of at least 4 KiB, with its unit.
 func sizeValue(n *int64) *parsed {
-	return &parsed{fmt.Sprintf("%dMiB", *n>>20), "SIZE", func(s string) error {
+	return newParsed(fmt.Sprintf("%dMiB", *n>>20), "SIZE", func(s string) error {
 		size, err := profiles.ParseBytes(s)
 		if err == nil && (size < 4<<10 || size > 4<<30) {
 			err = fmt.Errorf("want 4KiB to 4GiB")
@@ -57,7 +63,8 @@ func sizeValue(n *int64) *parsed {
 			*n = int64(size)
 		}
 		return err
-	}}
+	})
+
 }
 
 func parseSpan(s string) (model.Duration, error) {
@@ -70,19 +77,20 @@ func parseSpan(s string) (model.Duration, error) {
 
 // orderValue reads the order of the queue. The alias of an order is the order.
 func orderValue(spec *plan.Spec) *parsed {
-	return &parsed{"fcfs", "ORDER", func(s string) error {
+	return newParsed("fcfs", "ORDER", func(s string) error {
 		o, err := order.Parse(s)
 		if err != nil {
 			return fmt.Errorf("unknown order%s: want %s", spelling.Hint(s, order.Names()), oneOf(order.Names()))
 		}
 		spec.Order = o.String()
 		return nil
-	}}
+	})
+
 }
 
 // backfillValue reads none, first-fit, easy or conservative[:DEPTH].
 func backfillValue(spec *plan.Spec) *parsed {
-	return &parsed{"easy", "RULE", func(s string) error {
+	return newParsed("easy", "RULE", func(s string) error {
 		name, depth, given := strings.Cut(s, ":")
 		b, err := order.ParseBackfill(name)
 		if err != nil {
@@ -99,12 +107,13 @@ func backfillValue(spec *plan.Spec) *parsed {
 			return fmt.Errorf("want a depth of 1 or more, such as conservative:50; leave it out to reserve for every job")
 		}
 		return nil
-	}}
+	})
+
 }
 
 // cycleValue reads event or the time between two passes.
 func cycleValue(spec *plan.Spec) *parsed {
-	return &parsed{"event", "event|DUR", func(s string) (err error) {
+	return newParsed("event", "event|DUR", func(s string) (err error) {
 		if s == "event" {
 			spec.Cycle = 0
 			return nil
@@ -113,12 +122,13 @@ func cycleValue(spec *plan.Spec) *parsed {
 			err = errors.New("want the word event, or a duration above 0 such as 30s")
 		}
 		return err
-	}}
+	})
+
 }
 
 // missingValue reads what is told of jobs without a request.
 func missingValue(spec *plan.Spec) *parsed {
-	return &parsed{"infinite", "infinite|recorded|default:DUR", func(s string) (err error) {
+	return newParsed("infinite", "infinite|recorded|default:DUR", func(s string) (err error) {
 		rule, text, given := strings.Cut(s, ":")
 		switch rule {
 		case "infinite", "recorded":
@@ -135,7 +145,8 @@ func missingValue(spec *plan.Spec) *parsed {
 			return err
 		}
 		return fmt.Errorf("unknown rule%s: want infinite, recorded or default:DUR", spelling.Hint(rule, []string{"infinite", "recorded", "default"}))
-	}}
+	})
+
 }
 
 // warmup is the part of a run before its steady window: a number of jobs, a
@@ -147,7 +158,7 @@ type warmup struct {
 }
 
 func (w *warmup) value() *parsed {
-	return &parsed{"1%", "N|DUR|PERCENT%", func(s string) (err error) {
+	return newParsed("1%", "N|DUR|PERCENT%", func(s string) (err error) {
 		*w = warmup{}
 		if text, ok := strings.CutSuffix(s, "%"); ok {
 			w.percent, err = strconv.ParseFloat(text, 64)
@@ -167,7 +178,8 @@ func (w *warmup) value() *parsed {
 			return fmt.Errorf("want a number of jobs, a part of them such as 1%%, or a duration such as 6h")
 		}
 		return nil
-	}}
+	})
+
 }
 
 // enter writes the warm-up into a spec. The default of 1 % keeps its own

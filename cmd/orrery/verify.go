@@ -264,7 +264,7 @@ func (v *verifyVerb) replay(ctx context.Context, t *trace, program, dir string, 
 	var exit *exec.ExitError
 	said := strings.TrimSpace(stderr.String())
 	if errors.As(err, &exit) && (exit.ExitCode() == exitUsage || exit.ExitCode() == exitInput) {
-		return &codedError{exit.ExitCode(), errors.New(said)}
+		return coded(exit.ExitCode(), errors.New(said))
 	}
 	return fmt.Errorf("%w: %s", err, said)
 }
@@ -291,7 +291,7 @@ func (v *verifyVerb) show(found *verify.Verification) error {
 	if v.keep == "" {
 		text += "\nto look closer, keep both runs with --out DIR"
 	}
-	return &codedError{exitMismatch, errors.New(text)}
+	return coded(exitMismatch, errors.New(text))
 }
 
 func (v *verifyVerb) tables(found *verify.Verification) error {

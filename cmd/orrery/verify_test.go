@@ -47,7 +47,7 @@ func TestVerifyAgainstAnotherVersion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
-	other := built(t, "-ldflags", "-X main.buildVersion=v9.9.9")
+	other := built(t, "-ldflags", "-X orrery/cmd/orrery/internal/cli.buildVersion=v9.9.9")
 	out, err := exec.Command(other, "version").CombinedOutput()
 	require.NoError(t, err)
 	require.Contains(t, string(out), "v9.9.9")
@@ -95,7 +95,7 @@ func requireFirstWrongTie(t *testing.T, d *verify.Divergence) {
 // brokenBuild builds the program with one piece of a file of the repository replaced.
 func brokenBuild(t *testing.T, file, right, wrong string) string {
 	t.Helper()
-	source, err := filepath.Abs(filepath.Join("..", "..", filepath.FromSlash(file)))
+	source, err := filepath.Abs(filepath.Join("..", "..", "..", "..", filepath.FromSlash(file)))
 	require.NoError(t, err)
 	text, err := os.ReadFile(source)
 	require.NoError(t, err)

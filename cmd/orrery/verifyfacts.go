@@ -91,7 +91,7 @@ func (v *verifyVerb) notFed(dir string, err error) error {
 	if wrong := isOfRun(dir, whole); wrong != nil {
 		return wrong
 	}
-	return &codedError{exitMismatch, fmt.Errorf("%s: %w", path, err)}
+	return coded(exitMismatch, fmt.Errorf("%s: %w", path, err))
 }
 
 // isOfRun says whether a log with this fingerprint is that of the run in dir.
@@ -148,7 +148,7 @@ func (v *verifyVerb) showParity(dir string, found *verify.Parity) error {
 		}
 	}
 	if found.Differs != nil {
-		return &codedError{exitMismatch, errors.New(found.Differs.String())}
+		return coded(exitMismatch, errors.New(found.Differs.String()))
 	}
 	if !v.quiet && !v.print.json() {
 		fmt.Fprintf(v.m.Stdout, "every plan is the same: %s facts, %s passes and %s proposals; fingerprint %s\n",

@@ -98,7 +98,7 @@ func (v *verifyVerb) again(ctx context.Context, r *recordedRun, dir string, args
 		return err
 	}
 	if res.Fingerprint != r.Fingerprint {
-		return &codedError{exitMismatch, fmt.Errorf("%s: the run has the fingerprint %s, and another replay of %s came to %s", dir, r.Fingerprint, t.label, res.Fingerprint)}
+		return coded(exitMismatch, fmt.Errorf("%s: the run has the fingerprint %s, and another replay of %s came to %s", dir, r.Fingerprint, t.label, res.Fingerprint))
 	}
 	return nil
 }

@@ -292,7 +292,7 @@ func (v *verifyVerb) showStudy(c *checkedStudy) error {
 	case len(c.Altered) > 0:
 		return input(fmt.Errorf("%s: %s not what was written", c.Study, isOrAre(len(c.Altered))))
 	case len(c.Differ) > 0:
-		return &codedError{exitMismatch, fmt.Errorf("%s: %s out in two ways", c.Study, came(len(c.Differ)))}
+		return coded(exitMismatch, fmt.Errorf("%s: %s out in two ways", c.Study, came(len(c.Differ))))
 	case !v.print.json() && !v.quiet:
 		fmt.Fprintf(escaped{v.m.Stdout}, "\n%s is what was written\n", c.Study)
 	}

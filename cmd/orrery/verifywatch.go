@@ -113,7 +113,7 @@ func (v *verifyVerb) tell(w watched) error {
 	if w.Count == 0 {
 		return nil
 	}
-	return &codedError{exitMismatch, errors.New("invariants are broken " + plot.Count(w.Count) + " times, first " + w.Breaches[0].String())}
+	return coded(exitMismatch, errors.New("invariants are broken "+plot.Count(w.Count)+" times, first "+w.Breaches[0].String()))
 }
 
 func (v *verifyVerb) breaches(w watched) error {

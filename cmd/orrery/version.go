@@ -79,6 +79,11 @@ func aboutProgram() programVersion {
 	return programVersion{version(), versionSource(), revision(), plan.Semantics, traces.SchemaVersion, record.RunVersion, metric.TableSchema, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 }
 
+// aboutVerbs are the verbs about the program, its cache and its surroundings.
+func aboutVerbs(m *Main) []*cobra.Command {
+	return []*cobra.Command{m.doctorCommand(), m.cacheCommand(), m.versionCommand()}
+}
+
 func (m *Main) versionCommand() *cobra.Command {
 	var print *printer
 	cmd := &cobra.Command{

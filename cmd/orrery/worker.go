@@ -174,13 +174,13 @@ func studyError(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &fault):
-		return &codedError{exitMismatch, err}
+		return coded(exitMismatch, err)
 	case errors.As(err, &partial):
-		return &codedError{exitPartial, err}
+		return coded(exitPartial, err)
 	case errors.As(err, &mixed):
-		return &codedError{exitUsage, err}
+		return coded(exitUsage, err)
 	case errors.As(err, &data):
-		return &codedError{exitInput, err}
+		return coded(exitInput, err)
 	}
 	return err
 }
