@@ -1,4 +1,0 @@
-package main
-
-// computedBy is what makes the runners of tasks, for tests to put another in its place.
-var computedBy = &taskRunner
