@@ -77,7 +77,7 @@ release: ## binaries with SHA256SUMS and bills of materials, in dist/
 	set -e; for platform in $(PLATFORMS); do \
 		out=dist/orrery-$$(echo $$platform | tr / -); \
 		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 go build -trimpath -tags minimal -pgo=auto $(foreach p,$(COLD),-gcflags=$(p)/...=-l) \
-			-ldflags "-s -w -X main.buildVersion=$(VERSION)" -o $$out ./cmd/orrery; \
+			-ldflags "-s -w -X orrery/cmd/orrery/internal/cli.buildVersion=$(VERSION)" -o $$out ./cmd/orrery; \
 		size=$$(wc -c <$$out); echo "$$out: $$size bytes"; \
 		[ $$size -le $(MOST_BYTES) ] || { echo "$$out is larger than $(MOST_BYTES) bytes" >&2; exit 1; }; \
 	done

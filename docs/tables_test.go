@@ -468,12 +468,12 @@ func TestKindsAndStatesAreDocumented(t *testing.T) {
 // The exit codes are those of the program, with the beginning of what its help
 // says.
 func TestExitCodes(t *testing.T) {
-	text := source(t, "cmd/orrery/exit.go")
+	text := source(t, "cmd/orrery/internal/cli/exit.go")
 	codes, meanings := map[string]string{}, [][]string{}
-	for _, m := range regexp.MustCompile(`(?m)^\t(exit\w+)\s+= (\d+)$`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t(Exit\w+)\s+= (\d+)$`).FindAllStringSubmatch(text, -1) {
 		codes[m[1]] = m[2]
 	}
-	for _, m := range regexp.MustCompile(`(?m)^\t\{(exit\w+), "([^"]+)"\},$`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t\{(Exit\w+), "([^"]+)"\},$`).FindAllStringSubmatch(text, -1) {
 		meanings = append(meanings, []string{codes[m[1]], m[2]})
 	}
 	table := rows(section(t, "CONTRIBUTING.md", "Exit codes"))

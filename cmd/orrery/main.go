@@ -1,17 +1,13 @@
 // Command orrery replays captured workload logs through the production
-// scheduler core and reports how it did. This package turns flags, files and
-// signals into calls of the packages below and their answers into text and exit
-// codes; it must not know how a schedule, a metric or a trace comes about.
+// scheduler core and reports how it did. The packages below turn flags, files and
+// signals into calls of the library and its answers into text and exit codes;
+// none of them may know how a schedule, a metric or a trace comes about.
 package main
 
 import (
 	"os"
-	_ "time/tzdata" // zones of raw files are the same on every computer
+
+	"orrery/cmd/orrery/internal/app"
 )
 
-func main() {
-	ctx, stop := interruptible(os.Stderr)
-	code := newMain().Run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
-}
+func main() { os.Exit(app.Main()) }

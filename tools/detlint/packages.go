@@ -38,6 +38,16 @@ var (
 		"are byte-equal per architecture, not across them"}
 )
 
+// verbs lets a package of the program import the library, and these packages of the program.
+func verbs(parts ...string) []string {
+	may := []string{"autoscale/...", "capture", "capture/...", "hwmodel", "hwmodel/...", "internal/...", "profiles", "profiles/...", "reports", "reports/...", "scheduler/...", "sim", "sim/...",
+		"traces", "traces/...", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"}
+	for _, p := range parts {
+		may = append(may, "cmd/orrery/internal/"+p)
+	}
+	return may
+}
+
 // packageTable lists all packages, from the bottom up. A package that is
 // not in it is an error: a new package states here what it is allowed to know.
 var packageTable = []packageRule{
@@ -238,7 +248,26 @@ var packageTable = []packageRule{
 		"cmd/orrery/internal/studypage"}, free: []exemption{drawn}},
 	{dir: "cmd/orrery/internal/looks", may: []string{"internal/libm", "internal/disk", "scheduler/model", "sim/tune"}, free: []exemption{files, drawn}},
 	{dir: "cmd/orrery/internal/tunedir", may: []string{"internal/doc", "reports/table", "sim/plan", "sim/search", "sim/tune"}},
-	{dir: "cmd/orrery", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/cli", may: verbs(), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/logfile", may: verbs("cli"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/settings", may: verbs("cli", "logfile"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/replay", may: verbs("cli", "logfile", "settings"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/formats", may: verbs("cli", "replay", "settings", "tunedir"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/results", may: verbs("cli", "formats", "logfile"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/fork", may: verbs("cli", "formats", "logfile", "settings"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/explain", may: verbs("cli", "formats", "logfile"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/verify", may: verbs("cli", "fork", "formats", "logfile", "settings"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/studies", may: verbs("cli", "formats", "logfile", "settings", "studypage"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/tune", may: verbs("cli", "formats", "logfile", "looks", "settings", "studies", "tunedir", "tunepage"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/gate", may: verbs("cli", "formats", "logfile", "settings"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/data", may: verbs("cli", "logfile"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/site", may: verbs("cli", "logfile", "settings"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/service", may: verbs("cli", "logfile"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/capture", may: verbs("cli", "formats", "logfile", "settings"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/about", may: verbs("cli", "formats", "gate", "logfile"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/app", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/clitest", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "cmd/orrery", may: []string{"cmd/orrery/internal/app"}, free: []exemption{shell}},
 	{dir: "cmd/orrery-agent", may: []string{"capture", "capture/agent", "capture/archive", "capture/history", "capture/host", "capture/nvml", "capture/pods", "capture/recorded", "capture/review", "internal/samehost", "scheduler/model", "traces", "github.com/spf13/pflag"}, free: []exemption{shell}},
 	{dir: "tools/refdata", free: []exemption{shell}},
 	{dir: "tools/sbom", free: []exemption{shell}},

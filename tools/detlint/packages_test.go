@@ -41,7 +41,7 @@ func TestImportRulesFire(t *testing.T) {
 		"scheduler/model/a_test.go": "package model\n" + `import "orrery/sim"` + "\n",
 		"traces/a.go":               "package traces\n" + `import ("github.com/parquet-go/parquet-go"; "github.com/parquet-go/parquet-go/encoding")` + "\n",
 		"traces/importer/swf/a.go":  "package swf\n" + `import ("orrery/traces"; "orrery/traces/importer")` + "\n",
-		"cmd/orrery/main.go":        "package main\n" + `import ("orrery/sim"; "github.com/spf13/cobra")` + "\n",
+		"cmd/orrery/main.go":        "package main\n" + `import ("orrery/cmd/orrery/internal/app"; "os")` + "\n",
 	})
 	assert.ElementsMatch(t, []string{
 		"newcomer: the package is not in the table of tools/detlint/packages.go: add its row, with what it may import",

@@ -12,13 +12,10 @@ import (
 const maxPrefixed = 3
 
 // prefixes reports the files of packages whose name too many others begin with, tests
-// aside. In a program a prefix is a verb.
+// aside.
 func (r *repository) prefixes() []Finding {
 	var found []Finding
 	for _, dir := range r.packages() {
-		if strings.HasPrefix(dir, "cmd/") {
-			continue
-		}
 		for _, s := range r.folders[dir] {
 			name, n := strings.TrimSuffix(path.Base(s.path), ".go"), 0
 			for _, other := range r.folders[dir] {

@@ -15,7 +15,6 @@ func TestFilePrefixesFire(t *testing.T) {
 	for _, name := range []string{
 		"a/run", "a/run_one", "a/runtwo", "a/runthree", "a/runfour", // too many
 		"b/run", "b/runone", "b/runtwo", "b/runthree", "b/runfour_test", // three and a test
-		"cmd/d/run", "cmd/d/runone", "cmd/d/runtwo", "cmd/d/runthree", "cmd/d/runfour", // verbs
 	} {
 		texts[name+".go"] = "package p\n"
 	}

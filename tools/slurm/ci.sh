@@ -21,4 +21,4 @@ if [ -n "$missing" ]; then
 	rm -f "$log"
 fi
 slurmctld -V
-ORRERY_REQUIRE_SLURM=1 go test -count=1 -p 1 -run 'Slurm' ./sim/sweep ./cmd/orrery ${1:+"$@"}
+ORRERY_REQUIRE_SLURM=1 go test -count=1 -p 1 -run 'Slurm' ./sim/sweep ./cmd/orrery/internal/capture ./cmd/orrery/internal/studies ${1:+"$@"}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package main
-
-import "os/exec"
-
-// endWithParent does nothing where the system has no word for it.
-func endWithParent(*exec.Cmd) {}

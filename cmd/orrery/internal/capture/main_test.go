@@ -1,0 +1,11 @@
+package capture_test
+
+import (
+	"testing"
+
+	"orrery/cmd/orrery/internal/clitest"
+)
+
+func TestMain(m *testing.M) { clitest.Main(m) }
+
+func TestScripts(t *testing.T) { clitest.Scripts(t) }

@@ -1,0 +1,9 @@
+package formats_test
+
+import (
+	"testing"
+
+	"orrery/cmd/orrery/internal/clitest"
+)
+
+func TestMain(m *testing.M) { clitest.Main(m) }
