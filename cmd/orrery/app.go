@@ -138,7 +138,7 @@ program. Then name a log of your own.`,
 	root.SetHelpCommand(m.helpCommand())
 	root.AddCommand(
 		m.replayCommand(), m.forkCommand(), m.importCommand(), m.traceCommand(), m.synthCommand(),
-		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.clusterCommand(), m.lintCommand(), m.calibrateCommand(), m.checkCommand(), m.schemaCommand(), m.explainCommand(), m.gateCommand(), m.scaleCommand(), m.conformCommand(), m.doctorCommand(), m.cacheCommand(), m.versionCommand(),
+		m.compareCommand(), m.fidelityCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.clusterCommand(), m.lintCommand(), m.calibrateCommand(), m.checkCommand(), m.schemaCommand(), m.explainCommand(), m.gateCommand(), m.scaleCommand(), m.conformCommand(), m.doctorCommand(), m.cacheCommand(), m.versionCommand(),
 		m.captureCommand(), m.sweepCommand(), m.studyCommand(), m.workerCommand(), m.tuneCommand(),
 	)
 	root.AddCommand(m.topics()...)

@@ -45,7 +45,10 @@ there as a whole or not at all; an earlier run in it is replaced with --force.
 
 ` + settingsHelp + `
 
--o json prints the metrics as in metrics.json, -o csv as one table: times in
+Where the log records when jobs started, the mean wait of the record stands beside
+that of the replay; orrery fidelity says how near the two are.
+
+-o json prints the metrics as in metrics.json, and the recorded wait; -o csv as one table: times in
 seconds, shares from 0 to 1; see 'orrery help metrics'. Times in the tables are written D d HH:MM:SS.
 
 Exit codes: 0 replayed, 1 failed, 2 usage, 3 bad input (with --infeasible error
@@ -157,9 +160,13 @@ func (v *replayVerb) check(outGiven bool) error {
 
 // show prints the outcome in the form that was asked for.
 func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
+	recorded, err := recordedOf(t, &out.Table)
+	if err != nil {
+		return err
+	}
 	switch {
 	case v.print.json():
-		return v.print.document(out.Table)
+		return v.print.document(replayed{out.Table, recorded})
 	case v.quiet && v.print.format == "table":
 		return nil
 	}
@@ -167,7 +174,7 @@ func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
 		return v.print.table(metricTable(&out.Table))
 	}
 	v.routed(out)
-	s := summary{trace: t, out: out, dir: v.out, report: v.report}
+	s := summary{trace: t, out: out, dir: v.out, report: v.report, recorded: recorded}
 	if err := v.print.table(s.table()); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ type siteFlags struct {
 	profiles []string
 	routing  profiles.Routing
 	runtime  string            // recorded or modelled, "" for what the file says
+	agents   string            // path of a file of the section agents, "" for what the cluster file says
 	read     *profiles.Cluster // with its places in the file
 }
 
@@ -118,6 +119,11 @@ func (s *settings) enterSite(spec *plan.Spec, t *trace) error {
 	if f.runtime != "" {
 		if c, err = c.WithRuntime(f.runtime); err != nil {
 			return &codedError{exitUsage, err}
+		}
+	}
+	if f.agents != "" {
+		if c, err = withAgents(c, f.agents); err != nil {
+			return err
 		}
 	}
 	f.read = c

@@ -211,6 +211,8 @@ var packageTable = []packageRule{
 	{dir: "sim/gate", may: []string{"internal/doc", "internal/seal", "internal/spelling", "scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/workerpool", "sim/metric", "sim/plan", "sim/record",
 		"sim/stat", "sim/task", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
 	{dir: "sim/paired", may: []string{"scheduler/model", "sim", "sim/workerpool", "sim/metric", "sim/plan", "sim/record", "sim/stat", "sim/task"}},
+	{dir: "sim/fidelity", may: []string{"scheduler/model", "scheduler/model/draw", "sim", "sim/workerpool", "sim/metric", "sim/plan", "sim/record", "traces", "traces/transform", "gonum.org/v1/gonum/stat"},
+		free: []exemption{judged}},
 	{dir: "sim/experiment", may: []string{"internal/seal", "scheduler/model", "profiles", "sim/metric", "sim/plan", "sim/search", "sim/stat", "sim/task",
 		"traces/transform"}},
 

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"orrery/profiles"
+	"orrery/reports/fidelity"
+	"orrery/reports/page"
+	"orrery/reports/table"
+	"orrery/scheduler/model"
+	record "orrery/sim/fidelity"
+	"orrery/sim/metric"
+	"orrery/traces"
+)
+
+// fidelityVerb holds the flags of fidelity.
+type fidelityVerb struct {
+	settings
+	m      *Main
+	print  *printer
+	draws  int
+	step   model.Duration
+	report string
+	quiet  bool
+	force  bool
+}
+
+// mostDraws is more than any interval needs.
+const mostDraws = 10_000
+
+func (m *Main) fidelityCommand() *cobra.Command {
+	v := &fidelityVerb{m: m}
+	cmd := &cobra.Command{
+		Use:   "fidelity TRACE [RUN...]",
+		Short: "Lay a replay beside the record of its trace",
+		Long: `Replay a trace whose jobs have recorded starts, and lay the replay beside the record:
+mean, median and p95 wait and their errors, rank correlations of waits and starts, how
+many of the overtakings come about again, distances of distributions, utilisation and
+makespan; the same by partition, size, QOS and user; and what one may conclude from
+replays of this site. Of the record a replay is given submissions, run times and
+requests, and no start or end.
+
+Each figure is the mean over --draws replays, with the 2.5 % and 97.5 % points of the
+draws as _low and _high: in each, submissions lie elsewhere within the step of the
+clock of the record (whole seconds in sacct), keyed by --seed.
+
+Further RUNs are records of the same jobs on the same site: how far these are from one
+another is beside how far the replay is from them. Jobs are matched by name where
+every job has a name of its own, else by their position in the order of submission.
+
+docs/FIDELITY.md defines every figure. --report draws a page into DIR (fidelity).
+
+` + settingsHelp + `
+
+Exit codes: 0 compared, 1 failed, 2 usage (also runs of different jobs), 3 bad input,
+5 the trace records no start to compare with, 130 interrupted.`,
+		Example: `  orrery fidelity sacct.trace --cluster site.yaml
+  orrery fidelity run1.trace run2.trace run5.trace --cluster site.yaml --report
+  orrery fidelity log.swf.gz --procs 100 --order fcfs --draws 100 -o json`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: anyFiles,
+		RunE:              v.run,
+	}
+	v.register(cmd)
+	v.print = m.printFlag(cmd)
+	m.logFlags(cmd)
+	f := cmd.Flags()
+	f.IntVar(&v.draws, "draws", 24, "`N` replays, each with submissions elsewhere within the step of the clock")
+	f.StringVar(&v.site.agents, "agents", "", "`FILE` whose section agents replaces keys of that of the cluster file")
+	f.Var(span(&v.step, "of the record"), "resolution", "step of the clock of the record; where it is left out, the coarsest of 1s, 1ms and 1µs that fits all its instants")
+	f.StringVar(&v.report, "report", "", "write a page with the figures and a verdict into `DIR`")
+	f.Lookup("report").NoOptDefVal = "fidelity"
+	f.Lookup("seed").Usage = "seed `S` of the draws"
+	forceFlag(cmd, &v.force)
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only -o json, csv or markdown print")
+	grouped(f, groupEvidence, "draws", "resolution")
+	grouped(f, groupCluster, "agents")
+	onlyOnce(f)
+	return cmd
+}
+
+func (v *fidelityVerb) run(cmd *cobra.Command, args []string) error {
+	switch {
+	case v.draws < 1 || v.draws > mostDraws:
+		return usagef("--draws %d: want 1 to %d, 24 as a rule", v.draws, mostDraws)
+	case v.step == 0 && cmd.Flags().Changed("resolution"):
+		return usagef("--resolution 0s: want a span above 0")
+	case v.site.agents != "" && v.site.file == "":
+		return usagef("--agents goes with --cluster: it is the cluster file that has agents")
+	}
+	if v.report != "" {
+		if err := mayHold("--report", v.report, page.FileHTML, v.force); err != nil {
+			return err
+		}
+	}
+	r := &record.Replays{Draws: v.draws, Seed: v.spec.Seed}
+	v.spec.Seed = 0
+	var records []*record.Record
+	for i, path := range args {
+		one, err := v.open(cmd.Context(), path, r, i == 0)
+		if err != nil {
+			return err
+		}
+		records = append(records, one)
+	}
+	if err := record.SameWorkload(records); err != nil {
+		return &codedError{exitUsage, err}
+	}
+	bar := v.m.progress("replaying", "draws", v.quiet)
+	draws, err := r.Run(cmd.Context(), runtime.GOMAXPROCS(0), func(done int) { bar.draw(int64(done), int64(v.draws), "") })
+	bar.done()
+	if err != nil {
+		return err
+	}
+	found, err := record.Compare(cmd.Context(), records, draws, runtime.GOMAXPROCS(0))
+	if none := (*record.NothingRecordedError)(nil); errors.As(err, &none) {
+		return &codedError{exitEvidence, err}
+	}
+	if err != nil {
+		return err
+	}
+	found.Seed, found.Spec = r.Seed, r.Spec.ID()
+	if v.report != "" {
+		if err := fidelity.Write(v.report, found, v.m.made()); err != nil {
+			return err
+		}
+	}
+	return v.show(found)
+}
+
+// open reads the record of a trace; of the first it takes what is replayed as well.
+func (v *fidelityVerb) open(ctx context.Context, path string, into *record.Replays, first bool) (*record.Record, error) {
+	t, err := v.m.openLog(ctx, []string{path}, v.quiet)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	v.m.remark(t, v.quiet)
+	set, err := holdBundle(t.table, t.info.Name)
+	if err != nil {
+		return nil, err
+	}
+	found, err := record.ReadRecord(set, v.step)
+	if err != nil {
+		return nil, input(err)
+	}
+	found.Hash = t.info.Hash
+	if _, jobs := found.MeanWait(); jobs == 0 {
+		return nil, &codedError{exitEvidence, &record.NothingRecordedError{Trace: t.label}}
+	}
+	if !first {
+		return found, nil
+	}
+	into.Set, into.Resolution = set, found.Resolution
+	into.Spec, err = v.bound(t)
+	return found, err
+}
+
+// show prints the report in the form that was asked for.
+func (v *fidelityVerb) show(r *record.Report) error {
+	if v.report != "" && !v.quiet {
+		v.m.say("orrery: the page is %s", filepath.Join(v.report, page.FileHTML))
+	}
+	switch {
+	case v.print.json():
+		return v.print.document(r)
+	case v.print.forPrograms():
+		return v.print.table(fidelity.Table(r))
+	case v.quiet && v.print.format == string(table.Text):
+		return nil
+	}
+	for _, text := range r.Unheeded {
+		v.print.paragraph("UNHEEDED: " + text)
+	}
+	v.print.paragraph(fidelity.Lead(r))
+	fmt.Fprintln(v.m.Stdout)
+	if err := v.print.table(fidelity.Table(r)); err != nil {
+		return err
+	}
+	for _, note := range r.All.Notes {
+		v.print.paragraph("No value: " + note + ".")
+	}
+	fmt.Fprintln(v.m.Stdout)
+	v.print.paragraph(fidelity.About(r))
+	for _, g := range fidelity.Groups(r) {
+		if err := v.print.section("By "+g.Of, g.Table); err != nil {
+			return err
+		}
+	}
+	if s := r.Spread; s != nil {
+		if err := v.print.section("Between real runs", fidelity.PairTable(s)); err != nil {
+			return err
+		}
+		v.print.paragraph(fidelity.AboutSpread(s))
+		if err := v.print.section("The replay beside each real run", fidelity.AgainstTable(s)); err != nil {
+			return err
+		}
+	}
+	if err := v.print.section("What may be concluded", fidelity.ConclusionTable(r)); err != nil {
+		return err
+	}
+	v.print.paragraph(fidelity.Assumed)
+	return nil
+}
+
+// withAgents is a cluster with the section agents of another file.
+func withAgents(c *profiles.Cluster, path string) (*profiles.Cluster, error) {
+	with, err := c.LoadAgents(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noFile("--agents "+path, path, "a file with a section agents, as cluster files have it")
+	}
+	if err != nil {
+		return nil, &codedError{exitUsage, err}
+	}
+	return with, nil
+}
+
+// replayed is what replay -o json prints: metrics.json, and the waits of the record where it has any.
+type replayed struct {
+	metric.Table
+	Waits *recordedWaits `json:"waits,omitempty"`
+}
+
+// recordedWaits are the mean waits of the record and of the replay, side by side.
+type recordedWaits struct {
+	Recorded float64  `json:"mean_wait_recorded_s"`
+	Replayed *float64 `json:"mean_wait_replayed_s"` // nil where no job started
+	Jobs     int64    `json:"jobs_recorded"`        // with a recorded start
+	Started  int64    `json:"jobs_replayed"`        // that started in the replay
+}
+
+// recordedOf reads the mean wait that a log records, nil where it records none.
+func recordedOf(t *trace, m *metric.Table) (*recordedWaits, error) {
+	src, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	var r recordedWaits
+	b, sum := traces.Batch{Only: []string{"submit", "start"}}, 0.0
+	for {
+		err := src.Next(&b)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i, start := range b.Start {
+			if start != model.AbsentTime {
+				r.Jobs++
+				sum += float64(max(0, start.Sub(b.Submit[i]))) / float64(model.Second)
+			}
+		}
+	}
+	if r.Jobs == 0 {
+		return nil, nil //nolint:nilnil // most logs record starts, and one that does not is no error
+	}
+	r.Recorded = sum / float64(r.Jobs)
+	wait, _ := m.Get("wait_mean", metric.All)
+	r.Replayed, r.Started = wait.Value, wait.Count
+	return &r, nil
+}
+
+// words say how far the replay is from the record.
+func (r *recordedWaits) words() string {
+	text := fmt.Sprintf("by the log, of %d jobs with a start", r.Jobs)
+	if r.Replayed != nil && r.Recorded > 0 {
+		text += fmt.Sprintf("; the replay is %+.1f %% from it", 100*(*r.Replayed-r.Recorded)/r.Recorded)
+	}
+	return text + "; see orrery fidelity"
+}
