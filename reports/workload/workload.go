@@ -38,6 +38,8 @@ type Stats struct {
 	Sizes    Distribution `json:"sizes"`
 	Runtimes Distribution `json:"runtimes_us"`
 	Requests Distribution `json:"requests_us"`
+	Waits    Distribution `json:"recorded_waits_us"`
+	MeanWait *float64     `json:"recorded_wait_mean_us"` // nil where no start is recorded
 	Accuracy Accuracy     `json:"accuracy"`
 	Beyond   Allocated    `json:"allocated_beyond_request"`
 	Tenants  Tenants      `json:"tenants"`

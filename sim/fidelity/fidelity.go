@@ -125,16 +125,6 @@ func (r *Record) read(t model.Time, step model.Duration) model.Time {
 // started says whether the record knows when the job started and ended.
 func (j *Job) started() bool { return j.Start != model.AbsentTime && j.End != model.AbsentTime }
 
-// started counts the jobs of which the record knows when they started and ended.
-func (r *Record) started() (n int) {
-	for i := range r.Jobs {
-		if r.Jobs[i].started() {
-			n++
-		}
-	}
-	return n
-}
-
 // MeanWait is the mean recorded wait in seconds of the jobs that have one, and how many these are.
 func (r *Record) MeanWait() (seconds float64, jobs int) {
 	sum := int64(0)

@@ -231,6 +231,7 @@ var packageTable = []packageRule{
 	{dir: "reports/workload", may: []string{"internal/doc", "scheduler/model", "traces", "traces/hostlist", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
 	{dir: "reports/calibration", may: []string{"internal/doc", "capture/calibrate", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
 	{dir: "reports/scaling", may: []string{"internal/doc", "scheduler/model", "sim/scaling", "sim/service/vm", "sim/stat", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
+	{dir: "reports/fidelity", may: []string{"internal/doc", "sim/fidelity", "sim/metric", "reports/page", "reports/plot"}},
 	{dir: "reports", may: []string{"internal/doc", "internal/disk", "scheduler/model", "sim/metric", "sim/record", "reports/internal/rundata", "reports/page", "reports/plot", "reports/table"},
 		free: []exemption{drawn}},
 
