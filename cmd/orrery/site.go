@@ -219,3 +219,15 @@ func vclusterNames(c *profiles.Cluster) []string {
 	}
 	return names
 }
+
+// withAgents is a cluster with the section agents of another file.
+func withAgents(c *profiles.Cluster, path string) (*profiles.Cluster, error) {
+	with, err := c.LoadAgents(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noFile("--agents "+path, path, "a file with a section agents, as cluster files have it")
+	}
+	if err != nil {
+		return nil, &codedError{exitUsage, err}
+	}
+	return with, nil
+}

@@ -61,7 +61,7 @@ func errorWords(e fidelity.Interval) string {
 
 func wait(x metric.Number) string { return doc.Digits(float64(x), 4) + " s" }
 
-func percent(x metric.Number) string { return fmt.Sprintf("%+.1f %%", 100*float64(x)) }
+func percent(x metric.Number) string { return fmt.Sprintf("%+.1f %%", float64(100*x)) }
 
 // About says what the figures rest on.
 func About(r *fidelity.Report) string {

@@ -100,7 +100,7 @@ func AboutSpread(s *fidelity.Spread) string {
 	text += fmt.Sprintf("; a job was submitted up to %s s earlier or later. Their mean waits are %s s with a standard deviation of %s s",
 		doc.Digits(s.SubmissionDifference, 3), digits(s.MeanWait), digits(s.MeanWaitSD))
 	if s.MeanWaitSDOfMean.Defined() {
-		text += fmt.Sprintf(" (%.1f %%)", 100*float64(s.MeanWaitSDOfMean))
+		text += fmt.Sprintf(" (%.1f %%)", float64(100*s.MeanWaitSDOfMean))
 	}
 	return text + "."
 }

@@ -198,14 +198,7 @@ func (c *collector) finish(tenants []traces.Tenant) {
 	s.Sizes = distribution(c.sizes, s.Jobs, doubled)
 	s.Runtimes = distribution(c.runs, s.Jobs, spans)
 	s.Requests = distribution(c.asked, s.Jobs, spans)
-	if s.Waits = distribution(c.waits, s.Jobs, spans); s.Waits.Known > 0 {
-		sum := 0.0 // of all submissions to starts, which may be beyond 64 bits
-		for _, v := range c.waits {
-			sum += float64(v)
-		}
-		mean := sum / float64(s.Waits.Known)
-		s.MeanWait = &mean
-	}
+	s.Waits, s.MeanWait = distribution(c.waits, s.Jobs, spans), meanOf(c.waits)
 	if a := &s.Accuracy; a.Jobs > 0 {
 		slices.Sort(c.ratios)
 		a.Median, a.Mean = c.ratios[(len(c.ratios)-1)/2], a.Mean/float64(a.Jobs)

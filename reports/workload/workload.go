@@ -217,3 +217,16 @@ func (c *collector) capacity(info *traces.Info) {
 func (c *collector) clock(t model.Time) time.Time {
 	return time.UnixMicro(int64(c.epoch) + int64(t)).UTC().In(c.zone)
 }
+
+// meanOf is nil of no value. A sum of spans may be beyond 64 bits.
+func meanOf(spans []int64) *float64 {
+	if len(spans) == 0 {
+		return nil
+	}
+	sum := 0.0
+	for _, v := range spans {
+		sum += float64(v)
+	}
+	mean := sum / float64(len(spans))
+	return &mean
+}

@@ -58,7 +58,7 @@ func TestByHand(t *testing.T) {
 		StartErrorP90:         18, // of 0, 10, 10, 0, 18
 		// Sorted, 0 8 8 19 27 and 0 9 18 26 27: moved by 0, 1, 10, 7 and 0.
 		WassersteinOverMean: 18.0 / 5 / 12.4,
-		// In the record 3 and 5 overtake 2, and 5 overtakes 4; in the replay nobody does.
+		// In the record 3 and 5 overtake 2, and 5 overtakes 4; in the replay none does.
 		OvertakingsReproduced: 0, OvertakingsFalse: math.NaN(),
 		MakespanError: 0,
 		// Held: record 2 until 10, then 4, from 12 on 5, from 20 on 4 + 1, from 22 on 4, from 30 on 2;

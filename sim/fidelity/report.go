@@ -1,7 +1,6 @@
 package fidelity
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -64,9 +63,6 @@ type LeftOut struct {
 	Jobs int    `json:"jobs"`
 }
 
-// mostGroups are shown of one kind: those with most jobs.
-const mostGroups = 50
-
 // Compare lays draws of a replay beside the records of one workload: the first is that of the trace that was
 // replayed, further ones are other runs of the same jobs. Draws are measured by so many workers, which change
 // nothing.
@@ -89,7 +85,7 @@ func Compare(ctx context.Context, records []*Record, draws []Draw, workers int) 
 		c.draws = append(c.draws, c.read(d.Times))
 	}
 	c.whole = workloadOf(c.jobs)
-	groups := c.groups()
+	groups := groupsOf(c.jobs, c.whole.units)
 	measured := make([][]values, len(draws)) // by draw: of all, then of each group
 	_, err := workerpool.Each(ctx, len(draws), workers, nil, func() func(context.Context, int) error {
 		return func(_ context.Context, d int) error {
@@ -108,7 +104,7 @@ func Compare(ctx context.Context, records []*Record, draws []Draw, workers int) 
 	r.All = rowOf("", c.whole.sample, true, measured, 0)
 	for g := range groups {
 		row := rowOf(groups[g].name, groups[g].sample, false, measured, 1+g)
-		into := [...]*[]Row{&r.Partitions, &r.Sizes, &r.QOS, &r.Users}[groups[g].kind]
+		into := [kinds]*[]Row{byPartition: &r.Partitions, bySize: &r.Sizes, byQOS: &r.QOS, byUser: &r.Users}[groups[g].kind]
 		*into = append(*into, row)
 	}
 	r.PerJob = c.perJob()
@@ -157,58 +153,6 @@ func (c *comparison) read(draw []Times) []Times {
 	for i, row := range c.rows {
 		step := c.first.Resolution
 		out[i] = Times{c.first.read(draw[row].Start, step), c.first.read(draw[row].End, step)}
-	}
-	return out
-}
-
-// group is a part of the jobs; kind is 0 for a partition, 1 a size class, 2 a QOS, 3 a user.
-type group struct {
-	*sample
-	kind int
-	name string
-}
-
-// groups divides the jobs. Those without a name are in no group.
-func (c *comparison) groups() (out []group) {
-	name := func(kind int, j *Job, units int64) (string, int) {
-		switch kind {
-		case 0:
-			return j.Partition, 0
-		case 1:
-			class := metric.SizeOf(int32(min(units, math.MaxInt32)))
-			return metric.SizeName(class), class
-		case 2:
-			return j.QOS, 0
-		}
-		return j.User, 0
-	}
-	for kind := range 4 {
-		var found []group
-		class := map[string]int{}
-		at := map[string]int{}
-		jobs := [][]int{}
-		var names []string
-		for i := range c.jobs {
-			n, k := name(kind, &c.jobs[i], c.whole.units[i])
-			if n == "" {
-				continue
-			}
-			if _, met := at[n]; !met {
-				at[n], class[n] = len(names), k
-				names, jobs = append(names, n), append(jobs, nil)
-			}
-			jobs[at[n]] = append(jobs[at[n]], i)
-		}
-		slices.SortFunc(names, func(a, b string) int {
-			if kind == 1 {
-				return cmp.Compare(class[a], class[b])
-			}
-			return cmp.Or(cmp.Compare(len(jobs[at[b]]), len(jobs[at[a]])), cmp.Compare(a, b))
-		})
-		for _, n := range names[:min(len(names), mostGroups)] {
-			found = append(found, group{sampleOf(c.jobs, jobs[at[n]]), kind, n})
-		}
-		out = append(out, found...)
 	}
 	return out
 }

@@ -6,12 +6,12 @@ package main
 var layerTable = []layered{
 	{"cmd/orrery", 72, `
 		main interrupt child_other comparewindows check schema capturefollow lab cluster verify scale lint captureinspect tune
-		helptopics calibrate sweep trace forkshow study capturesensor explain capturesensorshow tracestats capture importflags
+		helptopics calibrate fidelity sweep trace forkshow study capturesensor explain capturesensorshow tracestats capture importflags
 		verifyrun gate sweepflags fork comparenoise verifyfacts conform gatefiles capturejoin clusterdiff capturesample export
 		studycluster explainqueue profiles clustercatalogue verifywatch studyprofile verifystudy compare clusterdraw synth
 		profiles_slurm tracetable tunedir scenario report capturemerge sarif site made tracetransform captureconvert explainjob
-		formats replay fidelity studyfiles doctor worker executor calibratesensor settings import input nofile synthsite captureslurm
-		account logflags content version progress cache complete helpmetrics flaggroups output write summarypower app summary
+		formats replay studyfiles doctor worker executor calibratesensor settings import hold input nofile synthsite captureslurm
+		account logflags content version progress cache complete helpmetrics flaggroups output write summarypower app summary recordedwaits
 		digits summaryservices goal child_linux values choice exit`},
 	{"profiles", 40, `
 		classes clusterdiff agentsfile jsonschema lintexperiment mapping values held scenario hardware lintcluster experiment powercap
