@@ -57,9 +57,9 @@ docs/FIDELITY.md defines every figure. --report draws a page into DIR (fidelity)
 
 Exit codes: 0 compared, 1 failed, 2 usage (also runs of different jobs), 3 bad input,
 5 the trace records no start to compare with, 130 interrupted.`,
-		Example: `  orrery fidelity sacct.trace --cluster site.yaml
-  orrery fidelity run1.trace run2.trace run5.trace --cluster site.yaml --report
-  orrery fidelity log.swf.gz --procs 100 --order fcfs --draws 100 -o json`,
+		Example: `  orrery fidelity month.trace --cluster mine.yaml
+  orrery fidelity month.trace log.swf.gz --procs 8 --report --force
+  orrery fidelity log.swf.gz --order fcfs --backfill none --draws 100 -o json`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: anyFiles,
 		RunE:              v.run,

@@ -25,8 +25,8 @@ type recordedWaits struct {
 }
 
 // recordedOf reads the mean wait that a log records, nil where it records none.
-func recordedOf(t *trace, m *metric.Table) (*recordedWaits, error) {
-	src, err := t.open()
+func recordedOf(open func() (traces.Source, error), m *metric.Table) (*recordedWaits, error) {
+	src, err := open()
 	if err != nil {
 		return nil, err
 	}

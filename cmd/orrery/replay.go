@@ -160,7 +160,7 @@ func (v *replayVerb) check(outGiven bool) error {
 
 // show prints the outcome in the form that was asked for.
 func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
-	recorded, err := recordedOf(t, &out.Table)
+	recorded, err := recordedOf(t.open, &out.Table)
 	if err != nil {
 		return err
 	}

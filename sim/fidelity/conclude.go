@@ -100,7 +100,7 @@ func (r *Report) ofSizes() Conclusion {
 		row := &r.Sizes[i]
 		if e := row.Measures[WaitError].Value; row.Jobs >= enoughJobs && e.Defined() {
 			if n++; math.Abs(float64(e)) > worst {
-				worst, name = math.Abs(float64(e)), fmt.Sprintf("%s (%s)", row.Name, percent(e))
+				worst, name = math.Abs(float64(e)), fmt.Sprintf("those of %s %s with %s", row.Name, r.Unit, percent(e))
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func (r *Report) ofSizes() Conclusion {
 		return Conclusion{"sizes of jobs", Unknown, fmt.Sprintf("Fewer than two size classes have %d jobs that waited.", enoughJobs)}
 	}
 	c := Conclusion{About: "sizes of jobs", Verdict: graded(worst, goodGroup, roughGroup)}
-	c.Text = fmt.Sprintf("Of %d size classes with %d jobs or more the farthest from its record has %s %s. ", n, enoughJobs, name, r.Unit) +
+	c.Text = fmt.Sprintf("Of the jobs in the %d size classes with %d or more the farthest from the record are %s. ", n, enoughJobs, name) +
 		map[Verdict]string{Holds: "Who pays for a change, small jobs or large ones, may be read off replays.", Roughly: "Which sizes gain from a change may be read where they gain much.", Not: "Which sizes gain and which lose may not be read off replays."}[c.Verdict]
 	return c
 }
