@@ -162,6 +162,10 @@ func Table(s *Stats) *doc.Table {
 	} else {
 		t.Row("idle while jobs wait", "", "not known: "+s.Idle.Why)
 	}
+	quantiles(t, "recorded wait", &s.Waits, span)
+	if s.MeanWait != nil {
+		t.Row("mean recorded wait", span(int64(*s.MeanWait)), "from the submission to the recorded start, of "+page.Count(s.Waits.Known, "job", "jobs"))
+	}
 	quantiles(t, "size", &s.Sizes, func(v int64) string { return plot.Count(v) })
 	quantiles(t, "runtime", &s.Runtimes, span)
 	quantiles(t, "requested time", &s.Requests, span)

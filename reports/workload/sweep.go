@@ -45,6 +45,7 @@ type collector struct {
 	sizes  []int64
 	runs   []int64
 	asked  []int64
+	waits  []int64
 	ratios []float64
 	by     [4]map[string]*usage // tenant, account, group, user
 	ran    []onNodes
@@ -129,6 +130,7 @@ func (c *collector) times(j *traces.Job, size int64) {
 	switch {
 	case j.Start.OK && end.OK && end.V >= j.Start.V && j.Start.V >= j.Submit:
 		c.s.Started++
+		c.waits = append(c.waits, int64(j.Start.V.Sub(j.Submit)))
 		c.s.EndUS = max(c.s.EndUS, int64(end.V))
 		c.all = append(c.all, change{j.Submit, small, submitted}, change{j.Start.V, small, started}, change{end.V, small, ended})
 		if j.RecordedNodes != "" && j.GPUsPerNode.V > 0 {
@@ -196,6 +198,7 @@ func (c *collector) finish(tenants []traces.Tenant) {
 	s.Sizes = distribution(c.sizes, s.Jobs, doubled)
 	s.Runtimes = distribution(c.runs, s.Jobs, spans)
 	s.Requests = distribution(c.asked, s.Jobs, spans)
+	s.Waits, s.MeanWait = distribution(c.waits, s.Jobs, spans), meanOf(c.waits)
 	if a := &s.Accuracy; a.Jobs > 0 {
 		slices.Sort(c.ratios)
 		a.Median, a.Mean = c.ratios[(len(c.ratios)-1)/2], a.Mean/float64(a.Jobs)

@@ -38,6 +38,8 @@ type Stats struct {
 	Sizes    Distribution `json:"sizes"`
 	Runtimes Distribution `json:"runtimes_us"`
 	Requests Distribution `json:"requests_us"`
+	Waits    Distribution `json:"recorded_waits_us"`
+	MeanWait *float64     `json:"recorded_wait_mean_us"` // nil where no start is recorded
 	Accuracy Accuracy     `json:"accuracy"`
 	Beyond   Allocated    `json:"allocated_beyond_request"`
 	Tenants  Tenants      `json:"tenants"`
@@ -214,4 +216,17 @@ func (c *collector) capacity(info *traces.Info) {
 // clock is the instant of a trace on the wall clock of the zone.
 func (c *collector) clock(t model.Time) time.Time {
 	return time.UnixMicro(int64(c.epoch) + int64(t)).UTC().In(c.zone)
+}
+
+// meanOf is nil of no value. A sum of spans may be beyond 64 bits.
+func meanOf(spans []int64) *float64 {
+	if len(spans) == 0 {
+		return nil
+	}
+	sum := 0.0
+	for _, v := range spans {
+		sum += float64(v)
+	}
+	mean := sum / float64(len(spans))
+	return &mean
 }

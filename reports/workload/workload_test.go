@@ -83,6 +83,8 @@ func TestMeasure(t *testing.T) {
 	require.InDelta(t, offered, held, 1, "all that was submitted ran")
 	require.Equal(t, Distribution{Known: 4, P10: 1, P50: 2, P90: 8, P99: 8, Max: 8, Buckets: []Bucket{{1, 1}, {2, 1}, {4, 1}, {8, 1}}}, s.Sizes)
 	require.Equal(t, Accuracy{Jobs: 3, Exceeded: 1, Tenths: [10]int64{2: 1, 5: 1, 9: 1}, Median: 0.5, Mean: (0.2 + 2 + 0.5) / 3}, s.Accuracy)
+	require.Equal(t, Distribution{Known: 3, Unknown: 1, P90: int64(20 * model.Minute), P99: int64(20 * model.Minute), Max: int64(20 * model.Minute), Buckets: []Bucket{{int64(model.Second), 2}, {int64(30 * model.Minute), 1}}}, s.Waits)
+	require.InDelta(t, float64(20*model.Minute)/3, *s.MeanWait, 1e-6, "of the jobs with a recorded start")
 	quarter := 0.25
 	require.Equal(t, Tenants{By: "tenant", Rows: []Tenant{{"ada", 2, 2.0, 0.75, &quarter}, {"bob", 2, 2.0 / 3, 0.25, nil}}}, s.Tenants)
 	// From 10 to 20 two GPUs are idle and eight wanted; from 20 to 30 all eight, which is enough.
@@ -100,6 +102,7 @@ func TestMeasureLittle(t *testing.T) {
 	require.Nil(t, s.EpochUS)
 	require.Equal(t, [7]int64{1, 1}, s.Weekdays)
 	require.False(t, s.Idle.Known)
+	require.Nil(t, s.MeanWait)
 	require.Equal(t, "the trace has no nodes with GPUs", s.GPUs.Why)
 	require.Empty(t, s.Tenants.By)
 	require.LessOrEqual(t, len(s.Load), mostBins)

@@ -5,7 +5,7 @@ package main
 // and below those that use it. A limit is lowered when a change takes arrows away.
 var layerTable = []layered{
 	{"profiles", 40, `
-		classes clusterdiff jsonschema lintexperiment mapping values held scenario hardware lintcluster experiment powercap
+		classes clusterdiff agentsfile jsonschema lintexperiment mapping values held scenario hardware lintcluster experiment powercap
 		resolvesets lint calibration gate settings clusterfile storage encode services kinds diff idleweights scalingmachines
 		failures network scaling locate scalingpolicy load weights resolve check decode retired schema cluster amount nodes
 		scalar profile slurmkeys problem`},
@@ -22,7 +22,7 @@ var layerTable = []layered{
 		headline page changes pagesense explain weigh verdict report around loads seek variance sense shares decide finalists
 		bounds payers candidate windows vary space services figure tune runs goal`},
 	{"reports/plot", 2, `
-		supply tradeoff sidebyside shares sensitivity readings moves hours slowdown history gantt raster fits energy columns
+		supply tradeoff fidelity sidebyside shares sensitivity readings moves hours slowdown history gantt raster fits energy columns
 		cluster site waits rows power state candidates heatmap measure axis figure canvas words`},
 	{"sim/world", 14, `
 		site proposals prologues arrivals warm silence exits checkpoints breakdowns drift hardware endings agenda transfers

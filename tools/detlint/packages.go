@@ -221,6 +221,8 @@ var packageTable = []packageRule{
 	{dir: "sim/gate", may: []string{"internal/doc", "internal/seal", "internal/spelling", "scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/workerpool", "sim/metric", "sim/plan", "sim/record",
 		"sim/stat", "sim/task", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
 	{dir: "sim/paired", may: []string{"scheduler/model", "sim", "sim/workerpool", "sim/metric", "sim/plan", "sim/record", "sim/stat", "sim/task"}},
+	{dir: "sim/fidelity", may: []string{"scheduler/model", "scheduler/model/draw", "sim", "sim/workerpool", "sim/metric", "sim/plan", "sim/record", "traces", "traces/transform", "gonum.org/v1/gonum/stat"},
+		free: []exemption{judged}},
 	{dir: "sim/experiment", may: []string{"internal/seal", "scheduler/model", "profiles", "sim/metric", "sim/plan", "sim/search", "sim/stat", "sim/task",
 		"traces/transform"}},
 
@@ -239,6 +241,7 @@ var packageTable = []packageRule{
 	{dir: "reports/workload", may: []string{"internal/doc", "scheduler/model", "traces", "traces/hostlist", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
 	{dir: "reports/calibration", may: []string{"internal/doc", "capture/calibrate", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
 	{dir: "reports/scaling", may: []string{"internal/doc", "scheduler/model", "sim/scaling", "sim/service/vm", "sim/stat", "reports/page", "reports/plot", "reports/table"}, free: []exemption{drawn}},
+	{dir: "reports/fidelity", may: []string{"internal/doc", "sim/fidelity", "sim/metric", "reports/page", "reports/plot"}},
 	{dir: "reports", may: []string{"internal/doc", "internal/disk", "scheduler/model", "sim/metric", "sim/record", "reports/internal/rundata", "reports/page", "reports/plot", "reports/table"},
 		free: []exemption{drawn}},
 
@@ -255,6 +258,7 @@ var packageTable = []packageRule{
 	{dir: "cmd/orrery/internal/formats", may: verbs("cli", "replay", "settings", "tunedir"), free: []exemption{shell}},
 	{dir: "cmd/orrery/internal/results", may: verbs("cli", "formats", "logfile"), free: []exemption{shell}},
 	{dir: "cmd/orrery/internal/fork", may: verbs("cli", "formats", "logfile", "settings"), free: []exemption{shell}},
+	{dir: "cmd/orrery/internal/fidelity", may: verbs("cli", "logfile", "settings"), free: []exemption{shell}},
 	{dir: "cmd/orrery/internal/explain", may: verbs("cli", "formats", "logfile"), free: []exemption{shell}},
 	{dir: "cmd/orrery/internal/verify", may: verbs("cli", "fork", "formats", "logfile", "settings"), free: []exemption{shell}},
 	{dir: "cmd/orrery/internal/studies", may: verbs("cli", "formats", "logfile", "settings", "studypage"), free: []exemption{shell}},

@@ -22,6 +22,7 @@ import (
 	"orrery/cmd/orrery/internal/cli"
 	"orrery/cmd/orrery/internal/data"
 	"orrery/cmd/orrery/internal/explain"
+	"orrery/cmd/orrery/internal/fidelity"
 	"orrery/cmd/orrery/internal/fork"
 	"orrery/cmd/orrery/internal/gate"
 	"orrery/cmd/orrery/internal/replay"
@@ -131,7 +132,7 @@ program. Then name a log of your own.`,
 		return cmp.Or(oldNames[name], pflag.NormalizedName(name))
 	})
 	root.SetHelpCommand(about.HelpCommand(app))
-	root.AddCommand(replay.Command(app), fork.Command(app), explain.Command(app), verify.Command(app), gate.Command(app), tune.Command(app))
+	root.AddCommand(replay.Command(app), fork.Command(app), fidelity.Command(app), explain.Command(app), verify.Command(app), gate.Command(app), tune.Command(app))
 	for _, verbs := range [][]*cobra.Command{
 		results.Verbs(app), data.Verbs(app), site.Verbs(app), service.Verbs(app), studies.Verbs(app), capture.Verbs(app), about.Verbs(app), about.Topics(app),
 	} {

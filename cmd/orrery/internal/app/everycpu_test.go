@@ -32,6 +32,7 @@ var cpuRuns = []struct {
 	{"export run --table series -o csv --out series.csv", 0},
 	{"compare before after --noise log.swf.gz --replicas 3 -o json --out compared", 0},
 	{"compare before after --windows 10 -o json", 0},
+	{"fidelity month.trace --procs 8 --draws 4 --quiet --report -o json", 0},
 	{"sweep experiment.yaml --report --quiet --out swept", 0},
 	{"tune --out tuned --budget 8000 --replicas 2 --loads none --quiet -o json", cli.ExitEvidence},
 	{"scale scaling.yaml --quiet --out scaled -o json", 0},

@@ -37,6 +37,7 @@ var jsonRuns = map[string][]struct {
 	"scale":             {{"scale scaling.yaml --out scaled", 0}},
 	"doctor":            {{"doctor --study .", 0}},
 	"explain":           {{"explain run 20", 0}, {"explain --mode-differences", 0}, {"explain sited 20", 0}},
+	"fidelity":          {{"fidelity month.trace --procs 8 --draws 3", 0}, {"fidelity month.trace log.swf.gz --procs 8 --draws 3", 0}},
 	"fork":              {{"fork before log.swf.gz --at 10m --order sjf --out forked", 0}, {"fork before --counterfactual 20 --out preferred", 0}},
 	"gate":              {{"gate builtin", 0}},
 	"import":            {{"import log.swf.gz --out imported.trace", 0}},

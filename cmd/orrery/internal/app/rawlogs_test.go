@@ -15,7 +15,7 @@ import (
 func TestVerbsOfRawLogs(t *testing.T) {
 	root, _ := app.Root((&cli.App{}))
 	for _, verb := range []string{
-		"import", "replay", "check", "verify", "explain", "compare", "gate", "sweep", "tune", "scale",
+		"import", "replay", "check", "verify", "explain", "compare", "fidelity", "gate", "sweep", "tune", "scale",
 		"trace info", "trace head", "trace stats", "trace validate", "trace transform",
 	} {
 		cmd, rest, err := root.Find(strings.Fields(verb))

@@ -49,7 +49,10 @@ there as a whole or not at all; an earlier run in it is replaced with --force.
 
 ` + settings.Help + `
 
--o json prints the metrics as in metrics.json, -o csv as one table: times in
+Where the log records when jobs started, the mean wait of the record stands beside
+that of the replay; orrery fidelity says how near the two are.
+
+-o json prints the metrics as in metrics.json, and the recorded wait; -o csv as one table: times in
 seconds, shares from 0 to 1; see 'orrery help metrics'. Times in the tables are written D d HH:MM:SS.
 
 Exit codes: 0 replayed, 1 failed, 2 usage, 3 bad input (with --infeasible error
@@ -152,9 +155,13 @@ func (v *replayVerb) check(outGiven bool) error {
 
 // show prints the outcome in the form that was asked for.
 func (v *replayVerb) show(t *logfile.Trace, out *sim.Outcome) error {
+	recorded, err := recordedOf(t.Open, &out.Table)
+	if err != nil {
+		return err
+	}
 	switch {
 	case v.print.JSON():
-		return v.print.Document(out.Table)
+		return v.print.Document(replayed{out.Table, recorded})
 	case v.quiet && v.print.Format == "table":
 		return nil
 	}
@@ -162,7 +169,7 @@ func (v *replayVerb) show(t *logfile.Trace, out *sim.Outcome) error {
 		return v.print.Table(metricTable(&out.Table))
 	}
 	v.routed(out)
-	s := summary{trace: t, out: out, dir: v.out, report: v.report}
+	s := summary{trace: t, out: out, dir: v.out, report: v.report, recorded: recorded}
 	if err := v.print.Table(s.table()); err != nil {
 		return err
 	}

@@ -30,6 +30,8 @@ type summary struct {
 	out    *sim.Outcome
 	dir    string
 	report bool
+
+	recorded *recordedWaits // nil where the log records no start
 }
 
 // table has one line a question: its value, and what one should know about it.
@@ -73,6 +75,9 @@ func (s *summary) table() *doc.Table {
 		{"makespan", "makespan"},
 	} {
 		t.Row(p.label, s.cell(p.name, metric.All), s.note(p.name))
+		if r := s.recorded; r != nil && p.name == "wait_mean" {
+			t.Row("mean wait recorded", doc.Quantity(table.Span(r.Recorded), r.Recorded), r.words())
+		}
 	}
 	for _, p := range []struct{ name, label string }{{"utilisation", "utilisation"}, {"loss_of_capacity", "loss of capacity"}} {
 		t.Row(p.label, s.cell(p.name, metric.All), s.steady(p.name))

@@ -24,6 +24,7 @@ type siteFlags struct {
 	File     string
 	profiles []string
 	routing  profiles.Routing
+	Agents   string            // path of a file of the section agents, "" for what the cluster file says
 	runtime  string            // recorded or modelled, "" for what the file says
 	Read     *profiles.Cluster // with its places in the file
 }
@@ -125,6 +126,11 @@ func (s *Flags) enterSite(spec *plan.Spec, t *logfile.Trace) error {
 	if f.runtime != "" {
 		if c, err = c.WithRuntime(f.runtime); err != nil {
 			return cli.Coded(cli.ExitUsage, err)
+		}
+	}
+	if f.Agents != "" {
+		if c, err = withAgents(c, f.Agents); err != nil {
+			return err
 		}
 	}
 	f.Read = c
@@ -287,4 +293,16 @@ func AllFaults(err error, e *profiles.Experiment, dir string) error {
 		}
 	}
 	return profiles.Joined(append(looks, experiment.Check(e, dir))...)
+}
+
+// withAgents is a cluster with the section agents of another file.
+func withAgents(c *profiles.Cluster, path string) (*profiles.Cluster, error) {
+	with, err := c.LoadAgents(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.NoFile("--agents "+path, path, "a file with a section agents, as cluster files have it")
+	}
+	if err != nil {
+		return nil, cli.Coded(cli.ExitUsage, err)
+	}
+	return with, nil
 }
