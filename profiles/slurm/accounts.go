@@ -236,6 +236,9 @@ func (c *converter) commanded(text string, number int) error {
 // plainAccount are what sacctmgr says that is not about scheduling.
 var plainAccount = []string{"name", "account", "user", "cluster", "partition", "description", "organization", "defaultaccount", "adminlevel", "classification", "parentname", "par name", "parent", "id", "lft", "rgt", "comment", "flags", "wckeys", "defaultwckey"}
 
+// mayUse say which qualities of service an association may have.
+var mayUse = []string{"qos", "qoslevel", "def qos", "defaultqos", "defqos"}
+
 // What options are of that have the same names elsewhere.
 const (
 	ofAccount = "account"
@@ -261,6 +264,8 @@ func (c *converter) accountOptions(pairs []pair, a *account) (err error) {
 		case key == "grptres" || key == "grpnodes":
 			err = c.limitsIn(p, &a.MaxNodes, &a.MaxGPUs)
 		case slices.Contains(plainAccount, key):
+		case slices.Contains(mayUse, key):
+			c.plain(p, "rows say which quality of service they have")
 		default:
 			c.ignored(p, "a limit of accounts that is not modelled")
 		}
@@ -305,6 +310,8 @@ func (c *converter) userOptions(pairs []pair, user, in string) error {
 				c.approximated(p, "users of an account share equally")
 			}
 		case slices.Contains(plainAccount, key):
+		case slices.Contains(mayUse, key):
+			c.plain(p, "rows say which quality of service they have")
 		default:
 			c.ignored(p, "limits of single users are not modelled")
 		}
@@ -418,6 +425,12 @@ func (c *converter) qosOption(p pair, q *profiles.QOS) (err error) {
 		err = c.limit(p, &q.UserJobs)
 	case "maxsubmitpu", "maxsubmitjobspu", "maxsubmitjobsperuser":
 		err = c.limit(p, &q.UserPending)
+	case "preemptmode":
+		if strings.EqualFold(p.value, "cluster") {
+			c.plain(p, "that of the cluster, as by default")
+		} else {
+			c.ignored(p, "how victims leave is the same for all qualities of service")
+		}
 	default:
 		if !slices.Contains(plainAccount, key) {
 			c.ignored(p, "an option of qualities of service that is not modelled")
