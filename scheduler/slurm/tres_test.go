@@ -17,14 +17,14 @@ func TestTRESAreOfThePartition(t *testing.T) {
 	s.Partitions[0].Nodes.Add(1)
 	s.Partitions[0].Nodes.Add(2)
 	parts := newTRESParts(s)
-	ask := func(partition model.PartitionID, memory int64, tasks int32) []multifactor.Part {
+	requested := func(partition model.PartitionID, memory int64, tasks int32) []multifactor.Part {
 		a := &model.Allocation{Partition: partition, NodesMin: 2, Tasks: tasks, Amounts: model.Amounts{CPUs: 3, Memory: memory}}
 		return append([]multifactor.Part{}, parts.of(&job{Allocation: a, cpus: 6, usage: quota.ResourceUsage{GPUs: 1}})...)
 	}
-	require.Equal(t, []multifactor.Part{{Amount: 2, Whole: 2}, {Amount: 6, Whole: 16}, {Amount: 200, Whole: 2000}, {Amount: 1, Whole: 4}}, ask(0, 100, 0))
-	require.Equal(t, []multifactor.Part{{Amount: 2, Whole: 4}, {Amount: 6, Whole: 32}, {Amount: 200, Whole: 4000}, {Amount: 1, Whole: 8}}, ask(-1, 100, 0))
-	require.Equal(t, int64(600), ask(0, 100, 6)[tresMemory].Amount, "of each task")
-	require.Equal(t, int64(2000), ask(0, 0, 0)[tresMemory].Amount, "that of its nodes, where it asks for none")
+	require.Equal(t, []multifactor.Part{{Amount: 2, Whole: 2}, {Amount: 6, Whole: 16}, {Amount: 200, Whole: 2000}, {Amount: 1, Whole: 4}}, requested(0, 100, 0))
+	require.Equal(t, []multifactor.Part{{Amount: 2, Whole: 4}, {Amount: 6, Whole: 32}, {Amount: 200, Whole: 4000}, {Amount: 1, Whole: 8}}, requested(-1, 100, 0))
+	require.Equal(t, int64(600), requested(0, 100, 6)[tresMemory].Amount, "of each task")
+	require.Equal(t, int64(2000), requested(0, 0, 0)[tresMemory].Amount, "that of its nodes, where it asks for none")
 
 	weights := &multifactor.Weights{TRES: []int32{0, 1600, 0, 0}, MaxAge: model.Day}
 	p := newPriorities(&Config{Site: s, Weights: weights, Options: Defaults()})

@@ -1,4 +1,4 @@
-package main
+package site_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/cmd/orrery/internal/clitest"
 	"orrery/tools/refdata"
 	"orrery/traces"
 )
@@ -24,9 +25,9 @@ func TestRecordedSlurm(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
 	done := func(args ...string) string {
-		got := inProcess(t, args...)
-		require.Zero(t, got.code, "%v: %s", args, got.stderr)
-		return got.stdout
+		got := clitest.Run(t, args...)
+		require.Zero(t, got.Code, "%v: %s", args, got.Stderr)
+		return got.Stdout
 	}
 	done("import", filepath.Join(from, "sacct.txt"), "--time-zone", "UTC", "--out", "log.trace")
 	done("profiles", "from-slurm", "--conf", filepath.Join(from, "slurm.conf"), "--sacctmgr", filepath.Join(from, "assoc.txt"), "--sacctmgr", filepath.Join(from, "qos.txt"), "--out", "site.yaml")
