@@ -119,14 +119,14 @@ func keyTable(keys []documentKey) string {
 		if k.Unit != "" && k.Unit != k.Type {
 			value += ", " + k.Unit
 		}
-		switch {
-		case k.Words != nil && k.Type == "text":
+		if k.Words != nil && k.Type == "text" {
 			value = ""
-		case k.Words != nil:
-			value += ", "
 		}
 		if k.Range != "" {
 			value += ", " + k.Range
+		}
+		if k.Words != nil && value != "" {
+			value += ", "
 		}
 		for i, w := range k.Words {
 			if i > 0 {

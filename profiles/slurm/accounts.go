@@ -20,6 +20,24 @@ type accountTree struct {
 	list  []account
 	index map[string]int
 	above []indented // of a table, from the root down
+
+	members []profiles.Association // the users, with the account of each
+	has     map[profiles.Association]bool
+}
+
+// member adds a user to an account. One that is there once for each of several partitions counts once.
+func (t *accountTree) member(user, account string, shares int64) (first bool) {
+	if account == "root" {
+		account = ""
+	}
+	key := profiles.Association{User: user, Account: account}
+	if user == "" || t.has[key] {
+		return user == ""
+	}
+	t.has[key] = true
+	key.Shares = shares
+	t.members = append(t.members, key)
+	return true
 }
 
 // indented is an account of a table by how far it stands from the margin.
@@ -47,7 +65,6 @@ type account struct {
 	parent string
 	shares int64
 	users  int
-	direct int64 // shares of the users in it
 }
 
 // at is the account of that name, made when it is new.
@@ -112,7 +129,7 @@ func (c *converter) dumped(kind, rest string, number int, parent *string) error 
 		a.parent = *parent
 		return c.accountOptions(pairs, a)
 	case "User":
-		return c.userOptions(pairs, *parent)
+		return c.userOptions(pairs, name, *parent)
 	}
 	return nil
 }
@@ -154,7 +171,7 @@ func (c *converter) tabled(text string, number int, header []string) ([]string, 
 		parent = at["Par Name"]
 	}
 	if at["User"] != "" {
-		return header, c.userOptions(pairs, at["Account"])
+		return header, c.userOptions(pairs, at["User"], at["Account"])
 	}
 	a := c.tree.at(at["Account"])
 	if parent == "" {
@@ -206,8 +223,10 @@ func (c *converter) commanded(text string, number int) error {
 			account = at["defaultaccount"]
 		}
 		for a := range strings.SplitSeq(account, ",") {
-			if err := c.userOptions(pairs, a); err != nil {
-				return err
+			for user := range strings.SplitSeq(at["name"], ",") {
+				if err := c.userOptions(pairs, user, a); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -216,6 +235,9 @@ func (c *converter) commanded(text string, number int) error {
 
 // plainAccount are what sacctmgr says that is not about scheduling.
 var plainAccount = []string{"name", "account", "user", "cluster", "partition", "description", "organization", "defaultaccount", "adminlevel", "classification", "parentname", "par name", "parent", "id", "lft", "rgt", "comment", "flags", "wckeys", "defaultwckey"}
+
+// mayUse say which qualities of service an association may have.
+var mayUse = []string{"qos", "qoslevel", "def qos", "defaultqos", "defqos"}
 
 // What options are of that have the same names elsewhere.
 const (
@@ -242,6 +264,8 @@ func (c *converter) accountOptions(pairs []pair, a *account) (err error) {
 		case key == "grptres" || key == "grpnodes":
 			err = c.limitsIn(p, &a.MaxNodes, &a.MaxGPUs)
 		case slices.Contains(plainAccount, key):
+		case slices.Contains(mayUse, key):
+			c.plain(p, "rows say which quality of service they have")
 		default:
 			c.ignored(p, "a limit of accounts that is not modelled")
 		}
@@ -265,31 +289,35 @@ func (c *converter) shares(p pair) (int64, error) {
 	return n, err
 }
 
-func (c *converter) userOptions(pairs []pair, in string) error {
+func (c *converter) userOptions(pairs []pair, user, in string) error {
 	if in == "" {
 		return nil
 	}
-	a := c.tree.at(in)
-	a.users++
+	c.tree.at(in).users++
+	shares := int64(1)
 	for _, p := range pairs {
 		switch key := strings.ToLower(p.key); {
+		case (key == "fairshare" || key == "share") && strings.EqualFold(p.value, "parent"):
+			c.approximated(p, "the user has one share of the account")
 		case key == "fairshare" || key == "share":
-			if !strings.EqualFold(p.value, "parent") {
-				n, err := c.number(p, 0, math.MaxInt32)
-				if err != nil {
-					return err
-				}
-				a.direct += n
+			n, err := c.number(p, 0, math.MaxInt32)
+			if err != nil {
+				return err
 			}
-			if p.value == "1" {
+			if shares = n; n == 1 || c.inSlurm() {
 				c.understood(p)
 			} else {
 				c.approximated(p, "users of an account share equally")
 			}
 		case slices.Contains(plainAccount, key):
+		case slices.Contains(mayUse, key):
+			c.plain(p, "rows say which quality of service they have")
 		default:
 			c.ignored(p, "limits of single users are not modelled")
 		}
+	}
+	if !c.tree.member(user, in, shares) && len(pairs) > 0 {
+		c.ignored(pair{"User", user, pairs[0].line}, "a user that is in an account once for each of several partitions counts once")
 	}
 	return nil
 }
@@ -397,6 +425,12 @@ func (c *converter) qosOption(p pair, q *profiles.QOS) (err error) {
 		err = c.limit(p, &q.UserJobs)
 	case "maxsubmitpu", "maxsubmitjobspu", "maxsubmitjobsperuser":
 		err = c.limit(p, &q.UserPending)
+	case "preemptmode":
+		if strings.EqualFold(p.value, "cluster") {
+			c.plain(p, "that of the cluster, as by default")
+		} else {
+			c.ignored(p, "how victims leave is the same for all qualities of service")
+		}
 	default:
 		if !slices.Contains(plainAccount, key) {
 			c.ignored(p, "an option of qualities of service that is not modelled")

@@ -34,9 +34,6 @@ func (c *converter) conf(lines []line) error {
 			return err
 		}
 	}
-	if !c.selects { // the default of Slurm shares nodes
-		c.approximated(pair{key: "SelectType", value: "select/cons_tres (by default)"}, c.wholeNodes())
-	}
 	return nil
 }
 
@@ -47,12 +44,12 @@ func (c *converter) option(p pair) error {
 		return read(c, p)
 	}
 	if why, ok := plainOption[key]; ok {
-		c.ignored(p, why)
+		c.plain(p, why)
 		return nil
 	}
 	for _, x := range plainParts {
 		if strings.Contains(key, x.part) {
-			c.ignored(p, x.why)
+			c.plain(p, x.why)
 			return nil
 		}
 	}
@@ -82,6 +79,9 @@ func options() map[string]func(*converter, pair) error {
 		"schedulertype":            (*converter).schedulerType,
 		"schedulerparameters":      (*converter).schedulerParameters,
 		"selecttype":               (*converter).selectType,
+		"selecttypeparameters":     (*converter).selectParameters,
+		"epilog":                   (*converter).epilogProgram,
+		"licenses":                 (*converter).licences,
 		"killwait":                 (*converter).killWait,
 		"preempttype":              (*converter).preemptType,
 		"preemptmode":              (*converter).preemptMode,
@@ -96,12 +96,12 @@ func options() map[string]func(*converter, pair) error {
 // names of many.
 var plainOption = map[string]string{
 	"enforcepartlimits": "a replay's policy says what becomes of jobs that can never start",
-	"overtimelimit":     "a replay's policy says what becomes of jobs that overrun", "selecttypeparameters": "whole nodes are allocated, or GPUs of them", "defmempercpu": "rows say what memory they ask for",
-	"defmempernode": "rows say what memory they ask for", "maxmempercpu": "whole nodes are allocated", "maxmempernode": "whole nodes are allocated", "completewait": "agents.completion_delay of the cluster file is like it",
+	"overtimelimit":     "a replay's policy says what becomes of jobs that overrun", "defmempercpu": "rows say what memory they ask for",
+	"defmempernode": "rows say what memory they ask for", "maxmempercpu": "rows say what memory they ask for", "maxmempernode": "rows say what memory they ask for", "completewait": "agents.completion_delay of the cluster file is like it",
 	"maxjobcount": "the replay has no such bound", "maxarraysize": "the replay has no such bound", "minjobage": "records of ended jobs", "firstjobid": "rows have their own ids", "maxjobid": "rows have their own ids",
 	"maxstepcount": "steps of jobs are not modelled", "waittime": "steps of jobs are not modelled", "inactivelimit": "steps of jobs are not modelled", "killonbadexit": "steps of jobs are not modelled",
 	"returntoservice": "events of the cluster file say when nodes return", "vsizefactor": "use of memory is not modelled", "usepam": "rights of users", "propagateresourcelimits": "limits of processes",
-	"statesavelocation": "a path", "messagetimeout": "times of daemons", "batchstarttimeout": "times of daemons", "tmpfs": "a path", "licenses": "licences are not modelled", "rebootprogram": "a program",
+	"statesavelocation": "a path", "messagetimeout": "times of daemons", "batchstarttimeout": "times of daemons", "tmpfs": "a path", "rebootprogram": "a program",
 	"accountingstoragetres": "what accounting counts", "mpidefault": "how tasks start", "mpiparams": "how tasks start", "srunportrange": "how tasks start", "srunprolog": "a program", "srunepilog": "a program", "launchparameters": "how tasks start", "x11parameters": "how tasks start",
 	"sitefactorplugin": "the column site_factor of the trace has the points of the site factor", "prioritysitefactorplugin": "the column site_factor of the trace has the points of the site factor", "prioritysitefactorparameters": "the column site_factor of the trace has the points of the site factor",
 }
@@ -301,87 +301,19 @@ func (c *converter) schedulerType(p pair) error {
 	return nil
 }
 
-func (c *converter) schedulerParameters(p pair) error {
-	for _, term := range hostlist.Terms(p.value, ",") {
-		name, value, _ := strings.Cut(term, "=")
-		one := pair{p.key + ": " + name, value, p.line}
-		var to *int32
-		switch name {
-		case "bf_window", "bf_resolution", "bf_interval":
-			if err := c.backfillSpan(one, name); err != nil {
-				return err
-			}
-			continue
-		case "bf_max_job_test":
-			to = &c.profile.BFMaxJobTest
-		case "bf_max_job_user":
-			to = &c.profile.BFMaxJobUser
-		case "bf_continue":
-			c.approximated(one, "a backfill pass takes no time here and is never interrupted")
-		default:
-			why := "how the main scheduler is started: here a pass follows every change"
-			if strings.HasPrefix(name, "bf_") {
-				why = "a detail of backfilling that is not modelled"
-			}
-			c.ignored(one, why)
-		}
-		if to == nil {
-			continue
-		}
-		least := int64(0)
-		if name == "bf_max_job_test" {
-			least = 1
-		}
-		n, err := c.number(one, least, math.MaxInt32)
-		if err != nil {
-			return err
-		}
-		*to = int32(n)
-		c.understood(one)
-	}
+func (c *converter) licences(p pair) error {
+	c.ignored(p, "licences are not modelled")
 	return nil
 }
 
-// backfillSpan reads bf_window in minutes, the others in seconds; bf_interval=-1
-// switches backfilling off.
-func (c *converter) backfillSpan(p pair, name string) error {
-	if name == "bf_interval" && p.value == "-1" {
-		c.builtin, c.byInterval = true, true
-		c.understood(p)
-		return nil
-	}
-	n, err := c.number(p, 1, maxSpan)
-	if err != nil {
-		return err
-	}
-	switch name {
-	case "bf_window":
-		c.profile.BFWindow = model.Duration(n) * model.Minute
-	case "bf_resolution":
-		c.profile.BFResolution = model.Duration(n) * model.Second
-	case "bf_interval":
-		c.profile.BFInterval = model.Duration(n) * model.Second
-	}
-	c.understood(p)
-	return nil
-}
-
-func (c *converter) selectType(p pair) error {
-	c.selects = true
-	if strings.EqualFold(p.value, "select/linear") {
+// epilogProgram is a program that nodes run at the end of a job: its end asks for a pass of the main scheduler at once.
+func (c *converter) epilogProgram(p pair) error {
+	if c.epilog = p.value != ""; c.epilog {
 		c.understood(p)
 	} else {
-		c.approximated(p, c.wholeNodes())
+		c.ignored(p, "no program is named")
 	}
 	return nil
-}
-
-// wholeNodes says what becomes of jobs that share nodes.
-func (c *converter) wholeNodes() string {
-	if c.share {
-		return "GPUs of a node are allocated one by one; jobs without GPUs take whole nodes"
-	}
-	return "whole nodes are allocated: jobs that shared a node in Slurm have one each (GPUs can be shared out instead, with backfill: easy)"
 }
 
 func (c *converter) killWait(p pair) error {

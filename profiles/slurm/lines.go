@@ -2,6 +2,8 @@ package slurm
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"orrery/profiles"
@@ -97,8 +99,68 @@ func (w *writer) priority() {
 	}
 }
 
+// schedulers writes the block slurm: what differs from the defaults of Slurm.
+func (w *writer) schedulers() {
+	s, def := &w.p.Slurm, profiles.Default().Slurm
+	w.line("SchedulerType", "sched/backfill")
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(schedulerTerms)) {
+		t := schedulerTerms[name]
+		if text, differs := t.written(w, name, s, &def); differs {
+			list = append(list, text)
+		}
+	}
+	if len(list) > 0 {
+		w.line("SchedulerParameters", strings.Join(list, ","))
+	}
+	if !s.ConsumableMemory {
+		w.b.WriteString("# Where nodes are divided (sharing: resources).\n")
+		w.line("SelectType", "select/cons_tres")
+		w.line("SelectTypeParameters", "CR_Core")
+	}
+	if s.UsageAtEnds {
+		w.line("AccountingStorageEnforce", "limits")
+	}
+	for _, x := range []struct {
+		key string
+		is  bool
+	}{
+		{"slurm.epilog (Epilog names a program)", s.Epilog}, {"slurm.loop", s.Loop != def.Loop}, {"slurm.requeue_delay", s.RequeueDelay != def.RequeueDelay},
+	} {
+		if x.is {
+			w.left = append(w.left, x.key)
+		}
+	}
+}
+
+// written is a term of SchedulerParameters as it stands there, and whether it differs from the default.
+func (t *schedulerTerm) written(w *writer, name string, s, def *profiles.Slurm) (text string, differs bool) {
+	var n int64
+	switch {
+	case t.flag != nil:
+		return name, *t.flag(s) != *t.flag(def)
+	case t.count != nil:
+		n, differs = int64(*t.count(s)), *t.count(s) != *t.count(def)
+	case t.points != nil:
+		n, differs = *t.points(s), *t.points(s) != *t.points(def)
+	default:
+		d := *t.span(s)
+		if differs = d != *t.span(def); differs {
+			n = w.whole("slurm."+name, d, t.unit)
+		}
+		if d == 0 && t.never {
+			n = -1
+		}
+	}
+	return fmt.Sprintf("%s=%d", name, n), differs
+}
+
 func (w *writer) backfill() {
 	p := w.p
+	if p.Backfill == "slurm" {
+		w.schedulers()
+		return
+	}
 	if p.Backfill == "none" {
 		w.line("SchedulerType", "sched/builtin")
 		return

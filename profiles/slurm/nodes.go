@@ -88,7 +88,7 @@ func (c *converter) processorNotes(l line, s *nodeSpec) {
 		switch {
 		case !slices.Contains(productOptions, strings.ToLower(p.key)):
 		case s.cpus > 0:
-			c.ignored(p, "CPUs says how many processors there are")
+			c.plain(p, "CPUs says how many processors there are")
 		default:
 			c.understood(p)
 		}
@@ -148,7 +148,7 @@ func (c *converter) nodeOption(p pair, s *nodeSpec) (err error) {
 		c.nodeState(p, s)
 	default:
 		if why, ok := plainNode[key]; ok {
-			c.ignored(p, why)
+			c.plain(p, why)
 		} else {
 			c.ignored(p, "an option of nodes that this converter does not know")
 		}
@@ -287,7 +287,7 @@ func (c *converter) gresLine(l line) error {
 				count = int64(len(files))
 			}
 		default:
-			c.ignored(p, "GPUs of a node are alike here unless the cluster file says how they are joined")
+			c.plain(p, "GPUs of a node are alike here unless the cluster file says how they are joined")
 		}
 	}
 	named := gpu && c.describe(l, names, model, count)
@@ -299,7 +299,7 @@ func (c *converter) gresLine(l line) error {
 		case named && key != "count" && key != "file":
 			c.understood(p)
 		default:
-			c.ignored(p, "slurm.conf says which GPUs the nodes have; gres.conf names the type where slurm.conf does not")
+			c.plain(p, "slurm.conf says which GPUs the nodes have; gres.conf names the type where slurm.conf does not")
 		}
 	}
 	return nil

@@ -22,12 +22,18 @@ var plainPartition = map[string]string{
 	"allowqos": "the trace says which job ran where", "denyqos": "the trace says which job ran where", "allocnodes": "the trace says which job ran where",
 	"rootonly": "the trace says which job ran where", "disablerootjobs": "the trace says which job ran where", "reqresv": "the trace says which job ran where", "hidden": "only shown or not",
 	"defaulttime": "rows without a request follow the replay's policy for them", "defmempercpu": "rows say what memory they ask for", "defmempernode": "rows say what memory they ask for",
-	"defmempergpu": "rows say what memory they ask for", "defcpupergpu": "rows say what processors they ask for", "maxmempercpu": "whole nodes are allocated", "maxmempernode": "whole nodes are allocated",
-	"maxcpuspernode": "whole nodes are allocated", "maxcpuspersocket": "whole nodes are allocated", "lln": "nodes are selected whole", "selecttypeparameters": "nodes are selected whole",
-	"exclusiveuser": "whole nodes are allocated", "exclusivetopo": "not modelled", "cpubind": "binding of tasks", "tresbillingweights": "billing is by GPU here, or by node where there are none",
-	"qos": "limits of a partition's own quality of service are not modelled: write them to the partition", "overtimelimit": "the replay's policy on overruns says it", "jobdefaults": "rows say what they ask for",
+	"defmempergpu": "rows say what memory they ask for", "defcpupergpu": "rows say what processors they ask for", "maxmempercpu": "rows say what memory they ask for", "maxmempernode": "rows say what memory they ask for",
+	"selecttypeparameters": "the cluster's own count for all partitions",
+	"exclusivetopo":        "not modelled", "cpubind": "binding of tasks", "tresbillingweights": "billing is by GPU here, or by node where there are none",
+	"overtimelimit": "the replay's policy on overruns says it", "jobdefaults": "rows say what they ask for",
 	"preemptmode": "rows and the profile say how victims leave", "gracetime": "the profile says what time victims have", "alternate": "rows name their partition", "suspendtime": "nodes are not switched off",
 	"resumetimeout": "nodes are not switched off", "suspendtimeout": "nodes are not switched off", "powerdownonidle": "nodes are not switched off",
+}
+
+// lostPartition are options of partitions that decide in Slurm and have no meaning here.
+var lostPartition = map[string]string{
+	"maxcpuspernode": "parts of nodes by partition are not modelled", "maxcpuspersocket": "parts of nodes by partition are not modelled", "lln": "which nodes are filled first is not modelled",
+	"exclusiveuser": "nodes that one user has for themselves are not modelled", "qos": "limits of a partition's own quality of service are not modelled: write them to the partition",
 }
 
 func (c *converter) partitionLine(l line, def *partition) error {
@@ -99,6 +105,8 @@ func (c *converter) partitionOption(p pair, to *partition) error {
 		}
 	default:
 		if why, ok := plainPartition[key]; ok {
+			c.plain(p, why)
+		} else if why, ok := lostPartition[key]; ok {
 			c.ignored(p, why)
 		} else {
 			c.ignored(p, "an option of partitions that this converter does not know")
@@ -130,9 +138,9 @@ func (c *converter) partitionNodes(p pair, to *partition, key string) error {
 func (c *converter) oversubscribe(p pair) {
 	switch strings.ToUpper(p.value) {
 	case "EXCLUSIVE":
-		c.understood(p)
+		c.approximated(p, "where nodes are divided a job has its nodes for itself if its row says so (exclusive)")
 	case "NO":
-		c.approximated(p, "jobs take whole nodes, or GPUs of them, and no single processors")
+		c.understood(p)
 	default:
 		c.approximated(p, "no node is given to more jobs than it has room for")
 	}

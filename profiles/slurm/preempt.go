@@ -7,13 +7,15 @@ import (
 )
 
 func (c *converter) preemptType(p pair) error {
+	c.byQOS, c.preempts = false, false
 	switch strings.ToLower(p.value) {
 	case "preempt/none", "":
 		c.understood(p)
 	case "preempt/qos":
-		c.byQOS = true
+		c.byQOS, c.preempts = true, true
 		c.approximated(p, "a quality of service has a class above all that it may preempt, and its jobs preempt jobs of any lower class")
 	default:
+		c.preempts = true
 		c.ignored(p, "preemption by partition is not modelled: no job is preempted")
 	}
 	return nil

@@ -2,17 +2,10 @@ package slurm
 
 import (
 	"fmt"
+	"strings"
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
-)
-
-// Defaults of slurm.conf(5) that differ from those of a profile.
-const (
-	defaultWindow     = model.Day
-	defaultResolution = model.Minute
-	defaultInterval   = 30 * model.Second
-	defaultTests      = 500
 )
 
 // result puts together what was read.
@@ -30,9 +23,6 @@ func (c *converter) result() (*Result, error) {
 	c.tenants()
 	c.qualities()
 	c.cluster.Description = "made of the files of Slurm"
-	if c.share {
-		c.cluster.Sharing = "gpus"
-	}
 	c.cluster.VClusters = []profiles.VCluster{{
 		Name: c.cluster.Name, Profile: profiles.ProfileRef{Inline: &c.profile}, Home: profiles.Nodes{"all"},
 		Lend: true, Borrow: true, MaxLent: 0.2, Grace: model.Minute,
@@ -63,30 +53,35 @@ func (c *converter) settle() {
 	}
 	p.Preemption.Enabled = c.byQOS
 	c.exits()
-	switch {
-	case c.builtin, c.share:
-		p.Backfill = "easy"
-		if c.builtin {
-			p.Backfill = "none"
-		}
-		p.BFWindow, p.BFResolution, p.BFInterval, p.BFMaxJobTest, p.BFMaxJobUser = 0, 0, 0, 0, 0
-		return
+	if s := &p.Slurm; s.BFResolution > s.BFWindow {
+		s.BFResolution = s.BFWindow
+		c.notes.revise("", Approximated, "at most bf_window", strings.ToLower(ofScheduler)+"bf_resolution")
 	}
-	p.Backfill = "conservative"
-	or(&p.BFWindow, defaultWindow)
-	or(&p.BFResolution, defaultResolution)
-	or(&p.BFInterval, defaultInterval)
-	or(&p.BFMaxJobTest, defaultTests)
-	if p.BFResolution > p.BFWindow {
-		p.BFResolution = p.BFWindow
-		c.notes.revise("", Approximated, "at most bf_window", "schedulerparameters: bf_resolution")
+	if c.inSlurm() {
+		c.settleSlurm()
+		c.cluster.Associations = c.associations()
+	} else {
+		c.settleOther()
 	}
 }
 
-func or[T model.Duration | int32](to *T, x T) {
-	if *to == 0 {
-		*to = x
+// associations are all accounts and users of the database, where a priority goes by them: a rank of the fair tree is among all.
+func (c *converter) associations() []profiles.Association {
+	if !c.multi {
+		return nil
 	}
+	var out []profiles.Association
+	for _, a := range c.tree.list {
+		if a.Name == "root" {
+			continue
+		}
+		one := profiles.Association{Account: a.Name, Shares: a.shares}
+		if _, there := c.tree.index[a.parent]; there && a.parent != "root" {
+			one.Parent = a.parent
+		}
+		out = append(out, one)
+	}
+	return append(out, c.tree.members...)
 }
 
 // tenants are the accounts that users run in. Each has its part of its
@@ -118,7 +113,7 @@ func (c *converter) tenants() {
 				break
 			}
 		}
-		if steps > 1 {
+		if steps > 1 && !(c.multi && c.inSlurm()) {
 			c.notes.add(Note{File: c.file, Key: "Account", Value: a.Name, Verdict: Approximated, Text: "accounts below others stand beside them, each with its part of the site"})
 		}
 		a.FairShare = share

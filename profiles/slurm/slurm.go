@@ -32,6 +32,7 @@ type Note struct {
 	Verdict Verdict
 	Text    string // how it is approximated, or why it is ignored
 	of      string // what it is an option of: account or qos, "" of the rest
+	plain   bool   // it says nothing that a replay could have
 }
 
 // Source is a file to read.
@@ -44,8 +45,8 @@ type Source struct {
 type Input struct {
 	Conf, Gres, Topology Source
 	Accounts             []Source // sacctmgr dump, sacctmgr -P show assoc or qos, or sacctmgr commands
-	// ShareGPUs allocates GPUs of nodes instead of whole nodes. The backfilling is
-	// then EASY, for that of Slurm reserves whole nodes here.
+	// ShareGPUs allocates GPUs of nodes instead of dividing nodes as Slurm does. The backfilling is
+	// then EASY, and not that of Slurm.
 	ShareGPUs bool
 }
 
@@ -110,13 +111,17 @@ type converter struct {
 	leaves     []leaf
 	parents    map[string]string // switch above each switch
 	multi      bool              // PriorityType=priority/multifactor
-	builtin    bool
-	byInterval bool   // by bf_interval=-1
-	enforced   bool   // limits are
-	byQOS      bool   // preempt/qos
-	exit       string // of PreemptMode, in lower case: requeue, cancel, suspend or checkpoint
-	noRequeue  bool   // JobRequeue=0
-	raw        bool   // NO_NORMAL_TRES
+	builtin    bool              // SchedulerType=sched/builtin
+	byInterval bool              // bf_interval=-1
+	linear     bool              // SelectType=select/linear
+	memory     bool              // nodes are divided by memory too
+	epilog     bool              // nodes run one
+	preempts   bool              // jobs preempt others, by whatever rule
+	enforced   bool              // limits are
+	byQOS      bool              // preempt/qos
+	exit       string            // of PreemptMode, in lower case: requeue, cancel, suspend or checkpoint
+	noRequeue  bool              // JobRequeue=0
+	raw        bool              // NO_NORMAL_TRES
 	weights    []tresWeight
 	tree       accountTree
 	qos        []profiles.QOS
@@ -128,7 +133,7 @@ func newConverter(share bool) *converter {
 		options: options(), index: map[string]int{}, sets: map[string][]string{}, parents: map[string]string{}, notes: notebook{seen: map[string]int{}},
 	}
 	c.cluster.Name, c.profile.Order = "slurm", "fcfs"
-	c.tree.index = map[string]int{}
+	c.tree.index, c.tree.has, c.memory = map[string]int{}, map[profiles.Association]bool{}, true
 	return c
 }
 

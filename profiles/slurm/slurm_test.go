@@ -85,13 +85,16 @@ func TestSmallSite(t *testing.T) {
 	require.False(t, m.FairTree)
 	require.Equal(t, int32(3), m.Dampening)
 	require.Equal(t, 2*model.Minute, r.Profile.AccountingTick)
-	require.Equal(t, "conservative", r.Profile.Backfill)
-	require.Equal(t, 2*model.Day, r.Profile.BFWindow)
-	require.Equal(t, 2*model.Minute, r.Profile.BFResolution)
-	require.Equal(t, 30*model.Second, r.Profile.BFInterval, "as in Slurm by default")
-	require.Equal(t, []int32{500, 9}, []int32{r.Profile.BFMaxJobTest, r.Profile.BFMaxJobUser})
+	require.Equal(t, "slurm", r.Profile.Backfill)
+	want := profiles.Default().Slurm
+	want.BFWindow, want.BFResolution, want.BFMaxJobUser, want.UsageAtEnds = 2*model.Day, 2*model.Minute, 9, true
+	require.Equal(t, want, r.Profile.Slurm, "the rest is as in Slurm by default")
 
 	c := r.Cluster
+	require.Equal(t, "whole", c.Sharing, "select/linear")
+	require.Equal(t, []profiles.Association{
+		{Account: "physics", Shares: 3}, {Account: "biology", Shares: 1}, {User: "root", Shares: 1}, {User: "ann", Account: "physics", Shares: 1}, {User: "ben", Account: "biology", Shares: 2},
+	}, c.Associations)
 	require.Equal(t, 45*model.Second, c.Agents.KillGrace)
 	require.Len(t, c.NodeTypes, 2)
 	require.Equal(t, []int32{16, 40}, []int32{c.NodeTypes[0].CPUs, c.NodeTypes[1].CPUs})
@@ -237,7 +240,7 @@ func TestParseBack(t *testing.T) {
 	text, left, err := Lines(&want)
 	require.NoError(t, err)
 	require.Empty(t, left)
-	r, err := Convert(Input{Conf: src("slurm.conf", "ClusterName=little\nNodeName=n1\n"+text)})
+	r, err := Convert(Input{Conf: src("slurm.conf", "ClusterName=little\nNodeName=n1 RealMemory=1000\n"+text)})
 	require.NoError(t, err)
 	require.Equal(t, string(want.JSON()), string(r.Profile.JSON()))
 
@@ -268,7 +271,9 @@ func TestRealFiles(t *testing.T) {
 		require.Len(t, site.Partitions, 2)
 		require.Equal(t, int32(215), site.Partitions[0].Nodes.Len())
 		require.Equal(t, int64(120000), r.Profile.Multifactor.FairShare)
+		require.Equal(t, "conservative", r.Profile.Backfill, "preempt/partition_prio")
 		require.Equal(t, 3*model.Day, r.Profile.BFWindow)
+		require.Empty(t, r.Cluster.Associations)
 		require.NotEmpty(t, site.Tenants)
 		require.NotEmpty(t, site.QOS)
 		require.Zero(t, site.QOS[len(site.QOS)-1].UserPending, "it would not be enforced")

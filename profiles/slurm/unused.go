@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"slices"
-	"strings"
 
 	"orrery/profiles"
 )
@@ -12,6 +11,7 @@ import (
 func (c *converter) unused() {
 	c.unusedPriority()
 	c.unusedBackfill()
+	c.unusedSelection()
 	c.unusedPoints()
 	c.unusedLimits()
 	c.unusedPreemption()
@@ -32,23 +32,6 @@ func (c *converter) unusedPriority() {
 	}
 	if c.profile.Multifactor.FairTree {
 		c.notes.demote("", "counts for the classic fair share only, that is with NO_FAIR_TREE", "fairsharedampeningfactor")
-	}
-}
-
-// backfillOptions bound conservative backfilling.
-var backfillOptions = []string{
-	"schedulerparameters: bf_window", "schedulerparameters: bf_resolution", "schedulerparameters: bf_interval",
-	"schedulerparameters: bf_max_job_test", "schedulerparameters: bf_max_job_user", "schedulerparameters: bf_continue",
-}
-
-func (c *converter) unusedBackfill() {
-	switch {
-	case c.builtin:
-		c.notes.demote("", "there is no backfilling, by sched/builtin or bf_interval=-1", slices.DeleteFunc(slices.Clone(backfillOptions), func(key string) bool {
-			return c.byInterval && strings.HasSuffix(key, "bf_interval") // which says it
-		})...)
-	case c.share:
-		c.notes.demote("", "with GPUs allocated one by one backfilling is EASY, which has no such bound", backfillOptions...)
 	}
 }
 
@@ -88,7 +71,7 @@ func (c *converter) unusedLimits() {
 	for i := range c.qos {
 		c.qos[i].UserPending = 0
 	}
-	c.notes.demote(ofQOS, "user_pending is not enforced yet", "maxsubmitpu", "maxsubmitjobspu", "maxsubmitjobsperuser")
+	c.notes.revise(ofQOS, Ignored, "user_pending is not enforced yet", "maxsubmitpu", "maxsubmitjobspu", "maxsubmitjobsperuser")
 	for i := range c.tree.list {
 		if a := &c.tree.list[i]; int(a.MaxNodes) > len(c.nodes) {
 			a.MaxNodes = 0

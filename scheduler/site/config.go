@@ -143,9 +143,9 @@ func (p *Policy) validate(c *Config) error {
 	case p.Cycle < 0 || p.Phase < 0 || (p.Cycle > 0 && p.Phase >= p.Cycle) || (p.Cycle == 0 && p.Phase > 0):
 		return fmt.Errorf("a cycle of %s with a phase of %s: want a phase below the cycle", p.Cycle, p.Phase)
 	case p.Slurm != nil && (len(c.Policies) > 1 || p.Preempts || p.Ranking == ByScore || p.Ranking == ByOrder && p.Order != order.FCFS || p.Cycle > 0):
-		return errors.New("Slurm's schedulers need one vCluster without preemption and cycle, and order multifactor or fcfs")
+		return errors.New("the schedulers of Slurm need one vCluster without preemption and cycle, and order multifactor or fcfs")
 	case p.Slurm != nil && (c.Site.PowerCap > 0 || c.Site.Bandwidth > 0 || c.Site.SensitivePool > 0):
-		return errors.New("Slurm's schedulers know no cap on power, bandwidth or sensitive nodes")
+		return errors.New("the schedulers of Slurm know no cap on power, bandwidth or sensitive nodes")
 	case p.mode().scoreOnly && p.Ranking != ByScore:
 		return errors.New("the as-coded mode orders by score")
 	}

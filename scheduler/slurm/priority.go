@@ -22,6 +22,7 @@ type priorities struct {
 	cpus     int64 // of the cluster
 	factors  int64 // the highest of all partitions
 	qos      int64 // and of all qualities of service
+	tres     tresParts
 }
 
 // member is a user in an account, by index in the tree or -1 for the root.
@@ -43,6 +44,7 @@ func newPriorities(c *Config) *priorities {
 	for i := range c.Site.Nodes {
 		p.cpus += int64(c.Site.Nodes[i].CPUs)
 	}
+	p.tres = newTRESParts(c.Site)
 	for i := range c.Site.Partitions {
 		p.factors = max(p.factors, c.Site.Partitions[i].Factor)
 	}
@@ -225,6 +227,9 @@ func (p *priorities) inputs(j *job, now model.Time) multifactor.Inputs {
 	}
 	if j.QOS >= 0 {
 		in.QOS = multifactor.Part{Amount: p.cfg.Site.QOS[j.QOS].Priority, Whole: p.qos}
+	}
+	if len(p.cfg.Weights.TRES) > 0 {
+		in.TRES = p.tres.of(j)
 	}
 	return in
 }

@@ -12,8 +12,8 @@ import (
 	"orrery/scheduler/multifactor"
 )
 
-// ask is a job of a story: CPUs anywhere unless it says otherwise, for a limit of which it runs so long.
-type ask struct {
+// request is a job of a story: CPUs anywhere unless it says otherwise, for a limit of which it runs so long.
+type request struct {
 	at         model.Duration
 	tasks      int32
 	nodes      int32 // whole, instead of tasks
@@ -42,7 +42,7 @@ func exact() Options {
 }
 
 // told runs jobs through a core and says when and where each started: "2: 5s n0x4 n1x8".
-func told(t *testing.T, cfg Config, jobs []ask) string {
+func told(t *testing.T, cfg Config, jobs []request) string {
 	t.Helper()
 	require.NoError(t, cfg.Validate())
 	c := New(cfg)
@@ -101,53 +101,53 @@ func told(t *testing.T, cfg Config, jobs []ask) string {
 
 func TestStories(t *testing.T) {
 	byPoints := &multifactor.Weights{Site: 1}
-	never := func(o Options) Options { o.BackfillInterval = model.Forever; return o }
+	noBackfill := func(o Options) Options { o.BackfillInterval = model.Forever; return o }
 	for _, c := range []struct {
 		name string
 		site *model.Site
 		o    Options
-		jobs []ask
+		jobs []request
 		want string
 	}{
 		{
 			// Job 1 has no room at 0 s and stops the pass, although job 2 would fit.
-			"the main pass is strict", cluster(1, 8), never(exact()),
-			[]ask{{tasks: 6, limit: 60 * second, run: 9500 * model.Millisecond}, {tasks: 4, limit: 60 * second, run: 10 * second}, {tasks: 1, limit: 10 * second, run: 10 * second}},
+			"the main pass is strict", cluster(1, 8), noBackfill(exact()),
+			[]request{{tasks: 6, limit: 60 * second, run: 9500 * model.Millisecond}, {tasks: 4, limit: 60 * second, run: 10 * second}, {tasks: 1, limit: 10 * second, run: 10 * second}},
 			"0: 0s n0x6, 1: 10s n0x4, 2: 10s n0x1",
 		}, {
 			// An end at 4.5 s is seen at the next turn of the loop, at 5 s; the job of 5.2 s waits for batch_sched_delay since then.
-			"ends wait for the loop, and passes for each other", cluster(1, 8), never(exact()),
-			[]ask{{tasks: 8, limit: 60 * second, run: 4500 * model.Millisecond}, {tasks: 8, limit: 60 * second, run: 600 * model.Millisecond}, {at: 5200 * model.Millisecond, tasks: 8, limit: 60 * second, run: second}},
+			"ends wait for the loop, and passes for each other", cluster(1, 8), noBackfill(exact()),
+			[]request{{tasks: 8, limit: 60 * second, run: 4500 * model.Millisecond}, {tasks: 8, limit: 60 * second, run: 600 * model.Millisecond}, {at: 5200 * model.Millisecond, tasks: 8, limit: 60 * second, run: second}},
 			"0: 0s n0x8, 1: 5s n0x8, 2: 8s n0x8",
 		}, {
 			// Job 2 is over before job 1 can start, and backfill starts it at its first cycle, at 10 s.
 			"backfill starts what delays none", cluster(1, 8), exact(),
-			[]ask{{tasks: 6, limit: 120 * second, run: 120 * second}, {tasks: 4, limit: 60 * second, run: 10 * second}, {tasks: 2, limit: 60 * second, run: 10 * second}},
+			[]request{{tasks: 6, limit: 120 * second, run: 120 * second}, {tasks: 4, limit: 60 * second, run: 10 * second}, {tasks: 2, limit: 60 * second, run: 10 * second}},
 			"0: 0s n0x6, 1: 120s n0x4, 2: 10s n0x2",
 		}, {
 			// Job 1 is planned on the whole node at 120 s, though it takes 3 of its CPUs: job 2, which runs longer, waits beside an idle CPU.
 			"a planned job closes whole nodes", cluster(1, 8), exact(),
-			[]ask{{tasks: 6, limit: 120 * second, run: 120 * second}, {tasks: 3, limit: 60 * second, run: 10 * second}, {tasks: 1, limit: 200 * second, run: 10 * second}},
+			[]request{{tasks: 6, limit: 120 * second, run: 120 * second}, {tasks: 3, limit: 60 * second, run: 10 * second}, {tasks: 1, limit: 200 * second, run: 10 * second}},
 			"0: 0s n0x6, 1: 120s n0x3, 2: 120s n0x1",
 		}, {
 			// The end of job 0 at 61 s begins a group to 120 s, which takes in that of job 1 at 100 s: job 2 is planned then, and
 			// job 3 may run until 90 s although it is in the way of what job 2 could have had at 61 s.
 			"ends are taken off in groups", cluster(2, 8), exact(),
-			[]ask{{tasks: 7, limit: 61 * second, run: 61 * second}, {tasks: 8, limit: 100 * second, run: 100 * second}, {tasks: 8, limit: 60 * second, run: 10 * second}, {tasks: 1, limit: 80 * second, run: 5 * second}},
+			[]request{{tasks: 7, limit: 61 * second, run: 61 * second}, {tasks: 8, limit: 100 * second, run: 100 * second}, {tasks: 8, limit: 60 * second, run: 10 * second}, {tasks: 1, limit: 80 * second, run: 5 * second}},
 			"0: 0s n0x7, 1: 0s n1x8, 2: 63s n0x8, 3: 10s n0x1",
 		}, {
 			// 12 tasks have 8 CPUs of the first node and 4 of the second; 3 more fit into what is left there.
 			"tasks are spread by best fit", cluster(3, 8), exact(),
-			[]ask{{tasks: 12, limit: 60 * second, run: 50 * second}, {tasks: 3, limit: 60 * second, run: 50 * second}, {tasks: 4, limit: 60 * second, run: 50 * second}},
+			[]request{{tasks: 12, limit: 60 * second, run: 50 * second}, {tasks: 3, limit: 60 * second, run: 50 * second}, {tasks: 4, limit: 60 * second, run: 50 * second}},
 			"0: 0s n0x8 n1x4, 1: 0s n1x3, 2: 0s n2x4",
 		}, {
 			"whole nodes are of one run of neighbours", cluster(6, 8), exact(),
-			[]ask{{nodes: 1, limit: 60 * second, run: 50 * second}, {nodes: 2, limit: 60 * second, run: 10 * second}, {nodes: 3, limit: 60 * second, run: 50 * second}, {at: 11 * second, nodes: 2, limit: 60 * second, run: second}},
+			[]request{{nodes: 1, limit: 60 * second, run: 50 * second}, {nodes: 2, limit: 60 * second, run: 10 * second}, {nodes: 3, limit: 60 * second, run: 50 * second}, {at: 11 * second, nodes: 2, limit: 60 * second, run: second}},
 			"0: 0s nodes 1, 1: 0s nodes 110, 2: 0s nodes 111000, 3: 11s nodes 110",
 		}, {
 			// The job of most points is first, though it was submitted last. The pass of 3 s finds no room, and the next one that the end at 3.5 s asks for is made 3 s later.
 			"priority decides", cluster(1, 8), exact(),
-			[]ask{{tasks: 8, limit: 60 * second, run: 3500 * model.Millisecond}, {at: second, tasks: 8, limit: 60 * second, run: second, priority: 5}, {at: 2 * second, tasks: 8, limit: 60 * second, run: second, priority: 9}},
+			[]request{{tasks: 8, limit: 60 * second, run: 3500 * model.Millisecond}, {at: second, tasks: 8, limit: 60 * second, run: second, priority: 5}, {at: 2 * second, tasks: 8, limit: 60 * second, run: second, priority: 9}},
 			"0: 0s n0x8, 1: 9s n0x8, 2: 6s n0x8",
 		},
 	} {

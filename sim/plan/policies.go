@@ -30,6 +30,7 @@ func coreOf(s *profiles.Site, seed uint64) (site.Config, error) {
 			return c, usagef("vCluster %s: %v", s.VClusters[i].Name, err)
 		}
 		if p.Slurm != nil {
+			p.Slurm.Linear = !s.Shared
 			drawPhases(p.Slurm, seed)
 		}
 		c.Policies = append(c.Policies, p)

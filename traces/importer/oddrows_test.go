@@ -55,9 +55,9 @@ func TestBarsInSeveralTexts(t *testing.T) {
 		"at|noon|4|2|cpu=4,mem=4000M,node=2|1384||92|92|"+ran+"|2|4|01:00:00|n[1-2]|a|b\n", Options{Zone: time.UTC})
 	require.Contains(t, counts(report.Repaired), "bars-in-a-text=3")
 	require.Len(t, jobs, 3)
-	require.Equal(t, []int32{1, 2, 2}, []int32{jobs[0].NodesAllocated.V, jobs[0].ProcsAllocated.V, jobs[0].CPUsPerNode.V})
+	require.Equal(t, []int32{1, 2, 0}, []int32{jobs[0].NodesAllocated.V, jobs[0].ProcsAllocated.V, jobs[0].CPUsPerNode.V})
 	require.Equal(t, []int32{0, 0, 2}, []int32{jobs[1].NodesAllocated.V, jobs[1].ProcsAllocated.V, jobs[1].CPUsPerNode.V})
-	require.Equal(t, []int32{2, 4, 2}, []int32{jobs[2].NodesAllocated.V, jobs[2].ProcsAllocated.V, jobs[2].CPUsPerNode.V})
+	require.Equal(t, []int32{2, 4, 0}, []int32{jobs[2].NodesAllocated.V, jobs[2].ProcsAllocated.V, jobs[2].CPUsPerNode.V})
 	require.Equal(t, "a|b", jobs[2].Name)
 }
 
@@ -85,11 +85,53 @@ func TestCountsInUnits(t *testing.T) {
 	jobs, report := sacctText(t, "90|90|"+ran+"|2K|64K|01:00:00|n1|a", "91|91|"+ran+"|1.50K|24576|01:00:00|n1|a", "92|92|"+ran+"|1.01K|4M|01:00:00|n1|a", "93|93|"+ran+"|999|999|01:00:00|n1|a")
 	var nodes, cpus []int32
 	for i := range jobs {
-		nodes, cpus = append(nodes, jobs[i].NodesMin.V), append(cpus, jobs[i].ProcsAllocated.V)
+		nodes, cpus = append(nodes, jobs[i].NodesAllocated.V), append(cpus, jobs[i].ProcsAllocated.V)
 	}
 	require.Equal(t, []int32{2048, 1536, 1034, 999}, nodes)
 	require.Equal(t, []int32{65536, 24576, 4 << 20, 999}, cpus)
 	require.Contains(t, counts(report.Repaired), "count-with-a-fraction-rounded=1")
+}
+
+// TestNodesThatAJobGotAreNoRequest: where processors tell what a job asked for, the number of nodes that it got does not bind it to as many; it does
+// where it held more than its processors, where GPUs or memory are counted by node, and where it never ran.
+func TestNodesThatAJobGotAreNoRequest(t *testing.T) {
+	const never = "2031-03-01T08:00:00|Unknown|2031-03-01T08:30:00|00:00:00|CANCELLED"
+	for _, c := range []struct {
+		name, columns, cells string
+		times                string
+		nodes                int32
+		rule                 bool
+	}{
+		{"only the allocation", "NNodes|NCPUS", "3|16", ran, 0, false},
+		{"as many processors as it asked for", "NNodes|NCPUS|ReqCPUS", "3|16|16", ran, 0, false},
+		{"whole nodes", "NNodes|NCPUS|ReqCPUS", "3|24|16", ran, 3, true},
+		{"no processors", "NNodes", "3", ran, 3, true},
+		{"GPUs", "NNodes|NCPUS|AllocTRES", "3|16|cpu=16,node=3,gres/gpu=3", ran, 3, true},
+		{"no GPUs", "NNodes|NCPUS|AllocTRES", "3|16|cpu=16,node=3", ran, 0, false},
+		{"GPUs of each node", "NNodes|NCPUS|ReqGRES", "3|16|gpu:1", ran, 3, true},
+		{"memory of each node", "NNodes|NCPUS|ReqMem", "3|16|4000Mn", ran, 3, true},
+		{"memory of each processor", "NNodes|NCPUS|ReqMem", "3|16|4000Mc", ran, 0, false},
+		{"exclusive", "NNodes|NCPUS|SubmitLine", "3|16|sbatch --exclusive x", ran, 3, true},
+		{"a request", "NNodes|NCPUS|ReqTRES", "3|16|cpu=16,node=2", ran, 2, false},
+		{"it never ran", "NNodes|NCPUS", "3|16", never, 3, false},
+	} {
+		jobs, report := importText(t, "JobID|Submit|Start|End|Elapsed|State|"+c.columns+"\n7|"+c.times+"|"+c.cells+"\n", Options{Zone: time.UTC})
+		require.Len(t, jobs, 1, c.name)
+		require.Equal(t, c.nodes, jobs[0].NodesMin.V, c.name)
+		require.Equal(t, c.nodes > 0, jobs[0].NodesMin.OK, c.name)
+		require.Equal(t, c.rule, strings.Contains(counts(report.Repaired), "nodes-as-allocated"), c.name)
+		if c.times == ran {
+			require.Equal(t, int32(3), jobs[0].NodesAllocated.V, c.name)
+		}
+	}
+}
+
+// TestRawIDAlone: JobIDRaw is the id where JobID was not asked for.
+func TestRawIDAlone(t *testing.T) {
+	jobs, report := importText(t, "JobIDRaw|Submit|Start|End|Elapsed|State|NNodes|NCPUS\n12|"+ran+"|1|4\n12.batch|"+ran+"|1|4\n13|"+ran+"|1|2\n", Options{Zone: time.UTC})
+	require.Equal(t, "job-step=1", counts(report.Dropped))
+	require.Len(t, jobs, 2)
+	require.Equal(t, []int64{12, 13}, []int64{jobs[0].ID, jobs[1].ID})
 }
 
 // A row of sacct that was cut, or a line that is none, costs no other row.

@@ -16,7 +16,7 @@
 //     was asked as not-ended, states that Slurm does not have as unknown-state.
 //   - A task of an array (123_4) is a job of the group 123 with its index; a row of several
 //     tasks that never were split (123_[1-3,7]) is as many jobs. The id is that of
-//     JobIDRaw. The tenant of a job is its account, as in cluster files made of slurm.conf. A job that was requeued has one row for each of its attempts.
+//     JobIDRaw, which may stand alone: tasks of an array are then single jobs. The tenant of a job is its account, as in cluster files made of slurm.conf. A job that was requeued has one row for each of its attempts.
 //   - A cancelled job without nodes never ran: it was withdrawn at its end.
 //   - The run time is Elapsed, which leaves out suspensions, else end less start.
 //   - ReqMem is per node (n), per CPU (c), or of the whole job, as newer Slurm writes it;
@@ -24,7 +24,7 @@
 //     reqmem-flag.
 //   - What a job asked for is ReqTRES, ReqNodes, ReqCPUS and ReqGRES. Where they do not tell it,
 //     NNodes, NCPUS, AllocTRES and AllocGRES stand in, counted as nodes-as-allocated, cpus-as-allocated and
-//     gpus-as-allocated. Licences, and what else ReqTRES and ReqGRES name beside CPUs, memory, nodes and GPUs, are requests of which
+//     gpus-as-allocated; not NNodes where the processors tell what the job asked for, which then goes on any nodes. Licences, and what else ReqTRES and ReqGRES name beside CPUs, memory, nodes and GPUs, are requests of which
 //     no column is made: they stay in extra, counted as licences-left-out and resources-left-out.
 //   - GPUs are gres/gpu; the types, gres/gpu:TYPE, are not counted again. A job that asked for
 //     none, and was allocated some and many more CPUs than it asked for, had its nodes for itself: exclusive, counted as
@@ -39,6 +39,7 @@
 package slurm
 
 import (
+	"slices"
 	"strings"
 
 	"orrery/traces/importer/format"
@@ -46,7 +47,7 @@ import (
 
 // Sacct is the format of separated values.
 var Sacct = &format.Format{
-	Name: "sacct", Version: 5, Files: 1 << 10, Zoned: true, What: "jobs of Slurm as sacct --parsable2 prints them, with or without the names of the columns",
+	Name: "sacct", Version: 6, Files: 1 << 10, Zoned: true, What: "jobs of Slurm as sacct --parsable2 prints them, with or without the names of the columns",
 	Sniff: sniffSacct, Scan: scanSacct,
 }
 
@@ -153,7 +154,19 @@ func sniffSacct(h format.Head) format.Match {
 	if headless(lines[0]) != nil {
 		return format.Match{Percent: 100}
 	}
-	return format.HeaderMatch(format.Head{Bytes: []byte(strings.ReplaceAll(lines[0], `"`, "") + "\n")}, '|', "JobID", "State", "Submit")
+	header := strings.Join(withID(strings.Split(strings.ReplaceAll(lines[0], `"`, ""), "|")), "|")
+	return format.HeaderMatch(format.Head{Bytes: []byte(header + "\n")}, '|', "JobID", "State", "Submit")
+}
+
+// withID is a header in which JobIDRaw is the id where there is no JobID.
+func withID(header []string) []string {
+	i := slices.Index(header, "JobIDRaw")
+	if i < 0 || slices.Contains(header, "JobID") {
+		return header
+	}
+	header = slices.Clone(header)
+	header[i] = "JobID"
+	return header
 }
 
 func scanSacct(f *format.Format, files []format.File, o format.Options) (format.Scanned, error) {
@@ -182,7 +195,7 @@ func readSacct(f format.File, clocks *clocks, s *joiner) error {
 		if r == nil {
 			header, named := headless(text), false
 			if header == nil {
-				header, named = strings.Split(text, "|"), true
+				header, named = withID(strings.Split(text, "|")), true
 			}
 			if r, err = newReader(f, header, clocks, s); err != nil || named {
 				return format.Whole(err)

@@ -20,7 +20,7 @@ const (
 )
 
 // size is what the job asked for and held. NNodes and NCPUS are the allocation of a job that
-// ran, and the request of one that did not.
+// ran, and the request of one that did not: nodes that it got are taken for those it asked for only where its processors do not tell its size.
 func size(c *format.Cells, j *traces.Job) {
 	nodes, holds := count(c, colReqNodes), count(c, colAllocNodes)
 	shown := count(c, colNodes)
@@ -41,7 +41,7 @@ func size(c *format.Cells, j *traces.Job) {
 	if asked.cpus > 0 && !cpus.OK {
 		cpus = traces.Some(asked.cpus)
 	}
-	if nodes.V == 0 {
+	if nodes.V == 0 && !(j.Start.OK && inProcessors(c, cpus.V, held.V, given)) {
 		if nodes = shown; nodes.V == 0 {
 			nodes = holds
 		}
@@ -62,6 +62,20 @@ func size(c *format.Cells, j *traces.Job) {
 	} else if asked.memory > 0 {
 		j.MemPerNode = traces.Some(asked.memory / int64(max(nodes.V, 1)))
 	}
+}
+
+// inProcessors says whether the processors tell what a job asked for whose row does not say for how many nodes it asked: then those
+// that it got are where there was room (sbatch -n 16), and no request. A job that got more processors than it asked for had whole nodes;
+// GPUs and memory of a node are known by the number of nodes alone, and components of a heterogeneous job are joined by theirs.
+func inProcessors(c *format.Cells, asked, held int32, given tres) bool {
+	if _, _, part := component(c.Raw(colID)); part || asked > 0 && held > asked || max(asked, held) <= 0 || submitsExclusive(c.Raw(colSubmitLine)) {
+		return false
+	}
+	generic := func(k int) bool { // it may have GPUs
+		n, _, ok := parseGRES(c.Raw(k))
+		return c.Has(k) && (!ok || n > 0)
+	}
+	return given.gpus == 0 && !generic(colReqGRES) && !generic(colAllocGRES) && (!c.Has(colReqMem) || strings.HasSuffix(c.Raw(colReqMem), "c"))
 }
 
 // leftOut keeps requests of which no column is made in extra, and counts the row.

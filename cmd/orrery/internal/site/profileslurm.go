@@ -18,20 +18,23 @@ import (
 func fromSlurmCommand(app *cli.App) *cobra.Command {
 	var files slurmFiles
 	var out string
-	var share, quiet, force bool
+	var share, quiet, all, force bool
 	cmd := &cobra.Command{
 		Use:   "from-slurm --conf FILE",
 		Short: "Make a cluster file of the files of Slurm",
 		Long: `Read slurm.conf, and gres.conf, topology.conf and the accounts where they are
 given, and write one cluster file that can be replayed as it is: nodes, groups,
-partitions, accounts as tenants, qualities of service, and the profile (order
-multifactor, conservative backfilling with bf_*) inside.
+partitions, accounts as tenants, qualities of service, the shares of all accounts
+and users, and the profile (order multifactor, backfill: slurm with the options
+of SchedulerParameters) inside. With preemption the backfilling is conservative,
+with --share-gpus EASY.
 
 Accounts come from 'sacctmgr dump', 'sacctmgr -P show assoc', 'sacctmgr -P show
 qos', or a script of sacctmgr commands; --sacctmgr may be given several times.
 
-What became of each option is said on stderr: understood, approximated (how) or
-ignored (why). docs/CLUSTER-FORMAT.md has the list.
+What is lost that changes a replay most is said on stderr: options approximated
+(how) or ignored (why). --all says of each option what became of it.
+docs/CLUSTER-FORMAT.md has the list.
 
 Exit codes: 0 written, 1 failed, 2 usage or a file that is not valid, 3 no such
 file.`,
@@ -51,7 +54,7 @@ file.`,
 				return err
 			}
 			if !quiet {
-				sayNotes(app, r.Notes)
+				sayNotes(app, r.Notes, all)
 				sayIdle(app, &r.Cluster)
 			}
 			return app.Create(out, func(w io.Writer) error {
@@ -65,7 +68,8 @@ file.`,
 	f.StringVar(&files.gres, "gres", "", "gres.conf `FILE`")
 	f.StringVar(&files.topology, "topology", "", "topology.conf `FILE`")
 	f.StringArrayVar(&files.accounts, "sacctmgr", nil, "what sacctmgr printed, `FILE`; may be given several times")
-	f.BoolVar(&share, "share-gpus", false, "allocate GPUs of nodes, with EASY backfilling, instead of whole nodes")
+	f.BoolVar(&share, "share-gpus", false, "allocate GPUs of nodes, with EASY backfilling, instead of dividing nodes as Slurm does")
+	f.BoolVar(&all, "all", false, "say of each option what became of it")
 	f.BoolVar(&quiet, "quiet", false, "do not say what became of the options")
 	cli.ForceFlag(cmd, &force)
 	f.StringVar(&out, "out", "", "write the cluster file to `FILE` instead of stdout")
@@ -121,15 +125,25 @@ func sayIdle(app *cli.App, c *profiles.Cluster) {
 	}
 }
 
-// sayNotes says what became of the options, those that lost something one by
-// one.
-func sayNotes(app *cli.App, notes []slurm.Note) {
+// mostNotes is how many notes are printed unless all are asked for.
+const mostNotes = 10
+
+// sayNotes says what became of the options: those that lost something one by one, all of them or what decides most.
+func sayNotes(app *cli.App, notes []slurm.Note, all bool) {
 	var plain []string
 	count := map[slurm.Verdict]int{}
 	for _, n := range notes {
 		count[n.Verdict]++
 		if n.Verdict == slurm.Understood && n.Text == "" {
 			plain = append(plain, n.Key)
+		}
+	}
+	told := notes
+	if !all {
+		told = slurm.Decisive(notes, mostNotes)
+	}
+	for _, n := range told {
+		if n.Verdict == slurm.Understood && n.Text == "" {
 			continue
 		}
 		where := n.File
@@ -142,9 +156,14 @@ func sayNotes(app *cli.App, notes []slurm.Note) {
 		}
 		fmt.Fprintf(app.Stderr, "%s: %s: %s=%s%s: %s\n", where, n.Verdict, n.Key, n.Value, times, n.Text)
 	}
-	fmt.Fprintf(app.Stderr, "understood: %s\n", strings.Join(plain, ", "))
-	fmt.Fprintf(app.Stderr, "%d kinds of options understood, %d approximated, %d ignored\n",
-		count[slurm.Understood], count[slurm.Approximated], count[slurm.Ignored])
+	rest := ""
+	if all {
+		fmt.Fprintf(app.Stderr, "understood: %s\n", strings.Join(plain, ", "))
+	} else if count[slurm.Approximated]+count[slurm.Ignored] > len(told) {
+		rest = "; --all says what became of each"
+	}
+	fmt.Fprintf(app.Stderr, "%d kinds of options understood, %d approximated, %d ignored%s\n",
+		count[slurm.Understood], count[slurm.Approximated], count[slurm.Ignored], rest)
 }
 
 func toSlurmCommand(app *cli.App) *cobra.Command {
