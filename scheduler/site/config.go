@@ -155,6 +155,10 @@ func (p *Policy) validate(c *Config) error {
 // plans says whether p plans reservations for several jobs.
 func (p *Policy) plans() bool { return p.Backfill == order.Conservative }
 
+// spacesPlans says whether the instant of a plan decides when the next one may be. On a cycle that hangs on nothing
+// but the number of the tick.
+func (p *Policy) spacesPlans() bool { return p.plans() && p.Window.Interval > 0 && p.Cycle == 0 }
+
 // ticks are those at which a vCluster on a cycle plans.
 func (p *Policy) ticks() model.Ticks {
 	if p.Cycle == 0 {

@@ -38,7 +38,9 @@ func (p *pass) decide(scalingUp []model.Ref) {
 	if len(p.qs.waiting.Jobs) == 0 && len(scalingUp) == 0 {
 		p.qs.plan.Due = model.Never // no job is planned for
 		p.qs.tolerance = anyTolerance
-		p.waking().noteHeld()
+		if !p.qs.policy.spacesPlans() {
+			p.waking().noteHeld()
+		} // else the next pass plans, or says when one may: it is made for a job that is held as well
 		return
 	}
 	p.borrowable = p.room().lendable()

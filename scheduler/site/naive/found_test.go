@@ -57,6 +57,17 @@ func gpus(n int32) func(*naiveErrand)          { return func(e *naiveErrand) { e
 func sensitive(e *naiveErrand)                 { e.Sensitive = true }
 func in(v model.VClusterID) func(*naiveErrand) { return func(e *naiveErrand) { e.VCluster = v } }
 
+// planOfHeldJobs: job 2 comes when nothing waits and the interval since the first plan is over. Its tenant may not have so many nodes, but the
+// plan of then is one. Job 4 is behind job 3, which is blocked, and may not start before the next plan ten seconds later.
+func planOfHeldJobs() *naiveWorld {
+	w := foundWorld(2, found(0, 100, 1), found(0, 3, 1), found(12, 5, 2, tenant(0)), found(13, 5, 2), found(13, 5, 1))
+	w.cfg.Site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxNodes: 1}}}
+	w.cfg.Quota.Tenants = w.cfg.Site.Tenants
+	p := &w.cfg.Policies[0]
+	p.Backfill, p.Depth, p.Window.Interval = order.Conservative, 1, 10*model.Second
+	return w
+}
+
 // TestNaiveFoundThese are the smallest worlds in which the core and the naive implementation
 // once differed.
 func TestNaiveFoundThese(t *testing.T) {
@@ -129,6 +140,12 @@ func TestNaiveFoundThese(t *testing.T) {
 			"00:00:02: 7 assign job 2 on [0 1]",
 			"00:00:07: 8 assign job 0 on [0]",
 			"00:00:07: 9 assign job 1 on [1]",
+		}},
+		{"a plan of jobs that are all held is one from which the interval counts", planOfHeldJobs, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:00: 2 assign job 1 on [1]",
+			"00:00:22: 3 assign job 4 on [1]",
+			"00:01:40: 4 assign job 3 on [0 1]",
 		}},
 		{"bandwidth of more nodes", func() *naiveWorld {
 			w := foundWorld(4, found(0, 5, 1, growsTo(4), demands(2)))

@@ -158,8 +158,11 @@ func (s *naiveSite) look(j *naiveJob) {
 			return
 		}
 	}
-	if !open {
-		j.phase = naiveEarly
+	if open {
+		return
+	}
+	if j.phase = naiveEarly; !j.Hold && j.Eligible <= s.now {
+		s.enter(j)
 	}
 }
 

@@ -214,7 +214,9 @@ func (s *naiveSite) fact(f *model.Fact) {
 	case model.FactCheckpointed:
 		j.saved = s.now
 	case model.FactReleased:
-		j.Hold = false
+		if j.Hold = false; j.phase == naiveEarly && j.Eligible <= s.now {
+			s.enter(j)
+		}
 	case model.FactDemand:
 		s.demanded(j, f.Value, f.Seq)
 	case model.FactUnmet:
@@ -227,7 +229,6 @@ func (s *naiveSite) fact(f *model.Fact) {
 	default:
 		s.changes(f)
 	}
-	s.admitDue()
 }
 
 func (s *naiveSite) changes(f *model.Fact) {
@@ -267,7 +268,7 @@ func (s *naiveSite) submit(f *model.Fact) {
 	s.look(j)
 }
 
-// wake lets the jobs into the queue that nothing keeps out of it.
+// admitDue lets the jobs into the queue whose eligible time has come.
 func (s *naiveSite) admitDue() {
 	for _, j := range s.jobs {
 		if j.phase == naiveEarly && !j.Hold && j.Eligible <= s.now {

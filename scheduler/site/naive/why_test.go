@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"orrery/scheduler"
@@ -28,8 +29,11 @@ func (s *naiveSite) why(j *naiveJob, line []*naiveJob) scheduler.Answer {
 			}
 		}
 	case naiveEarly:
-		if out.Reason = model.ReasonNotEligible; j.Hold {
+		switch {
+		case j.Hold:
 			out.Reason = model.ReasonHeld
+		case j.Eligible > s.now: // else the next plan lets it into the queue
+			out.Reason = model.ReasonNotEligible
 		}
 	case naiveNever:
 		out.Reason = j.why
@@ -285,7 +289,6 @@ type inquirer struct {
 	answers         func() []naiveAnswer
 	asked, silent   *site.Core
 	pair            *both
-	jobs            []naiveErrand
 	now             model.Time
 	met             map[model.Reason]int
 	notes           int
@@ -325,10 +328,7 @@ func (q *inquirer) compare(now model.Time, after string) {
 	if q.pair.diff != "" {
 		return
 	}
-	want := slices.DeleteFunc(q.answers(), func(x naiveAnswer) bool { // the core lets jobs into the queue when it plans
-		a := &q.jobs[x.ref]
-		return after == "observed" && a.Eligible == now && a.Submit < now
-	})
+	want := q.answers()
 	var refs []model.Ref
 	for _, x := range want {
 		refs = append(refs, x.ref)
@@ -355,12 +355,59 @@ func (q *inquirer) compare(now model.Time, after string) {
 // inquire plays the world before the three.
 func (w *naiveWorld) inquire(reference drive.Scheduler, answers func() []naiveAnswer, met map[model.Reason]int) string {
 	st := &naiveStage{w: w, pair: &both{}}
-	q := &inquirer{Scheduler: reference, answers: answers, asked: site.New(w.cfg), silent: site.New(w.cfg), pair: st.pair, jobs: w.jobs, met: met, now: model.AbsentTime}
+	q := &inquirer{Scheduler: reference, answers: answers, asked: site.New(w.cfg), silent: site.New(w.cfg), pair: st.pair, met: met, now: model.AbsentTime}
 	st.play(q)
 	if a, b := q.asked.Work(), q.silent.Work(); a != b && st.pair.diff == "" {
 		return fmt.Sprintf("asked it has done %v, not asked %v", a, b)
 	}
 	return st.pair.diff
+}
+
+// TestWhyBetweenFactsAndPlan: job 0 may start at second 1 at the earliest, and has no room then. Job 1 comes at that instant, has room
+// and is behind it. Asked when that is observed, it waits for no job: the plan of the instant is the first to let job 0 into the queue.
+func TestWhyBetweenFactsAndPlan(t *testing.T) {
+	w := foundWorld(2, found(0, 5, 2), found(1, 5, 1))
+	w.jobs[0].Eligible = seconds(1)
+	w.cfg.Site.Nodes[1].State = model.Draining
+	core, reference := site.New(w.cfg), w.naive()
+	answers := func(now model.Time) (ofCore, ofReference []scheduler.Answer) {
+		for _, x := range reference.answers() {
+			ofReference = append(ofReference, x.Answer)
+		}
+		return core.Answers([]model.Ref{0, 1}, now, false, nil), ofReference
+	}
+	both := []drive.Scheduler{core, reference}
+	submit := func(i int) {
+		a := &w.jobs[i].Allocation
+		for _, x := range both {
+			x.Observe(a.Submit, []model.Fact{{Kind: model.FactSubmitted, Job: a.Job, Ref: model.Ref(i), Submit: a.Submit, Walltime: a.Walltime, Alloc: a}})
+		}
+	}
+	plan := func(now model.Time) {
+		for _, x := range both {
+			require.Empty(t, x.Plan(now).Proposals)
+		}
+	}
+	submit(0)
+	plan(0)
+	submit(1)
+	ofCore, ofReference := answers(seconds(1))
+	want := []scheduler.Answer{{Behind: -1}, {Behind: -1}}
+	require.Equal(t, want, ofCore)
+	require.Equal(t, want, ofReference)
+	plan(seconds(1))
+	ofCore, ofReference = answers(seconds(1))
+	want = []scheduler.Answer{{Reason: model.ReasonResources, Behind: -1}, {Reason: model.ReasonPriority, Behind: 0}}
+	require.Equal(t, want, ofCore)
+	require.Equal(t, want, ofReference)
+}
+
+// TestWhyBetweenPlans: a job behind the blocked one waits for it until the next plan, also where the last one found each job held.
+func TestWhyBetweenPlans(t *testing.T) {
+	w := planOfHeldJobs()
+	reference, met := w.naive(), map[model.Reason]int{}
+	require.Empty(t, w.inquire(reference, reference.answers, met))
+	require.Positive(t, met[model.ReasonPriority])
 }
 
 // TestWhyAgainstNaive holds why jobs wait against the naive implementation, after each plan and after what follows from it, and
