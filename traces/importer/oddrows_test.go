@@ -112,7 +112,8 @@ func TestNodesThatAJobGotAreNoRequest(t *testing.T) {
 		{"memory of each node", "NNodes|NCPUS|ReqMem", "3|16|4000Mn", ran, 3, true},
 		{"memory of each processor", "NNodes|NCPUS|ReqMem", "3|16|4000Mc", ran, 0, false},
 		{"exclusive", "NNodes|NCPUS|SubmitLine", "3|16|sbatch --exclusive x", ran, 3, true},
-		{"a request", "NNodes|NCPUS|ReqTRES", "3|16|cpu=16,node=2", ran, 2, false},
+		{"a request", "NNodes|NCPUS|ReqTRES", "3|16|cpu=16,node=3", ran, 3, false},
+		{"more nodes than it asked for at least", "NNodes|NCPUS|ReqTRES", "3|16|cpu=16,node=1", ran, 0, false},
 		{"it never ran", "NNodes|NCPUS", "3|16", never, 3, false},
 	} {
 		jobs, report := importText(t, "JobID|Submit|Start|End|Elapsed|State|"+c.columns+"\n7|"+c.times+"|"+c.cells+"\n", Options{Zone: time.UTC})

@@ -14,7 +14,7 @@ import (
 // are seconds since 1970. A job is put into the columns of sacct --parsable2 and read as those are, so that both ways of
 // writing it give the same row. Members that are not read are named on import.
 var JSON = &format.Format{
-	Name: "sacct-json", Version: 5, Files: 1 << 10, What: "jobs of Slurm as sacct --json prints them", Sniff: sniffJSON, Scan: scanJSON,
+	Name: "sacct-json", Version: 6, Files: 1 << 10, What: "jobs of Slurm as sacct --json prints them", Sniff: sniffJSON, Scan: scanJSON,
 }
 
 func sniffJSON(h format.Head) format.Match {

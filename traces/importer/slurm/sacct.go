@@ -24,7 +24,8 @@
 //     reqmem-flag.
 //   - What a job asked for is ReqTRES, ReqNodes, ReqCPUS and ReqGRES. Where they do not tell it,
 //     NNodes, NCPUS, AllocTRES and AllocGRES stand in, counted as nodes-as-allocated, cpus-as-allocated and
-//     gpus-as-allocated; not NNodes where the processors tell what the job asked for, which then goes on any nodes. Licences, and what else ReqTRES and ReqGRES name beside CPUs, memory, nodes and GPUs, are requests of which
+//     gpus-as-allocated; not NNodes where the processors tell what the job asked for, which then goes on any nodes.
+//     So does one that got more nodes than ReqTRES or ReqNodes has, which is the least of them, counted as more-nodes-than-requested. Licences, and what else ReqTRES and ReqGRES name beside CPUs, memory, nodes and GPUs, are requests of which
 //     no column is made: they stay in extra, counted as licences-left-out and resources-left-out.
 //   - GPUs are gres/gpu; the types, gres/gpu:TYPE, are not counted again. A job that asked for
 //     none, and was allocated some and many more CPUs than it asked for, had its nodes for itself: exclusive, counted as
@@ -47,7 +48,7 @@ import (
 
 // Sacct is the format of separated values.
 var Sacct = &format.Format{
-	Name: "sacct", Version: 6, Files: 1 << 10, Zoned: true, What: "jobs of Slurm as sacct --parsable2 prints them, with or without the names of the columns",
+	Name: "sacct", Version: 7, Files: 1 << 10, Zoned: true, What: "jobs of Slurm as sacct --parsable2 prints them, with or without the names of the columns",
 	Sniff: sniffSacct, Scan: scanSacct,
 }
 

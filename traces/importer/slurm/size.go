@@ -13,6 +13,7 @@ import (
 // tell that.
 const (
 	nodesAsAllocated  = "nodes-as-allocated"
+	nodesAtLeast      = "more-nodes-than-requested"
 	cpusAsAllocated   = "cpus-as-allocated"
 	gpusAsAllocated   = "gpus-as-allocated"
 	memoryAsAllocated = "memory-as-allocated"
@@ -41,7 +42,11 @@ func size(c *format.Cells, j *traces.Job) {
 	if asked.cpus > 0 && !cpus.OK {
 		cpus = traces.Some(asked.cpus)
 	}
-	if nodes.V == 0 && !(j.Start.OK && inProcessors(c, cpus.V, held.V, given)) {
+	spread := j.Start.OK && inProcessors(c, cpus.V, held.V, asked, given)
+	if spread && nodes.V > 0 && holds.V > nodes.V && held.V == cpus.V { // the least that it asked for, and not those that its processors are for
+		nodes = traces.Opt[int32]{}
+		c.Repair(nodesAtLeast)
+	} else if spread = spread && nodes.V == 0 && !memoryByNode(c); !spread && nodes.V == 0 {
 		if nodes = shown; nodes.V == 0 {
 			nodes = holds
 		}
@@ -60,22 +65,27 @@ func size(c *format.Cells, j *traces.Job) {
 	if c.Has(colReqMem) {
 		memory(c, j, cpus.V)
 	} else if asked.memory > 0 {
-		j.MemPerNode = traces.Some(asked.memory / int64(max(nodes.V, 1)))
+		j.MemPerNode = traces.Some(asked.memory / parts(j, cpus.V))
 	}
 }
 
 // inProcessors says whether the processors tell what a job asked for whose row does not say for how many nodes it asked: then those
 // that it got are where there was room (sbatch -n 16), and no request. A job that got more processors than it asked for had whole nodes;
 // GPUs and memory of a node are known by the number of nodes alone, and components of a heterogeneous job are joined by theirs.
-func inProcessors(c *format.Cells, asked, held int32, given tres) bool {
-	if _, _, part := component(c.Raw(colID)); part || asked > 0 && held > asked || max(asked, held) <= 0 || submitsExclusive(c.Raw(colSubmitLine)) {
+func inProcessors(c *format.Cells, cpus, held int32, asked, given tres) bool {
+	if _, _, part := component(c.Raw(colID)); part || cpus > 0 && held > cpus || max(cpus, held) <= 0 || submitsExclusive(c.Raw(colSubmitLine)) {
 		return false
 	}
 	generic := func(k int) bool { // it may have GPUs
 		n, _, ok := parseGRES(c.Raw(k))
 		return c.Has(k) && (!ok || n > 0)
 	}
-	return given.gpus == 0 && !generic(colReqGRES) && !generic(colAllocGRES) && (!c.Has(colReqMem) || strings.HasSuffix(c.Raw(colReqMem), "c"))
+	return max(asked.gpus, given.gpus) == 0 && !generic(colReqGRES) && !generic(colAllocGRES)
+}
+
+// memoryByNode says whether a row has memory that counts by node, or of the job in all.
+func memoryByNode(c *format.Cells) bool {
+	return c.Has(colReqMem) && !strings.HasSuffix(c.Raw(colReqMem), "c")
 }
 
 // leftOut keeps requests of which no column is made in extra, and counts the row.
@@ -363,7 +373,7 @@ func memory(c *format.Cells, j *traces.Job, cpus int32) {
 		c.Fail(colReqMem, "memory such as 4000M, 4Gn or 3000Mc")
 		return
 	}
-	nodes := int64(max(j.NodesMin.V, 1))
+	nodes := parts(j, cpus)
 	switch {
 	case bytes == 0:
 		return
@@ -377,6 +387,14 @@ func memory(c *format.Cells, j *traces.Job, cpus int32) {
 		return
 	}
 	j.MemPerNode = traces.Some(bytes)
+}
+
+// parts is what the memory of a job in all is divided by: its nodes, or its processors where they may be on any nodes.
+func parts(j *traces.Job, cpus int32) int64 {
+	if j.NodesMin.V == 0 {
+		return int64(max(cpus, 1))
+	}
+	return int64(j.NodesMin.V)
 }
 
 // withoutFlag takes bit 31 or 63 from a number of MB: it marks memory per CPU.
