@@ -65,8 +65,8 @@ Exit codes: 0 compared, 1 failed, 2 usage (also runs of different jobs), 3 bad i
 		Example: `  orrery fidelity month.trace --cluster mine.yaml
   orrery fidelity month.trace log.swf.gz --procs 8 --report --force
   orrery fidelity log.swf.gz --order fcfs --backfill none --draws 100 -o json`,
-		Args:              cobra.MinimumNArgs(1),
-		RunE:              v.run,
+		Args: cobra.MinimumNArgs(1),
+		RunE: v.run,
 	}
 	v.Register(cmd)
 	v.print = app.PrintFlag(cmd)
