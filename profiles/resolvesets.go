@@ -91,6 +91,7 @@ func (r *resolver) agree() {
 	def := Default()
 	r.site.Tick, r.site.Usage = def.AccountingTick, def.Usage
 	ticks, counts, shares, exits := -1, -1, -1, -1 // the vClusters that said so first
+	r.associations(slices.ContainsFunc(r.site.Profiles, func(p Profile) bool { return p.Backfill == "slurm" && p.Order == "multifactor" }))
 	for i := range r.site.Profiles {
 		p := &r.site.Profiles[i]
 		if r.site.Shared && p.Backfill == "conservative" {
@@ -117,6 +118,23 @@ func (r *resolver) agree() {
 	}
 }
 
+// associations notes those that have no effect, and tenants that are none of them.
+func (r *resolver) associations(own bool) {
+	if len(r.c.Associations) == 0 {
+		return
+	}
+	if !own {
+		r.problems.add("associations", "found %d, which count with backfill: slurm and order: multifactor only: leave them out", len(r.c.Associations))
+		return
+	}
+	for i := range r.c.Tenants {
+		name := r.c.Tenants[i].Name
+		if !slices.ContainsFunc(r.c.Associations, func(a Association) bool { return a.Account == name && a.User == "" }) {
+			r.problems.add(fmt.Sprintf("tenants[%d].name", i), "found %s, which is no account among the associations: add it there, or its jobs have no fair share", name)
+		}
+	}
+}
+
 // slurm notes what Slurm's own schedulers do not know.
 func (r *resolver) slurm(i int, p *Profile) {
 	add := func(key, format string, args ...any) { r.problems.add(profileKey(i, key), format, args...) }
@@ -129,6 +147,10 @@ func (r *resolver) slurm(i int, p *Profile) {
 		add("cycle", "found %s, and Slurm has clocks of its own: leave it out", formatSpan(p.Cycle))
 	case p.Preemption.Enabled:
 		add("preemption.enabled", "found true, which backfill: slurm does not follow yet: use backfill: easy or conservative")
+	case len(r.c.Services) > 0:
+		r.problems.add("services", "found %d, and backfill: slurm has no services that change their size: leave them out, or use another backfill", len(r.c.Services))
+	case p.Slurm.BFWindow < p.Slurm.BFResolution:
+		add("slurm.bf_window", "found %s, want at least bf_resolution, %s", formatSpan(p.Slurm.BFWindow), formatSpan(p.Slurm.BFResolution))
 	case r.c.Sharing == "gpus":
 		r.problems.add("sharing", "found gpus, and Slurm divides nodes by all resources or not at all: use resources or whole")
 	}

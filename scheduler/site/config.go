@@ -123,7 +123,7 @@ func (c *Config) Slurm() *slurm.Config {
 	if p.Slurm == nil {
 		return nil
 	}
-	out := &slurm.Config{Site: c.Site, Options: *p.Slurm, Associations: c.Associations, Users: c.Users, Quota: c.Quota, MostTenants: c.Max.Tenants}
+	out := &slurm.Config{Site: c.Site, Options: *p.Slurm, Associations: c.Associations, Users: c.Users, Quota: c.Quota, MostTenants: c.Max.Tenants, AssocPriority: c.AssocPriority, RejectOverLimit: c.RejectOverLimit, Prefer: c.Prefer}
 	if p.Ranking == ByMultifactor {
 		out.Weights = &p.Multifactor
 	}

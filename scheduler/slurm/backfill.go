@@ -147,14 +147,17 @@ func (c *Core) runBackfill() {
 	}
 }
 
+// unknown is an association or a user that is not known: no bound counts it.
+const unknown = -1
+
 // mayTest counts a job against the bounds on how many are tested.
 func (b *backfillCounts) mayTest(o *Options, j *job) bool {
 	for _, x := range [...]struct {
 		counts map[int32]int
 		of     int32
 		most   int
-	}{{b.byPart, int32(j.Partition), o.MaxPart}, {b.byAssoc, j.assoc, o.MaxAssoc}, {b.byUser, j.User, o.MaxUser}} {
-		if x.most == 0 {
+	}{{b.byPart, int32(j.Partition) + 1, o.MaxPart}, {b.byAssoc, j.assoc, o.MaxAssoc}, {b.byUser, j.User, o.MaxUser}} {
+		if x.most == 0 || x.of == unknown {
 			continue
 		}
 		if x.counts[x.of]++; x.counts[x.of] > x.most {
@@ -180,6 +183,9 @@ func (c *Core) planFor(ref model.Ref) (started bool) {
 		}
 		switch {
 		case start == c.now:
+			if c.overLimits(j, &c.chosen) != model.ReasonNone {
+				return false
+			}
 			c.start(ref, &c.chosen)
 			return true
 		case later != model.AbsentTime && start > later:
@@ -187,7 +193,7 @@ func (c *Core) planFor(ref model.Ref) (started bool) {
 			continue
 		case start > end:
 			return false
-		case b.clashes(start, start.Add(j.left), c.chosen.given):
+		case b.clashes(start, start.Add(j.left), c.chosen.given) || c.runsInto(j, start):
 			if start == at { // no other nodes are found by that
 				return false
 			}
@@ -197,6 +203,18 @@ func (c *Core) planFor(ref model.Ref) (started bool) {
 		c.promiseTo(j, start)
 		return false
 	}
+}
+
+// runsInto says whether the nodes chosen are set aside for others at any time of a run from start on.
+func (c *Core) runsInto(j *job, start model.Time) bool {
+	if len(c.cfg.Site.Reservations) == 0 {
+		return false
+	}
+	clear(c.backfill.busy)
+	c.chosen.nodes(c.backfill.busy)
+	n := c.backfill.busy.Len()
+	c.keepReservedAt(j, start, c.backfill.busy)
+	return c.backfill.busy.Len() < n
 }
 
 // promiseTo enters the nodes chosen for j from an instant on, unless it is one that gets no promise.

@@ -9,6 +9,7 @@ type clock struct {
 	o *Options
 
 	asked    bool // a submission or an end asks for a main pass
+	askedAt  model.Time
 	atOnce   bool // it is not to wait for the loop
 	lastPass model.Time
 	lastFull model.Time
@@ -23,8 +24,17 @@ func newClock(o *Options) clock {
 	return c
 }
 
-// request asks for a main pass: at a turn of the loop, or at once.
-func (c *clock) request(atOnce bool) {
+// request asks for a main pass: at a turn of the loop, or at once. One that was asked for while no job waited has been made since,
+// and found nothing to do.
+func (c *clock) request(now model.Time, atOnce bool) {
+	if c.asked {
+		if at := c.turn(max(c.askedAt, dueAfter(c.lastPass, c.o.BatchDelay))); at < now {
+			c.lastPass, c.asked = at, false
+		}
+	}
+	if !c.asked {
+		c.askedAt = now
+	}
 	c.asked, c.atOnce = true, c.atOnce || atOnce && !c.o.Defer
 }
 
@@ -99,10 +109,7 @@ func (c *clock) backfilled(now model.Time) {
 }
 
 // next is the first instant after now at which either of them has something to do, if nothing else is observed.
-func (c *clock) next(now model.Time, waiting bool) model.Time {
-	if !waiting {
-		return model.Never
-	}
+func (c *clock) next(now model.Time) model.Time {
 	after := now.Add(model.Microsecond)
 	at := c.turn(max(after, dueAfter(c.lastFull, c.o.Interval)))
 	if c.asked {

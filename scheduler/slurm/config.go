@@ -21,6 +21,12 @@ type Config struct {
 	// Users are the names of the users of jobs. They may be left out where no association has the name of a user.
 	Users []string
 	Quota quota.Config
+	// AssocPriority of each tenant is for PriorityWeightAssoc, nil for none.
+	AssocPriority []int64
+	// RejectOverLimit withdraws a job that is over a limit at its submission; else it waits.
+	RejectOverLimit bool
+	// Prefer is a job that stands before all others, nil for none.
+	Prefer *model.JobID
 	// MostTenants has the highest limits there will be, nil for those of Quota.
 	MostTenants []model.Tenant
 }
@@ -52,7 +58,6 @@ type Options struct {
 	AssocLimitStop     bool           // assoc_limit_stop
 	WindowScale        model.Duration // bf_window_scale, 0 to double
 	Linear             bool           // select/linear: running jobs are taken off one by one
-	LeastLoaded        bool           // CR_LLN: the nodes with the most free CPUs first
 	UsageAtEnds        bool           // AccountingStorageEnforce has limits: usage counts to the end of a job
 	CalcPeriod         model.Duration // PriorityCalcPeriod
 	LoopPeriod         model.Duration // of the controller's loop: its sleep of a second, and its work
@@ -94,6 +99,8 @@ func (c *Config) Validate() error {
 		return errors.New("slurm: bf_interval, bf_resolution and bf_window are more than 0")
 	case o.Depth < 1 || o.MaxTest < 1:
 		return errors.New("slurm: default_queue_depth and bf_max_job_test are at least 1")
+	case o.Window < o.Resolution:
+		return errors.New("slurm: bf_window is at least bf_resolution")
 	case o.CalcPeriod <= 0 && c.Weights != nil:
 		return errors.New("slurm: PriorityCalcPeriod is more than 0")
 	case o.LoopPhase < 0 || o.LoopPhase >= o.LoopPeriod || o.BackfillPhase < 0 || o.CalcPhase < 0:

@@ -23,6 +23,7 @@ type job struct {
 	*model.Allocation
 	phase     phase
 	onHold    bool
+	preferred bool
 	request   model.Request
 	left      model.Duration // requested time from the next start on
 	whole     model.Duration // likewise, after a requeue
@@ -54,8 +55,12 @@ const (
 	unwanted  // can never start; its withdrawal is proposed
 )
 
-func (j *job) reserved() int32 {
-	if j.Reservation >= 0 {
+// rank is what comes before tiers: a job that is preferred to all others, then those in a reservation.
+func (j *job) rank() int32 {
+	switch {
+	case j.preferred:
+		return 2
+	case j.Reservation >= 0:
 		return 1
 	}
 	return 0

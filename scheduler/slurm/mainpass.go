@@ -7,12 +7,14 @@ type mainPass struct {
 	failed []bool        // by partition, the last for jobs of none: its jobs are passed over
 	tested []int         // likewise, how many of its jobs were looked at
 	closed model.NodeSet // nodes of the partitions that failed, closed to all jobs behind
-	usable model.NodeSet
+	// reservations that failed: their jobs are passed over.
+	reservations []bool
+	usable       model.NodeSet
 }
 
 func newMainPass(s *model.Site) mainPass {
 	n := len(s.Partitions) + 1
-	return mainPass{make([]bool, n), make([]int, n), model.NewNodeSet(len(s.Nodes)), model.NewNodeSet(len(s.Nodes))}
+	return mainPass{make([]bool, n), make([]int, n), model.NewNodeSet(len(s.Nodes)), make([]bool, len(s.Reservations)), model.NewNodeSet(len(s.Nodes))}
 }
 
 // partitionOf is the index of a job's partition, the last for none.
@@ -31,6 +33,7 @@ func (c *Core) runMain(full bool) {
 	clear(m.failed)
 	clear(m.tested)
 	clear(m.closed)
+	clear(m.reservations)
 	c.work.Passes++
 	c.plan.Passed = append(c.plan.Passed, 0)
 	tested, started := 0, 0
@@ -42,7 +45,7 @@ func (c *Core) runMain(full bool) {
 			return
 		}
 		part := m.partitionOf(j)
-		if m.failed[part] {
+		if m.failed[part] || j.Reservation >= 0 && m.reservations[j.Reservation] {
 			continue
 		}
 		if m.tested[part]++; c.cfg.Options.PartDepth > 0 && m.tested[part] > c.cfg.Options.PartDepth {
@@ -51,7 +54,7 @@ func (c *Core) runMain(full bool) {
 		c.work.Examined++
 		if r := c.held(ref); r != model.ReasonNone {
 			if c.cfg.Options.AssocLimitStop && ofAssociation(r) {
-				m.fail(part, j)
+				c.fail(part, j)
 			}
 			continue
 		}
@@ -61,8 +64,11 @@ func (c *Core) runMain(full bool) {
 		w := wantOf(j.Allocation)
 		if !c.chosen.choose(&w, m.usable, c.nodes.room) {
 			if !c.cfg.Options.reservesNothing(j, c.now) {
-				m.fail(part, j)
+				c.fail(part, j)
 			}
+			continue
+		}
+		if c.overLimits(j, &c.chosen) != model.ReasonNone {
 			continue
 		}
 		c.start(ref, &c.chosen)
@@ -73,10 +79,39 @@ func (c *Core) runMain(full bool) {
 	}
 }
 
-// fail stops a partition at a job that cannot start.
-func (m *mainPass) fail(part int, j *job) {
-	m.failed[part] = true
-	m.closed.Or(j.nodes)
+// fail stops what a job stops that cannot start: its reservation, the nodes that it names, or else its partition with all nodes.
+func (c *Core) fail(part int, j *job) {
+	m := &c.pass
+	constraint := c.nodes.constraints[j.Constraint]
+	switch {
+	case j.Reservation >= 0:
+		m.reservations[j.Reservation] = true
+		m.closed.Or(c.cfg.Site.Reservations[j.Reservation].Nodes)
+	case constraint != nil && constraint.Include != nil:
+		m.closed.Or(j.nodes)
+	case j.Partition >= 0:
+		m.failed[part] = true
+		m.closed.Or(c.cfg.Site.Partitions[j.Partition].Nodes)
+	default:
+		m.failed[part] = true
+		for i := range c.nodes.room {
+			m.closed.Add(model.NodeID(i))
+		}
+	}
+}
+
+// place gives nodes to jobs that ran before the scheduler began and whose nodes are not known: each has its turn, and none stops others.
+func (c *Core) place() {
+	for i := 0; i < len(c.jobs.queue); {
+		ref := c.jobs.queue[i]
+		i++
+		j := &c.jobs.list[ref]
+		w := wantOf(j.Allocation)
+		if c.held(ref) == model.ReasonNone && c.chosen.choose(&w, j.nodes, c.nodes.room) {
+			c.start(ref, &c.chosen)
+			i--
+		}
+	}
 }
 
 // ofAssociation says whether a limit is one of associations or of a quality of service.

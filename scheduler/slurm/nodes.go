@@ -11,7 +11,7 @@ import (
 type nodeTable struct {
 	site  *model.Site
 	room  []nodeRoom
-	masks []mask
+	masks map[mask]model.NodeSet
 	// constraints are those that were told of so far, by id.
 	constraints []*model.Constraint
 }
@@ -31,11 +31,10 @@ type mask struct {
 	constraint  model.ConstraintID
 	partition   model.PartitionID
 	reservation model.ReservationID
-	nodes       model.NodeSet
 }
 
 func newNodeTable(s *model.Site) nodeTable {
-	t := nodeTable{site: s, room: make([]nodeRoom, len(s.Nodes))}
+	t := nodeTable{site: s, room: make([]nodeRoom, len(s.Nodes)), masks: map[mask]model.NodeSet{}}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		t.room[i] = nodeRoom{cpus: n.CPUs, gpus: gpuMask(n.GPUs), memory: n.Memory, up: n.State == model.Ready}
@@ -68,10 +67,9 @@ func (t *nodeTable) define(id model.ConstraintID, c *model.Constraint) {
 
 // usable is the set of nodes that a may use, in service or not. It must stay as it is.
 func (t *nodeTable) usable(a *model.Allocation) model.NodeSet {
-	for i := range t.masks {
-		if m := &t.masks[i]; m.constraint == a.Constraint && m.partition == a.Partition && m.reservation == a.Reservation {
-			return m.nodes
-		}
+	of := mask{a.Constraint, a.Partition, a.Reservation}
+	if nodes, ok := t.masks[of]; ok {
+		return nodes
 	}
 	nodes := model.NewNodeSet(len(t.site.Nodes))
 	for i := range t.site.Nodes {
@@ -85,7 +83,7 @@ func (t *nodeTable) usable(a *model.Allocation) model.NodeSet {
 	if a.Reservation >= 0 {
 		nodes.And(t.site.Reservations[a.Reservation].Nodes)
 	}
-	t.masks = append(t.masks, mask{a.Constraint, a.Partition, a.Reservation, nodes})
+	t.masks[of] = nodes
 	return nodes
 }
 
@@ -133,7 +131,7 @@ func (t *nodeTable) gpusOf(p *model.Placement) (n int32) {
 func (t *nodeTable) cpusOf(p *model.Placement) (n int64) {
 	for _, w := range p.Words {
 		for m := w.Mask; m != 0; m &= m - 1 {
-			n += int64(t.site.Nodes[int(w.Word)<<6+bits.TrailingZeros64(m)].CPUs)
+			n += int64(max(t.site.Nodes[int(w.Word)<<6+bits.TrailingZeros64(m)].CPUs, 1)) // of one of which it is not known, 1
 		}
 	}
 	for i := range p.Shares {

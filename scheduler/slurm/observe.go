@@ -1,6 +1,8 @@
 package slurm
 
 import (
+	"slices"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/workflow"
 )
@@ -25,7 +27,7 @@ func (c *Core) observe(f *model.Fact) {
 	case model.FactEnded:
 		c.vacate(f.Ref)
 		c.depart(f.Ref, f.Outcome)
-		c.clock.request(c.cfg.Options.Epilog)
+		c.clock.request(c.now, c.cfg.Options.Epilog)
 	case model.FactAssigned:
 		c.granted(f.Ref)
 	case model.FactRefused:
@@ -34,6 +36,8 @@ func (c *Core) observe(f *model.Fact) {
 		c.restored(f)
 	case model.FactRestoringBegan, model.FactRestoringEnded:
 		c.restoring = f.Kind == model.FactRestoringBegan
+	case model.FactUsageBegan, model.FactUsageEnded:
+		c.usedBefore(f)
 	case model.FactSuspended:
 		c.returns(f.Ref, model.Duration(f.Value), 0)
 	case model.FactRequeued:
@@ -49,13 +53,13 @@ func (c *Core) observe(f *model.Fact) {
 		c.limits.SetLimits(f.Tenant, f.Limits)
 		c.somethingChanged()
 	}
-	// Prices, power, bandwidth, checkpoints and the usage of before: Slurm's schedulers do not go by them.
+	// Prices, power, bandwidth, checkpoints and demands: Slurm's schedulers do not go by them.
 }
 
 // somethingChanged asks for a pass at the next turn of the loop, and has backfill plan anew.
 func (c *Core) somethingChanged() {
-	c.clock.request(false)
-	c.clock.changed = true
+	c.clock.request(c.now, false)
+	c.clock.changed, c.idle = true, false
 }
 
 // submitted takes in a job. A batch job waits for a pass.
@@ -70,14 +74,21 @@ func (c *Core) submitted(f *model.Fact) {
 	c.nodes.define(a.Constraint, f.Constraint)
 	*j = job{
 		Allocation: a, onHold: a.Hold, request: f.Request, left: a.Walltime, whole: f.Walltime, eligible: a.Eligible,
-		nodes: c.nodes.usable(a), assoc: c.priority.associate(a), placement: j.placement, started: model.AbsentTime,
+		preferred: c.cfg.Prefer != nil && *c.cfg.Prefer == a.Job, nodes: c.nodes.usable(a), assoc: c.priority.associate(a), placement: j.placement, started: model.AbsentTime,
 	}
 	if a.Partition >= 0 {
 		j.tier = c.cfg.Site.Partitions[a.Partition].Tier
 	}
 	c.requestSize(j)
 	c.somethingChanged()
-	switch c.graph.Submit(a, f.Ref) {
+	status := c.graph.Submit(a, f.Ref)
+	if c.cfg.RejectOverLimit && !c.restoring {
+		if r := c.limits.Check(&j.usage); r != model.ReasonNone {
+			c.setUnwanted(f.Ref, r)
+			return
+		}
+	}
+	switch status {
 	case workflow.Blocked:
 		j.phase = dependent
 	case workflow.Unsatisfiable:
@@ -97,7 +108,7 @@ func (c *Core) requestSize(j *job) {
 	default:
 		j.cpus = 0
 		if n := j.nodes.Next(0); n >= 0 {
-			j.cpus = int64(j.NodesMin) * int64(c.cfg.Site.Nodes[n].CPUs)
+			j.cpus = int64(j.NodesMin) * int64(max(c.cfg.Site.Nodes[n].CPUs, 1))
 		}
 	}
 	gpus := j.NodesMin * j.Cards()
@@ -226,7 +237,8 @@ func (c *Core) refused(f *model.Fact) {
 		c.depart(f.Ref, model.Cancelled)
 		return
 	}
-	c.enter(f.Ref)
+	j.phase = queued // with the priority that it had
+	c.jobs.insert(f.Ref)
 }
 
 // vacate gives the nodes of a running job back. They are free at once; nothing starts on them before the next pass.
@@ -253,6 +265,33 @@ func (c *Core) returns(ref model.Ref, left, delay model.Duration) {
 	c.admit(ref)
 }
 
+// usedBefore charges for what was used before this scheduler began: the limits over time from its begin on, and shares by what is left of it now.
+func (c *Core) usedBefore(f *model.Fact) {
+	a := f.Alloc
+	c.nodes.define(a.Constraint, f.Constraint)
+	j := job{Allocation: a, nodes: c.nodes.usable(a), assoc: c.priority.associate(a)}
+	c.requestSize(&j)
+	if f.Kind == model.FactUsageBegan {
+		c.began = append(c.began, beganBefore{a.Job, f.At})
+		c.limits.Start(&j.usage, f.At)
+		return
+	}
+	c.limits.Stop(&j.usage, f.At)
+	for i := range c.began {
+		if b := c.began[i]; b.job == a.Job {
+			c.began = slices.Delete(c.began, i, i+1)
+			c.priority.usedBefore(j.assoc, j.cpus, f.At.Sub(b.at), c.now.Sub(f.At))
+			return
+		}
+	}
+}
+
+// beganBefore is an attempt from before the scheduler began, which has not ended so far.
+type beganBefore struct {
+	job model.JobID
+	at  model.Time
+}
+
 // Follow takes in what another core has proposed in a pass at now over the same facts.
 func (c *Core) Follow(now model.Time, proposals []model.Proposal) {
 	c.advance(now)
@@ -263,7 +302,14 @@ func (c *Core) Follow(now model.Time, proposals []model.Proposal) {
 		switch p.Kind {
 		case model.ProposeAssign:
 			j := &c.jobs.list[p.Ref]
-			c.jobs.remove(p.Ref)
+			switch j.phase {
+			case queued:
+				c.jobs.remove(p.Ref)
+			case early:
+				c.jobs.later = without(c.jobs.later, p.Ref)
+			case unwanted:
+				c.jobs.unwanted = without(c.jobs.unwanted, p.Ref)
+			}
 			j.placement.Set(&p.Placement)
 			c.occupy(p.Ref)
 			j.seq = p.Seq

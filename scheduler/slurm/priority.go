@@ -11,18 +11,20 @@ import (
 // priorities are those of priority/multifactor: a job's is computed when it is submitted, and at the ticks. What associations
 // have used is counted at the ticks too.
 type priorities struct {
-	cfg      *Config
-	tree     *multifactor.Tree // nil without weights
-	accounts map[string]int32  // in the tree
-	users    map[member]int32
-	next     model.Time // tick, Never without any
-	lastTick model.Time
-	started  bool
-	nodes    int64
-	cpus     int64 // of the cluster
-	factors  int64 // the highest of all partitions
-	qos      int64 // and of all qualities of service
-	tres     tresParts
+	cfg       *Config
+	tree      *multifactor.Tree // nil without weights
+	accounts  map[string]int32  // in the tree
+	users     map[member]int32
+	next      model.Time // tick, Never without any
+	lastTick  model.Time
+	started   bool
+	ticked    bool  // the priorities of the queue are of the tick before
+	mostAssoc int64 // of all accounts
+	nodes     int64
+	cpus      int64 // of the cluster
+	factors   int64 // the highest of all partitions
+	qos       int64 // and of all qualities of service
+	tres      tresParts
 }
 
 // member is a user in an account, by index in the tree or -1 for the root.
@@ -42,7 +44,10 @@ func newPriorities(c *Config) *priorities {
 	}
 	p.tree, p.accounts, p.users, p.next = t.tree, t.accounts, t.users, model.AbsentTime
 	for i := range c.Site.Nodes {
-		p.cpus += int64(c.Site.Nodes[i].CPUs)
+		p.cpus += int64(max(c.Site.Nodes[i].CPUs, 1))
+	}
+	for _, x := range c.AssocPriority {
+		p.mostAssoc = max(p.mostAssoc, x)
 	}
 	p.tres = newTRESParts(c.Site)
 	for i := range c.Site.Partitions {
@@ -142,36 +147,48 @@ func (p *priorities) associate(a *model.Allocation) int32 {
 	return i
 }
 
-// due says whether a tick is due. Ticks begin at the first instant that the core is asked about.
-func (p *priorities) due(now model.Time) bool {
+// advance makes the ticks up to now: each counts what the running jobs have used since the one before. What a job used that has ended since
+// then is lost, unless limits are enforced: Slurm counts it nowhere. Ticks begin at the first instant that the core is told of.
+func (p *priorities) advance(now model.Time, jobs *jobTable) {
 	if p.tree == nil {
-		return false
+		return
 	}
+	period := p.cfg.Options.CalcPeriod
 	if !p.started {
 		p.started = true
-		p.next = gridAt(now, p.cfg.Options.CalcPeriod, p.cfg.Options.CalcPhase)
-		p.lastTick = p.next.Add(-p.cfg.Options.CalcPeriod)
+		p.next = gridAt(now, period, p.cfg.Options.CalcPhase)
+		p.lastTick = p.next.Add(-period)
 	}
-	return p.next <= now
-}
-
-// tick counts what the running jobs have used since the last tick, and computes all priorities anew. What a job used that has ended since
-// then is lost, unless limits are enforced: Slurm counts it nowhere. Ticks that passed while nothing was asked decay what was used.
-func (p *priorities) tick(now model.Time, jobs *jobTable) {
 	for p.next <= now {
 		at := p.next
+		if len(jobs.running) == 0 { // nothing but decay until the last of them
+			at = at.Add(now.Sub(at) / period * period)
+		}
 		p.tree.Decay(at.Sub(p.lastTick))
 		for _, ref := range jobs.running {
 			if j := &jobs.list[ref]; j.phase == running {
 				p.charge(j, at)
 			}
 		}
-		p.lastTick, p.next = at, at.Add(p.cfg.Options.CalcPeriod)
+		p.lastTick, p.next, p.ticked = at, at.Add(period), true
 	}
+}
+
+// rate computes the priorities of the queue anew, as of the last tick.
+func (p *priorities) rate(jobs *jobTable) {
+	p.ticked = false
 	p.tree.Rate()
 	for _, ref := range jobs.queue {
 		j := &jobs.list[ref]
 		j.priority = p.of(j, p.lastTick)
+	}
+}
+
+// usedBefore counts what a job used before the scheduler began, until so long ago.
+func (p *priorities) usedBefore(assoc int32, cpus int64, used, ago model.Duration) {
+	if p.tree != nil && assoc >= 0 && used > 0 {
+		p.tree.Charge(assoc, p.tree.Decayed(int64(used/model.Millisecond)*cpus, max(ago, 0)))
+		p.ticked = true
 	}
 }
 
@@ -227,6 +244,9 @@ func (p *priorities) inputs(j *job, now model.Time) multifactor.Inputs {
 	}
 	if j.QOS >= 0 {
 		in.QOS = multifactor.Part{Amount: p.cfg.Site.QOS[j.QOS].Priority, Whole: p.qos}
+	}
+	if j.Tenant >= 0 && int(j.Tenant) < len(p.cfg.AssocPriority) {
+		in.Assoc = multifactor.Part{Amount: p.cfg.AssocPriority[j.Tenant], Whole: p.mostAssoc}
 	}
 	if len(p.cfg.Weights.TRES) > 0 {
 		in.TRES = p.tres.of(j)

@@ -57,16 +57,16 @@ func TestUsageCountsAtTicks(t *testing.T) {
 			cfg.Options.CalcPeriod, cfg.Options.UsageAtEnds = model.Minute, c.atEnds
 			p := newPriorities(&cfg)
 			jobs := jobTable{list: make([]job, 2)}
-			require.True(t, p.due(0))
-			p.tick(0, &jobs)
+			p.advance(0, &jobs)
 			one := job{Allocation: &model.Allocation{Tenant: 0, User: 0, QOS: -1, Partition: -1, NodesMin: 1}, phase: running, started: 10 * model.Time(second), cpus: 8}
 			one.assoc = p.associate(one.Allocation)
 			p.ended(&one, 50*model.Time(second))
 			two := job{Allocation: &model.Allocation{Tenant: 1, User: 2, QOS: -1, Partition: -1, NodesMin: 1}, phase: running, started: model.Time(c.started), cpus: 8}
 			two.assoc = p.associate(two.Allocation)
 			jobs.list[0], jobs.running = two, []model.Ref{0}
-			require.True(t, p.due(model.Time(model.Minute)))
-			p.tick(model.Time(model.Minute), &jobs)
+			p.advance(model.Time(model.Minute), &jobs)
+			require.True(t, p.ticked)
+			p.rate(&jobs)
 			at := 70 * model.Time(second)
 			one.eligible, two.eligible = at, at
 			require.Equal(t, c.u1, p.of(&one, at))

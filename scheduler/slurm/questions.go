@@ -43,6 +43,9 @@ func (c *Core) Unsatisfiable(f *model.Fact) model.Reason {
 	c.nodes.define(a.Constraint, f.Constraint)
 	w := wantOf(a)
 	var s selection
+	if a.IsSensitive() && c.cfg.Site.Fingerprints > 1 && max(a.NodesMin, a.Tasks) > 1 {
+		return model.ReasonConformance // Slurm knows no conformance groups, and would get nodes of several
+	}
 	if a.NodesMin < 1 || !s.choose(&w, c.nodes.usable(a), c.nodes.idle()) {
 		return model.ReasonTooLarge
 	}

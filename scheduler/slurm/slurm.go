@@ -32,13 +32,16 @@ type Core struct {
 	backfill backfill
 
 	now       model.Time
+	began     []beganBefore // attempts from before this scheduler began
 	restoring bool
+	idle      bool   // nothing holds nodes, and the last full pass started nothing
 	seq       uint64 // of the last proposal
 	plan      scheduler.Plan
 	work      scheduler.Work
 	changes   workflow.Changes
 	pass      mainPass
 	chosen    selection
+	tried     model.Placement
 }
 
 // New returns the core of an idle cluster. cfg must be valid.
@@ -63,31 +66,57 @@ func (c *Core) Plan(now model.Time) *scheduler.Plan {
 	c.advance(now)
 	c.plan.Proposals, c.plan.Passed, c.plan.Due, c.plan.QuietUntil = c.plan.Proposals[:0], c.plan.Passed[:0], model.Never, model.Never
 	c.withdrawUnwanted()
-	if c.priority.due(now) {
-		c.priority.tick(now, &c.jobs)
+	if c.priority.ticked {
+		c.priority.rate(&c.jobs)
 		c.jobs.sortQueue()
 	}
 	c.admitDue()
-	if full, ok := c.clock.mainPassAt(now, len(c.jobs.queue) > 0 && !c.restoring); ok {
-		c.runMain(full)
+	if c.restoring {
+		c.place()
+		return &c.plan
 	}
-	if c.clock.backfillAt(now, len(c.jobs.queue) > 0 && !c.restoring) {
+	if full, ok := c.clock.mainPassAt(now, len(c.jobs.queue) > 0); ok {
+		c.runMain(full)
+		c.fruitless(full)
+	}
+	if c.clock.backfillAt(now, len(c.jobs.queue) > 0) {
 		c.runBackfill()
 		c.clock.backfilled(now)
 	}
-	if c.waits() {
-		c.plan.Due = min(c.clock.next(now, len(c.jobs.queue) > 0), c.priority.next, c.jobs.nextEligible(now))
-	}
+	c.plan.Due = c.nextDue(now)
 	c.plan.QuietUntil = c.plan.Due
 	return &c.plan
 }
 
-// waits says whether any job might start without anything being observed.
-func (c *Core) waits() bool { return len(c.jobs.queue) > 0 || len(c.jobs.later) > 0 }
+// fruitless notes a full pass that started nothing while nothing holds nodes: no later one starts anything until something is
+// observed or an instant comes that changes what jobs may do, for priorities alone make no room.
+func (c *Core) fruitless(full bool) {
+	c.idle = full && len(c.plan.Proposals) == 0 && len(c.jobs.running) == 0
+}
+
+// nextDue is the next instant at which a pass may find out anything new if nothing is observed until then.
+func (c *Core) nextDue(now model.Time) model.Time {
+	at := c.jobs.nextEligible(now)
+	if len(c.jobs.queue) == 0 {
+		return at
+	}
+	if !c.idle {
+		return min(at, c.clock.next(now), c.priority.next)
+	}
+	for i := range c.cfg.Site.Reservations { // their begin and end change what jobs may use
+		for _, edge := range [...]model.Time{c.cfg.Site.Reservations[i].Start, c.cfg.Site.Reservations[i].End} {
+			if edge > now {
+				at = min(at, c.clock.turn(edge))
+			}
+		}
+	}
+	return at
+}
 
 // advance brings the accounts of limits to now.
 func (c *Core) advance(now model.Time) {
 	c.limits.Advance(now)
+	c.priority.advance(now, &c.jobs)
 	c.now = now
 }
 
@@ -112,6 +141,7 @@ func (c *Core) admitDue() {
 			continue
 		}
 		c.jobs.later = slices.Delete(c.jobs.later, i, i+1)
+		c.idle = false
 		c.enter(ref)
 	}
 }
@@ -168,6 +198,16 @@ func usageOf(a *model.Allocation, nodes, gpus int32) quota.ResourceUsage {
 	}
 }
 
+// overLimits says which limit on nodes or GPUs a job would break on the nodes chosen, which are known now.
+func (c *Core) overLimits(j *job, chosen *selection) model.Reason {
+	chosen.placement(j, &c.nodes, &c.tried)
+	u := c.usageOn(j, &c.tried)
+	if r := c.limits.CheckChosen(&j.usage, u.Nodes, u.Milli, 0, c.tried.Shares); r != model.ReasonNone {
+		return r
+	}
+	return c.limits.Check(&u)
+}
+
 // held says what keeps a job of the queue from starting, whatever is free.
 func (c *Core) held(ref model.Ref) model.Reason {
 	j := &c.jobs.list[ref]
@@ -184,7 +224,7 @@ func (c *Core) held(ref model.Ref) model.Reason {
 // the earlier second of submission, and the lower id.
 func inOrder(a, b *job) int {
 	return cmp.Or(
-		cmp.Compare(b.reserved(), a.reserved()), cmp.Compare(b.tier, a.tier), cmp.Compare(b.priority, a.priority),
+		cmp.Compare(b.rank(), a.rank()), cmp.Compare(b.tier, a.tier), cmp.Compare(b.priority, a.priority),
 		cmp.Compare(floor(a.Submit, model.Second), floor(b.Submit, model.Second)), cmp.Compare(a.Job, b.Job),
 	)
 }

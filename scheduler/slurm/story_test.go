@@ -20,6 +20,7 @@ type request struct {
 	limit, run model.Duration
 	priority   int64 // of the site factor
 	tenant     model.TenantID
+	qos        model.QOSID // and one; 0 is none
 	user       int32
 }
 
@@ -82,7 +83,7 @@ func told(t *testing.T, cfg Config, jobs []request) string {
 				continue
 			}
 			a := &allocs[i]
-			*a = model.Allocation{Job: model.JobID(i), ID: int64(i), Submit: now, Eligible: now, Walltime: j.limit, Tenant: j.tenant, User: j.user, QOS: -1, Partition: -1, Reservation: -1, TaskGroup: -1, DAG: -1, Priority: j.priority, NodesMin: 1, NodesMax: int32(len(cfg.Site.Nodes))}
+			*a = model.Allocation{Job: model.JobID(i), ID: int64(i), Submit: now, Eligible: now, Walltime: j.limit, Tenant: j.tenant, User: j.user, QOS: j.qos - 1, Partition: -1, Reservation: -1, TaskGroup: -1, DAG: -1, Priority: j.priority, NodesMin: 1, NodesMax: int32(len(cfg.Site.Nodes))}
 			if j.nodes > 0 {
 				a.NodesMin, a.NodesMax = j.nodes, j.nodes
 			} else {
@@ -141,9 +142,10 @@ func TestStories(t *testing.T) {
 			[]request{{tasks: 12, limit: 60 * second, run: 50 * second}, {tasks: 3, limit: 60 * second, run: 50 * second}, {tasks: 4, limit: 60 * second, run: 50 * second}},
 			"0: 0s n0x8 n1x4, 1: 0s n1x3, 2: 0s n2x4",
 		}, {
+			// Job 3 waits for batch_sched_delay since the pass of 10 s, which the end of job 1 asked for and which found no job.
 			"whole nodes are of one run of neighbours", cluster(6, 8), exact(),
 			[]request{{nodes: 1, limit: 60 * second, run: 50 * second}, {nodes: 2, limit: 60 * second, run: 10 * second}, {nodes: 3, limit: 60 * second, run: 50 * second}, {at: 11 * second, nodes: 2, limit: 60 * second, run: second}},
-			"0: 0s nodes 1, 1: 0s nodes 110, 2: 0s nodes 111000, 3: 11s nodes 110",
+			"0: 0s nodes 1, 1: 0s nodes 110, 2: 0s nodes 111000, 3: 13s nodes 110",
 		}, {
 			// The job of most points is first, though it was submitted last. The pass of 3 s finds no room, and the next one that the end at 3.5 s asks for is made 3 s later.
 			"priority decides", cluster(1, 8), exact(),

@@ -66,7 +66,7 @@ var ignoredOnSites = map[string]func(*site.Config) bool{
 	"think_time":    func(*site.Config) bool { return true },
 	"deadline":      func(*site.Config) bool { return true },
 	"gpus_total":    func(*site.Config) bool { return true },
-	"gpu_milli":     func(c *site.Config) bool { return !c.Site.Amounts },
+	"gpu_milli":     func(c *site.Config) bool { return !c.Site.Amounts || c.Slurm() != nil },
 	"mem_per_node":  func(c *site.Config) bool { return !statesMemory(c.Site.Nodes) },
 	"scale_metric":  func(*site.Config) bool { return true },
 	"scale_target":  func(*site.Config) bool { return true },

@@ -185,6 +185,9 @@ func (p *Resolved) onSiteUnder(s *profiles.Scenario, file *profiles.Cluster, src
 			}
 			preempts, exit, tells = true, then.World.Exit, true
 		}
+		if c.Slurm() != nil || p.Site.Core.Slurm() != nil {
+			return usagef("the scenario changes profiles, limits or nodes at %s, which backfill: slurm does not follow yet: its clocks and shares would begin anew; use backfill: easy or conservative", at)
+		}
 		p.Takeovers = append(p.Takeovers, Takeover{At: at, Site: &c})
 		if err := p.fewTakeovers(); err != nil {
 			return err

@@ -45,6 +45,13 @@ func (p *Resolved) worldOf(res *profiles.Site, cap int64, announced translate.Si
 	w.Changes = append(w.Changes, announced.Changes...) // those of the file come first at one instant
 	slices.SortStableFunc(w.Changes, func(a, b translate.Change) int { return cmp.Compare(a.At, b.At) })
 	w.Outages = announced.Outages
+	if res.Profiles[0].Backfill == "slurm" {
+		for i := range w.Changes {
+			if c := &w.Changes[i]; c.Kind == translate.PowerChange || c.Kind == translate.BandwidthChange || c.Kind == translate.PoolChange {
+				return w, usagef("at %s the cap on power, bandwidth or sensitive nodes changes, and backfill: slurm knows none of these: leave the event out, or use another backfill", c.At)
+			}
+		}
+	}
 	if err := w.Validate(); err != nil {
 		return w, &UsageError{err.Error()}
 	}

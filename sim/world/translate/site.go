@@ -297,17 +297,18 @@ const defaultClass = 5
 // nodesOf says how many nodes row i asks for: those it states, or as many as its
 // processors take of the largest node.
 func (t *Site) nodesOf(b *traces.Batch, i int, a *model.Allocation, met *RuleSet) bool {
-	if a.NodesMin = b.NodesMin[i]; a.NodesMin > 0 {
+	procs := b.ProcsRequested[i]
+	a.NodesMin = b.NodesMin[i]
+	if a.NodesMin > 0 && !(procs <= 0 && b.ProcsAllocated[i] > 0 && t.spreads(b, i)) {
 		return true
 	}
-	procs := b.ProcsRequested[i]
 	if procs <= 0 {
 		if procs = b.ProcsAllocated[i]; procs <= 0 {
 			return false
 		}
 		met.Add(RuleUsesAllocated)
 	}
-	if t.rows.SpreadTasks && t.site.Amounts && b.CPUsPerNode[i] <= 0 && b.GPUsPerNode[i] <= 0 && GPUsInAll(b, i) == 0 && !exclusive(b, i) {
+	if t.spreads(b, i) {
 		a.Tasks, a.NodesMin = procs, 1
 		return true
 	}
@@ -316,6 +317,16 @@ func (t *Site) nodesOf(b *traces.Batch, i int, a *model.Allocation, met *RuleSet
 		met.Add(RuleRoundedUp)
 	}
 	return true
+}
+
+// spreads says whether the processors of row i may be on any nodes: of a row that says nothing of single nodes, and of one that says no
+// request at all, whose nodes and processors on each are what was allocated.
+func (t *Site) spreads(b *traces.Batch, i int) bool {
+	if !t.rows.SpreadTasks || !t.site.Amounts || b.GPUsPerNode[i] > 0 || GPUsInAll(b, i) > 0 || exclusive(b, i) {
+		return false
+	}
+	each, nodes, held := b.CPUsPerNode[i], b.NodesMin[i], b.ProcsAllocated[i]
+	return each <= 0 || b.ProcsRequested[i] <= 0 && nodes > 0 && held > 0 && each == (held-1)/nodes+1
 }
 
 // walltime is the request of row i. Only bounded work misses one: services end
@@ -378,7 +389,7 @@ func (t *Site) amounts(b *traces.Batch, i int, a *model.Allocation, key *constra
 		a.Memory = 0
 	}
 	if a.Tasks > 0 {
-		t.spread(a)
+		t.spread(a, b.NodesMin[i])
 	}
 	if a.CPUs == 0 { // the row may know them in all
 		procs := b.ProcsRequested[i]
@@ -389,7 +400,7 @@ func (t *Site) amounts(b *traces.Batch, i int, a *model.Allocation, key *constra
 			a.CPUs = (procs-1)/a.NodesMin + 1
 		}
 	}
-	if b.Attr != nil && b.Attr.Len() > 0 && a.GPUs <= 1 && b.Attr.GPUMilli[i] > 0 && b.Attr.GPUMilli[i] < model.WholeGPU {
+	if b.Attr != nil && b.Attr.Len() > 0 && a.GPUs <= 1 && !t.rows.SpreadTasks && b.Attr.GPUMilli[i] > 0 && b.Attr.GPUMilli[i] < model.WholeGPU {
 		a.GPUs, a.GPUMilli = 0, b.Attr.GPUMilli[i]
 	}
 	if a.CPUs == 0 {
@@ -401,9 +412,12 @@ func (t *Site) amounts(b *traces.Batch, i int, a *model.Allocation, key *constra
 	key.cpus, key.gpus, key.memory = 0, 0, 0 // a node that has room has as many
 }
 
-// spread has the tasks of a take a processor each, on as many nodes as have room for them.
-func (t *Site) spread(a *model.Allocation) {
-	a.CPUs = 1
+// spread has the tasks of a take a processor each, on as many nodes as have room for them. Memory of each of so many nodes is shared out among
+// them; where the nodes are not known it is that of a processor already.
+func (t *Site) spread(a *model.Allocation, nodes int32) {
+	if a.CPUs = 1; nodes > 0 && a.Memory > 0 {
+		a.Memory = (a.Memory*int64(nodes)-1)/int64(a.Tasks) + 1
+	}
 	a.NodesMax = max(a.NodesMax, min(a.Tasks, int32(len(t.site.Nodes))))
 }
 

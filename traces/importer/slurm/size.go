@@ -70,10 +70,10 @@ func size(c *format.Cells, j *traces.Job) {
 }
 
 // inProcessors says whether the processors tell what a job asked for whose row does not say for how many nodes it asked: then those
-// that it got are where there was room (sbatch -n 16), and no request. A job that got more processors than it asked for had whole nodes;
+// that it got are where there was room (sbatch -n 16), and no request. Of a row without any request all is as allocated. A job that got more processors than it asked for had whole nodes;
 // GPUs and memory of a node are known by the number of nodes alone, and components of a heterogeneous job are joined by theirs.
 func inProcessors(c *format.Cells, cpus, held int32, asked, given tres) bool {
-	if _, _, part := component(c.Raw(colID)); part || cpus > 0 && held > cpus || max(cpus, held) <= 0 || submitsExclusive(c.Raw(colSubmitLine)) {
+	if _, _, part := component(c.Raw(colID)); part || cpus <= 0 || held > cpus || submitsExclusive(c.Raw(colSubmitLine)) {
 		return false
 	}
 	generic := func(k int) bool { // it may have GPUs
