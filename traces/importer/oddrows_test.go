@@ -55,9 +55,9 @@ func TestBarsInSeveralTexts(t *testing.T) {
 		"at|noon|4|2|cpu=4,mem=4000M,node=2|1384||92|92|"+ran+"|2|4|01:00:00|n[1-2]|a|b\n", Options{Zone: time.UTC})
 	require.Contains(t, counts(report.Repaired), "bars-in-a-text=3")
 	require.Len(t, jobs, 3)
-	require.Equal(t, []int32{1, 2, 0}, []int32{jobs[0].NodesAllocated.V, jobs[0].ProcsAllocated.V, jobs[0].CPUsPerNode.V})
+	require.Equal(t, []int32{1, 2, 2}, []int32{jobs[0].NodesAllocated.V, jobs[0].ProcsAllocated.V, jobs[0].CPUsPerNode.V})
 	require.Equal(t, []int32{0, 0, 2}, []int32{jobs[1].NodesAllocated.V, jobs[1].ProcsAllocated.V, jobs[1].CPUsPerNode.V})
-	require.Equal(t, []int32{2, 4, 0}, []int32{jobs[2].NodesAllocated.V, jobs[2].ProcsAllocated.V, jobs[2].CPUsPerNode.V})
+	require.Equal(t, []int32{2, 4, 2}, []int32{jobs[2].NodesAllocated.V, jobs[2].ProcsAllocated.V, jobs[2].CPUsPerNode.V})
 	require.Equal(t, "a|b", jobs[2].Name)
 }
 
@@ -92,7 +92,7 @@ func TestCountsInUnits(t *testing.T) {
 	require.Contains(t, counts(report.Repaired), "count-with-a-fraction-rounded=1")
 }
 
-// TestNodesThatAJobGotAreNoRequest: where processors tell what a job asked for, the number of nodes that it got does not bind it to as many; it does
+// TestNodesThatAJobGotAreNoRequest: where requested processors tell what a job asked for, the number of nodes that it got does not bind it to as many; it does
 // where it held more than its processors, where GPUs or memory are counted by node, and where it never ran.
 func TestNodesThatAJobGotAreNoRequest(t *testing.T) {
 	const never = "2031-03-01T08:00:00|Unknown|2031-03-01T08:30:00|00:00:00|CANCELLED"
@@ -102,15 +102,15 @@ func TestNodesThatAJobGotAreNoRequest(t *testing.T) {
 		nodes                int32
 		rule                 bool
 	}{
-		{"only the allocation", "NNodes|NCPUS", "3|16", ran, 0, false},
+		{"only the allocation", "NNodes|NCPUS", "3|16", ran, 3, true},
 		{"as many processors as it asked for", "NNodes|NCPUS|ReqCPUS", "3|16|16", ran, 0, false},
 		{"whole nodes", "NNodes|NCPUS|ReqCPUS", "3|24|16", ran, 3, true},
 		{"no processors", "NNodes", "3", ran, 3, true},
 		{"GPUs", "NNodes|NCPUS|AllocTRES", "3|16|cpu=16,node=3,gres/gpu=3", ran, 3, true},
-		{"no GPUs", "NNodes|NCPUS|AllocTRES", "3|16|cpu=16,node=3", ran, 0, false},
+		{"no GPUs", "NNodes|NCPUS|ReqCPUS|AllocTRES", "3|16|16|cpu=16,node=3", ran, 0, false},
 		{"GPUs of each node", "NNodes|NCPUS|ReqGRES", "3|16|gpu:1", ran, 3, true},
 		{"memory of each node", "NNodes|NCPUS|ReqMem", "3|16|4000Mn", ran, 3, true},
-		{"memory of each processor", "NNodes|NCPUS|ReqMem", "3|16|4000Mc", ran, 0, false},
+		{"memory of each processor", "NNodes|NCPUS|ReqCPUS|ReqMem", "3|16|16|4000Mc", ran, 0, false},
 		{"exclusive", "NNodes|NCPUS|SubmitLine", "3|16|sbatch --exclusive x", ran, 3, true},
 		{"a request", "NNodes|NCPUS|ReqTRES", "3|16|cpu=16,node=3", ran, 3, false},
 		{"more nodes than it asked for at least", "NNodes|NCPUS|ReqTRES", "3|16|cpu=16,node=1", ran, 0, false},

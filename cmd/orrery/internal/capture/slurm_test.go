@@ -36,7 +36,7 @@ func accountedSlurm(t *testing.T, site string, nodes int) (dir string) {
 	}
 	file := filepath.Join(t.TempDir(), "site.conf")
 	require.NoError(t, os.WriteFile(file, []byte(site), 0o600))
-	scripts, err := filepath.Abs(filepath.Join("..", "..", "tools", "slurm"))
+	scripts, err := filepath.Abs(filepath.Join("..", "..", "..", "..", "tools", "slurm"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = exec.Command("bash", filepath.Join(scripts, "down.sh"), dir).Run() })
 	out, err := exec.Command("bash", filepath.Join(scripts, "up.sh"), dir, strconv.Itoa(nodes), file).CombinedOutput()

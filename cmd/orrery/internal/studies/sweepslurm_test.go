@@ -92,7 +92,7 @@ func realSlurm(t *testing.T) (dir string) {
 		t.Skip("starts the daemons of a Slurm on this machine: bash tools/slurm/ci.sh installs Slurm and runs this test")
 	}
 	dir = t.TempDir()
-	scripts, err := filepath.Abs(filepath.Join("..", "..", "tools", "slurm"))
+	scripts, err := filepath.Abs(filepath.Join("..", "..", "..", "..", "tools", "slurm"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = exec.Command("bash", filepath.Join(scripts, "down.sh"), dir).Run() })
 	out, err := exec.Command("bash", filepath.Join(scripts, "up.sh"), dir, "4").CombinedOutput()
