@@ -176,17 +176,17 @@ func (c *Core) planFor(ref model.Ref) (started bool) {
 		until := at.Add(j.left)
 		copy(b.usable, j.nodes)
 		later := b.free(at, until, b.usable)
-		c.keepReservedAt(j, at, b.usable)
+		c.keepReserved(j, at, b.usable)
 		start := c.earliest(&w)
 		if start != model.Never {
 			start = max(start, at)
 		}
 		switch {
 		case start == c.now:
-			if c.overLimits(j, &c.chosen) != model.ReasonNone {
+			if c.overLimits(j) != model.ReasonNone {
 				return false
 			}
-			c.start(ref, &c.chosen)
+			c.start(ref)
 			return true
 		case later != model.AbsentTime && start > later:
 			at = later
@@ -213,7 +213,7 @@ func (c *Core) runsInto(j *job, start model.Time) bool {
 	clear(c.backfill.busy)
 	c.chosen.nodes(c.backfill.busy)
 	n := c.backfill.busy.Len()
-	c.keepReservedAt(j, start, c.backfill.busy)
+	c.keepReserved(j, start, c.backfill.busy)
 	return c.backfill.busy.Len() < n
 }
 

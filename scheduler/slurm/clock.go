@@ -20,8 +20,7 @@ type clock struct {
 }
 
 func newClock(o *Options) clock {
-	c := clock{o: o, lastPass: model.AbsentTime, lastFull: model.AbsentTime, lastTurn: model.AbsentTime, nextPlan: model.AbsentTime}
-	return c
+	return clock{o: o, lastPass: model.AbsentTime, lastFull: model.AbsentTime, lastTurn: model.AbsentTime, nextPlan: model.AbsentTime}
 }
 
 // request asks for a main pass: at a turn of the loop, or at once. One that was asked for while no job waited has been made since,

@@ -60,7 +60,7 @@ func (c *Core) runMain(full bool) {
 		}
 		copy(m.usable, j.nodes)
 		m.usable.AndNot(m.closed)
-		c.keepReserved(j, m.usable)
+		c.keepReserved(j, c.now, m.usable)
 		w := wantOf(j.Allocation)
 		if !c.chosen.choose(&w, m.usable, c.nodes.room) {
 			if !c.cfg.Options.reservesNothing(j, c.now) {
@@ -68,10 +68,10 @@ func (c *Core) runMain(full bool) {
 			}
 			continue
 		}
-		if c.overLimits(j, &c.chosen) != model.ReasonNone {
+		if c.overLimits(j) != model.ReasonNone {
 			continue
 		}
-		c.start(ref, &c.chosen)
+		c.start(ref)
 		i-- // it has left the queue
 		if started++; c.cfg.Options.MaxStarts > 0 && started >= c.cfg.Options.MaxStarts {
 			return
@@ -108,7 +108,8 @@ func (c *Core) place() {
 		j := &c.jobs.list[ref]
 		w := wantOf(j.Allocation)
 		if c.held(ref) == model.ReasonNone && c.chosen.choose(&w, j.nodes, c.nodes.room) {
-			c.start(ref, &c.chosen)
+			c.chosen.placement(j, &c.nodes, &j.placement)
+			c.start(ref)
 			i--
 		}
 	}
@@ -128,10 +129,8 @@ func (o *Options) reservesNothing(j *job, now model.Time) bool {
 	return o.MinAgeReserve > 0 && now.Sub(j.eligible) < o.MinAgeReserve || o.MinPriorityReserve > 0 && j.priority < o.MinPriorityReserve
 }
 
-// keepReserved takes the nodes of advance reservations off those that j may use which it would run into.
-func (c *Core) keepReserved(j *job, usable model.NodeSet) { c.keepReservedAt(j, c.now, usable) }
-
-func (c *Core) keepReservedAt(j *job, at model.Time, usable model.NodeSet) {
+// keepReserved takes the nodes of advance reservations off those that j may use which it would run into from an instant on.
+func (c *Core) keepReserved(j *job, at model.Time, usable model.NodeSet) {
 	until := at.Add(j.left)
 	for i := range c.cfg.Site.Reservations {
 		r := &c.cfg.Site.Reservations[i]

@@ -11,6 +11,7 @@ import (
 type nodeTable struct {
 	site  *model.Site
 	room  []nodeRoom
+	idle  []nodeRoom // of an idle cluster with all nodes in service
 	masks map[mask]model.NodeSet
 	// constraints are those that were told of so far, by id.
 	constraints []*model.Constraint
@@ -38,6 +39,10 @@ func newNodeTable(s *model.Site) nodeTable {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		t.room[i] = nodeRoom{cpus: n.CPUs, gpus: gpuMask(n.GPUs), memory: n.Memory, up: n.State == model.Ready}
+	}
+	t.idle = slices.Clone(t.room)
+	for i := range t.idle {
+		t.idle[i].up = true
 	}
 	return t
 }
@@ -138,13 +143,4 @@ func (t *nodeTable) cpusOf(p *model.Placement) (n int64) {
 		n += int64(p.Shares[i].CPUs)
 	}
 	return n
-}
-
-// idle is a table of the same nodes in which no job runs and all are in service.
-func (t *nodeTable) idle() []nodeRoom {
-	out := slices.Clone(newNodeTable(t.site).room)
-	for i := range out {
-		out[i].up = true
-	}
-	return out
 }

@@ -280,7 +280,7 @@ func (c *Core) usedBefore(f *model.Fact) {
 	for i := range c.began {
 		if b := c.began[i]; b.job == a.Job {
 			c.began = slices.Delete(c.began, i, i+1)
-			c.priority.usedBefore(j.assoc, j.cpus, f.At.Sub(b.at), c.now.Sub(f.At))
+			c.priority.usedBefore(&j, f.At.Sub(b.at), c.now.Sub(f.At))
 			return
 		}
 	}

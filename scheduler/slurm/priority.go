@@ -15,9 +15,8 @@ type priorities struct {
 	tree      *multifactor.Tree // nil without weights
 	accounts  map[string]int32  // in the tree
 	users     map[member]int32
-	next      model.Time // tick, Never without any
+	next      model.Time // tick, Never without any, AbsentTime before the first instant
 	lastTick  model.Time
-	started   bool
 	ticked    bool  // the priorities of the queue are of the tick before
 	mostAssoc int64 // of all accounts
 	nodes     int64
@@ -154,8 +153,7 @@ func (p *priorities) advance(now model.Time, jobs *jobTable) {
 		return
 	}
 	period := p.cfg.Options.CalcPeriod
-	if !p.started {
-		p.started = true
+	if p.next == model.AbsentTime {
 		p.next = gridAt(now, period, p.cfg.Options.CalcPhase)
 		p.lastTick = p.next.Add(-period)
 	}
@@ -185,17 +183,20 @@ func (p *priorities) rate(jobs *jobTable) {
 }
 
 // usedBefore counts what a job used before the scheduler began, until so long ago.
-func (p *priorities) usedBefore(assoc int32, cpus int64, used, ago model.Duration) {
-	if p.tree != nil && assoc >= 0 && used > 0 {
-		p.tree.Charge(assoc, p.tree.Decayed(int64(used/model.Millisecond)*cpus, max(ago, 0)))
-		p.ticked = true
-	}
+func (p *priorities) usedBefore(j *job, used, ago model.Duration) {
+	p.count(j, used, max(ago, 0))
+	p.ticked = p.tree != nil
 }
 
 // charge counts what a running job has used up to an instant since the last tick.
 func (p *priorities) charge(j *job, at model.Time) {
 	used := at.Sub(max(j.started, p.lastTick))
-	if j.assoc < 0 || used <= 0 {
+	p.count(j, used, used)
+}
+
+// count charges a job's association for so much time, less what decays of it in another.
+func (p *priorities) count(j *job, used, decays model.Duration) {
+	if p.tree == nil || j.assoc < 0 || used <= 0 {
 		return
 	}
 	units := int64(used/model.Millisecond) * j.cpus
@@ -204,12 +205,12 @@ func (p *priorities) charge(j *job, at model.Time) {
 			units = int64(f.Mul(model.Fixed(units)))
 		}
 	}
-	p.tree.Charge(j.assoc, p.tree.Decayed(units, used))
+	p.tree.Charge(j.assoc, p.tree.Decayed(units, decays))
 }
 
 // ended counts the rest of what a job has used, where usage counts to the end.
 func (p *priorities) ended(j *job, now model.Time) {
-	if p.tree != nil && p.cfg.Options.UsageAtEnds {
+	if p.cfg.Options.UsageAtEnds {
 		p.charge(j, now)
 	}
 }

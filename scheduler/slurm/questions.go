@@ -3,7 +3,6 @@ package slurm
 import (
 	"orrery/scheduler"
 	"orrery/scheduler/model"
-	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 )
 
@@ -42,11 +41,10 @@ func (c *Core) Unsatisfiable(f *model.Fact) model.Reason {
 	a := f.Alloc
 	c.nodes.define(a.Constraint, f.Constraint)
 	w := wantOf(a)
-	var s selection
 	if a.IsSensitive() && c.cfg.Site.Fingerprints > 1 && max(a.NodesMin, a.Tasks) > 1 {
 		return model.ReasonConformance // Slurm knows no conformance groups, and would get nodes of several
 	}
-	if a.NodesMin < 1 || !s.choose(&w, c.nodes.usable(a), c.nodes.idle()) {
+	if a.NodesMin < 1 || !c.chosen.choose(&w, c.nodes.usable(a), c.nodes.idle) {
 		return model.ReasonTooLarge
 	}
 	if a.Reservation >= 0 {
@@ -119,8 +117,6 @@ func (c *Core) answer(ref model.Ref) scheduler.Answer {
 // blockedBy says what is in the way of a job that no limit holds: nodes, or the first job before it that stops its partition or
 // closes nodes of it.
 func (c *Core) blockedBy(ref model.Ref) scheduler.Answer {
-	var s selection
-	usable := model.NewNodeSet(len(c.nodes.room))
 	j := &c.jobs.list[ref]
 	for _, r := range c.jobs.queue {
 		x := &c.jobs.list[r]
@@ -130,20 +126,22 @@ func (c *Core) blockedBy(ref model.Ref) scheduler.Answer {
 		if x.Partition != j.Partition || c.held(r) != model.ReasonNone {
 			continue
 		}
-		w := wantOf(x.Allocation)
-		copy(usable, x.nodes)
-		c.keepReserved(x, usable)
-		if !s.choose(&w, usable, c.nodes.room) && !c.cfg.Options.reservesNothing(x, c.now) {
+		if !c.hasRoom(x) && !c.cfg.Options.reservesNothing(x, c.now) {
 			return scheduler.Answer{Reason: model.ReasonPriority, Behind: x.Job}
 		}
 	}
-	w := wantOf(j.Allocation)
-	copy(usable, j.nodes)
-	c.keepReserved(j, usable)
-	if s.choose(&w, usable, c.nodes.room) {
+	if c.hasRoom(j) {
 		return scheduler.Answer{Behind: -1}
 	}
 	return scheduler.Answer{Reason: model.ReasonResources, Behind: -1}
+}
+
+// hasRoom says whether a job could start now if no job before it were in the way.
+func (c *Core) hasRoom(j *job) bool {
+	w, usable := wantOf(j.Allocation), c.pass.usable
+	copy(usable, j.nodes)
+	c.keepReserved(j, c.now, usable)
+	return c.chosen.choose(&w, usable, c.nodes.room)
 }
 
 // Why implements scheduler.Questions.
@@ -172,18 +170,4 @@ func (c *Core) points(ref model.Ref) (score.Explanation, bool) {
 	}
 	in := c.priority.inputs(j, c.priority.asOf(j))
 	return scheduler.Points(c.cfg.Weights, &in), true
-}
-
-// Headroom is how many nodes more the limits leave to a running job, up to most.
-func (c *Core) Headroom(ref model.Ref, most int32) int32 {
-	u := c.jobs.list[ref].usage
-	n := int32(0)
-	for n < most && c.fits(&u, n+1) {
-		n++
-	}
-	return n
-}
-
-func (c *Core) fits(u *quota.ResourceUsage, more int32) bool {
-	return c.limits.CheckResize(u, u.Nodes+more) == model.ReasonNone
 }

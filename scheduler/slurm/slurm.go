@@ -41,7 +41,6 @@ type Core struct {
 	changes   workflow.Changes
 	pass      mainPass
 	chosen    selection
-	tried     model.Placement
 }
 
 // New returns the core of an idle cluster. cfg must be valid.
@@ -55,7 +54,6 @@ func New(cfg Config) *Core {
 		limits: fairshare.New(&fairshare.Config{Quota: &cfg.Quota, Tenants: cfg.Site.Tenants, QOS: cfg.Site.QOS}),
 	}
 	c.priority = newPriorities(&c.cfg)
-	c.jobs.running = []model.Ref{}
 	c.backfill = newBackfill(len(cfg.Site.Nodes))
 	c.pass = newMainPass(cfg.Site)
 	return c
@@ -154,11 +152,10 @@ func (c *Core) enter(ref model.Ref) {
 	c.jobs.insert(ref)
 }
 
-// start proposes to start a job on the nodes chosen, which count as taken from now on.
-func (c *Core) start(ref model.Ref, chosen *selection) {
+// start proposes to start a job on its placement, which counts as taken from now on.
+func (c *Core) start(ref model.Ref) {
 	j := &c.jobs.list[ref]
 	c.jobs.remove(ref)
-	chosen.placement(j, &c.nodes, &j.placement)
 	c.occupy(ref)
 	c.seq++
 	j.seq = c.seq
@@ -189,20 +186,17 @@ func (c *Core) usageOn(j *job, p *model.Placement) quota.ResourceUsage {
 // usageOf is what a job on so many nodes with so many GPUs uses of limits.
 func usageOf(a *model.Allocation, nodes, gpus int32) quota.ResourceUsage {
 	milli := int64(gpus) * model.WholeGPU
-	if a.GPUMilli > 0 {
-		milli = int64(nodes) * int64(a.GPUMilli)
-	}
 	return quota.ResourceUsage{
 		Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Session: a.Kind == model.Session, Divides: a.Divides(),
 		Nodes: nodes, GPUs: gpus, Milli: milli, Each: milli / int64(max(nodes, 1)),
 	}
 }
 
-// overLimits says which limit on nodes or GPUs a job would break on the nodes chosen, which are known now.
-func (c *Core) overLimits(j *job, chosen *selection) model.Reason {
-	chosen.placement(j, &c.nodes, &c.tried)
-	u := c.usageOn(j, &c.tried)
-	if r := c.limits.CheckChosen(&j.usage, u.Nodes, u.Milli, 0, c.tried.Shares); r != model.ReasonNone {
+// overLimits places a job on the nodes chosen, and says which limit on nodes or GPUs it would break there.
+func (c *Core) overLimits(j *job) model.Reason {
+	c.chosen.placement(j, &c.nodes, &j.placement)
+	u := c.usageOn(j, &j.placement)
+	if r := c.limits.CheckChosen(&j.usage, u.Nodes, u.Milli, 0, u.Shares); r != model.ReasonNone {
 		return r
 	}
 	return c.limits.Check(&u)

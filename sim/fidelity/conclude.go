@@ -135,7 +135,7 @@ func (r *Report) ofOrder() Conclusion {
 
 func (r *Report) ofPairs() Conclusion {
 	o, wrong := r.All.Measures[OvertakingsReproduced].Value, r.All.Measures[OvertakingsFalse].Value
-	c := Conclusion{About: "who overtakes whom", Verdict: graded(-float64(o), -goodOvertakings, -roughPairs)}
+	c := Conclusion{About: "overtakings", Verdict: graded(-float64(o), -goodOvertakings, -roughPairs)}
 	if c.Verdict == Unknown {
 		c.Text = "No job overtook another in the record."
 		return c

@@ -269,7 +269,7 @@ func (p *Progress) Draw(done, all int64, where string) {
 	fmt.Fprintf(p.w, "\r%s\x1b[K", line)
 }
 
-// progressLine spells the state after a time.
+// progressLine prints the state after a time.
 func progressLine(verb, unit string, done, all int64, took time.Duration, where string) string {
 	line := verb
 	if all > 0 {
